@@ -40,7 +40,7 @@ class Builder(ClauseBuilder):
         *clauses: tuple[str, ...] | syntax.Node,
     ) -> syntax.StreamDeclaration:
         heartbeats = [clause for clause in clauses if isinstance(clause, syntax.Heartbeat)]
-        folders = [clause for clause in clauses if isinstance(clause, syntax.Literal)]
+        folders = [clause for clause in clauses if isinstance(clause, syntax.MarkerFolder)]
         keys = [clause for clause in clauses if isinstance(clause, syntax.PartitionedBy)]
         orders = [clause for clause in clauses if isinstance(clause, syntax.OrderedBy)]
         once = {"markers": folders, "heartbeat": heartbeats, "partitioned by": keys, "ordered by": orders}
@@ -56,10 +56,11 @@ class Builder(ClauseBuilder):
             tuple(clause for clause in clauses if isinstance(clause, tuple)),
             heartbeats[0] if heartbeats else None,
             self._span(format),
-            str(folders[0].value) if folders else None,
+            folders[0].path if folders else None,
             tuple(name for clause in clauses if isinstance(clause, syntax.Metrics) for name in clause.names),
             keys[0].attribute if keys else None,
             bool(orders),
+            bool(folders) and folders[0].only,
             span=self._span(meta),
         )
 

@@ -30,5 +30,8 @@ class ClauseBuilder(MarkerBuilder):
             )
         return syntax.OrderedBy(span=self._span(meta))
 
-    def markers(self, meta: Meta, path: Token) -> syntax.Literal:
-        return syntax.Literal(self._string(path), str(path), span=self._span(meta))
+    def markers(self, meta: Meta, path: Token) -> syntax.MarkerFolder:
+        return syntax.MarkerFolder(self._string(path), span=self._span(meta))
+
+    def markers_only(self, meta: Meta, path: Token) -> syntax.MarkerFolder:
+        return syntax.MarkerFolder(self._string(path), True, span=self._span(meta))

@@ -6,7 +6,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve, field, frozen
+from attrs.converters import optional
+
+from cedilla.grammar.printable import one_line, signs, without_secrets
 
 _LINE = 160
 
@@ -29,19 +32,24 @@ class Span:
         return f"{self.source}:{self.line}:{self.column}"
 
 
+def _all_without_secrets(texts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(without_secrets, texts))
+
+
 @frozen
 class Diagnostic:
     """One finding. Codes RQ0xx belong to the grammar, RQ1xx and above to the compiler.
 
-    `excerpt`: the one line that `span` is in, where that is a marker of a stream.
+    `excerpt`: the one line that `span` is in, where that is a marker of a stream. Secrets of addresses are left out of
+    message, notes and help.
     """
 
     code: str
     severity: Severity
-    message: str
+    message: str = field(converter=without_secrets)
     span: Span | None = None
-    notes: tuple[str, ...] = ()
-    help: str | None = None
+    notes: tuple[str, ...] = field(default=(), converter=_all_without_secrets)
+    help: str | None = field(default=None, converter=optional(without_secrets))
     excerpt: str | None = None
 
 
@@ -98,11 +106,11 @@ def render(diagnostics: Iterable[Diagnostic], texts: Mapping[str, str]) -> str:
 
 def _render_one(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str:
     span = diagnostic.span
-    lines = [f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"]
+    lines = [f"{diagnostic.severity}[{diagnostic.code}]: {one_line(diagnostic.message)}"]
     margin = ""
     if span is not None:
         margin = " " * len(str(span.line))
-        lines.append(f"{margin}--> {span}")
+        lines.append(f"{margin}--> {one_line(str(span))}")
         if diagnostic.excerpt is not None:
             lines += _snippet(span, diagnostic.excerpt, margin)
         elif span.source in texts:
@@ -110,9 +118,9 @@ def _render_one(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str:
     notes = [note for note in diagnostic.notes if not _is_shown(diagnostic, note)]
     if len(lines) > 2 and (notes or diagnostic.help is not None):
         lines.append(f"{margin} |")
-    lines += [f"{margin} = note: {note}" for note in notes]
+    lines += [f"{margin} = note: {one_line(note)}" for note in notes]
     if diagnostic.help is not None:
-        lines.append(f"{margin} = help: {diagnostic.help}")
+        lines.append(f"{margin} = help: {one_line(diagnostic.help)}")
     return "\n".join(lines)
 
 
@@ -136,11 +144,15 @@ def _snippet(span: Span, row: str, margin: str) -> list[str]:
     end = span.end_column - 1 if span.end_line == span.line else len(row)
     # A marker may be one very long line: show the part around the caret.
     first = max(0, start - _LINE // 2) if len(row) > _LINE else 0
-    row, start, end = row[first : first + _LINE], start - first, min(end - first, _LINE)
+    # An address may begin before that part.
+    near = max(0, first - _LINE)
+    shown = signs(row[near : first + _LINE])[first - near :]
+    start, end = start - first, min(end - first, _LINE)
+    before, marked = _width("".join(shown[:start])), _width("".join(shown[start:end]))
     return [
         f"{margin} |",
-        f"{span.line} | {row}".replace("\t", " ").rstrip(),
-        f"{margin} | {' ' * _width(row[:start])}{'^' * max(1, _width(row[start:end]))}",
+        f"{span.line} | {''.join(shown)}".rstrip(),
+        f"{margin} | {' ' * before}{'^' * max(1, marked)}",
     ]
 
 

@@ -110,7 +110,7 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
     if stream.heartbeat is not None:
         clauses.append(f"heartbeat {stream.heartbeat.attribute} delay {measure_text(stream.heartbeat.delay)}")
     if stream.markers is not None:
-        clauses.append(f"markers {quote(stream.markers)}")
+        clauses.append(f"markers {'only ' if stream.markers_only else ''}{quote(stream.markers)}")
     if stream.metrics:
         clauses.append(f"metrics {', '.join(map(quote, stream.metrics))}")
     if stream.partitioned is not None:

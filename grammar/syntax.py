@@ -32,6 +32,8 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "drift": ("ignore", "infer", "quarantine", "abort"),
     "suspect": ("off", "warn"),
     "gaps": ("abort", "skip"),
+    "bad_markers": ("abort", "quarantine"),
+    "doubtful": ("warn", "abort"),
 }
 """Settings of a query and their values, the default first (paper, section 6.2)."""
 
@@ -247,6 +249,14 @@ class Heartbeat(Node):
 
 
 @frozen
+class MarkerFolder(Node):
+    """`markers "ops"`, or `markers only "ops"`: no marker counts but those of the folder."""
+
+    path: str
+    only: bool = False
+
+
+@frozen
 class Metrics(Node):
     """`metrics "http.server.duration", "http.server.request.duration"`."""
 
@@ -271,7 +281,7 @@ class StreamDeclaration(Node):
 
     `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read;
     `partitioned`: the attribute each of whose values comes from one partition of a topic; `by_name`: files are read in
-    the order of their names.
+    the order of their names; `markers_only`: markers among the tuples are bad tuples.
     """
 
     kind: OneOf["stream", "table"]
@@ -286,6 +296,7 @@ class StreamDeclaration(Node):
     metrics: tuple[str, ...] = ()
     partitioned: str | None = None
     by_name: bool = False
+    markers_only: bool = False
 
 
 @frozen

@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import tempfile
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -25,6 +26,8 @@ MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 # As sessions of Spark Connect have it: a test may import gRPC before there is one.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+# Queries of tests read and write in folders that pytest makes.
+os.environ.setdefault("CEDILLA_ALLOW_PATH", tempfile.gettempdir())
 
 # What a test run finds does not depend on luck, or a change would be blamed for what it did not do. New cases are
 # looked for by `make soak`, and wherever EXAMPLES is set.

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from cedilla.compiler.codegen.layout import lay_out
 from cedilla.compiler.codegen.statements import Statement, statement
 from cedilla.compiler.plan import DEFAULTS, Attribute, Emit, Heartbeat, Plan, Source
+from cedilla.grammar.printable import without_secrets
 
 _RESERVED = {
     *("epoch", "flow", "main", "PLAN", "Epoch", "DataFrame", "F"),
@@ -135,7 +136,7 @@ def _source(source: Source) -> str:
         "name": repr(source.name),
         "attributes": _tuple(_attribute(attribute) for attribute in source.attributes),
         "format": repr(source.format),
-        "path": repr(source.path),
+        "path": repr(without_secrets(source.path)),
     }
     if source.table:
         arguments["table"] = "True"
@@ -151,6 +152,8 @@ def _source(source: Source) -> str:
         arguments["partitioned"] = repr(source.partitioned)
     if source.by_name:
         arguments["by_name"] = "True"
+    if source.markers_only:
+        arguments["markers_only"] = "True"
     return _call("Source", {**arguments, "line": str(source.line)})
 
 
@@ -178,7 +181,7 @@ def _emit(emit: Emit) -> str:
         "name": repr(emit.name),
         "relation": repr(emit.relation),
         "format": repr(emit.format),
-        "path": repr(emit.path),
+        "path": repr(without_secrets(emit.path)),
     }
     if emit.original_units:
         arguments["original_units"] = "True"

@@ -65,6 +65,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
         "punctuated": [list(scheme) for scheme in source.punctuated],
         "heartbeat": _heartbeat(source),
         "markers": source.markers,
+        "markers_only": source.markers_only,
         "partitioned": source.partitioned,
         "by_name": source.by_name,
         "droppable": sorted(plan.droppable[source.name]),
@@ -243,7 +244,7 @@ def source_facts(source: Source) -> list[str]:
     if (heartbeat := _heartbeat(source)) is not None:
         facts.append(f"heartbeat {heartbeat['attribute']} delay {heartbeat['delay']}")
     if source.markers is not None:
-        facts.append(f'markers "{source.markers}"')
+        facts.append(f'markers {"only " if source.markers_only else ""}"{source.markers}"')
     if source.metrics:
         facts.append(f"metrics {', '.join(map(quote, source.metrics))}")
     if source.partitioned is not None:

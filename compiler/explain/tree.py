@@ -9,6 +9,7 @@ from attrs import frozen
 from cedilla.compiler.explain.wrapping import wrapped
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Plan, Source
+from cedilla.grammar.printable import for_people
 
 BOLD, DIM = "1", "2"
 Paint = Callable[[str, str], str]
@@ -42,11 +43,11 @@ class Node:
     def lines(self, head: str, remarks: list[str], width: int, paint: Paint) -> Iterator[str]:
         """Yields the text of a node: its head, then remarks under the tree's bars."""
         hanging = f"{self.below}    "
-        for number, line in enumerate(wrapped(head, width, hanging, self.corner)):
+        for number, line in enumerate(wrapped(for_people(head), width, hanging, self.corner)):
             lead = len(self.below) if number else len(self.corner)
             yield f"{line[:lead]}{paint(line[lead:], BOLD)}"
         for text in remarks:
-            for line in wrapped(text, width - len(self.below), "  "):
+            for line in wrapped(for_people(text), width - len(self.below), "  "):
                 yield f"{self.below}{paint(line, DIM)}"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from cedilla.compiler.compile import CompiledQuery
 from cedilla.compiler.explain.wrapping import WIDTH
+from cedilla.grammar.printable import json_printable
 
 
 def show(
@@ -28,7 +29,9 @@ def show(
     shown = (
         _plan(compiled, form) if view in ("plan", "full") else _other(compiled, view, form == "json", width)
     )
-    return shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, indent=2)
+    if isinstance(shown, str):
+        return shown
+    return json_printable(json.dumps(shown, ensure_ascii=False, indent=2))
 
 
 # Views import their modules when they run, so that each command answers at once.

@@ -136,6 +136,8 @@ class Source:
     """The attribute whose values each come from one partition of a topic (theory N9)."""
     by_name: bool = False
     """Reads files in the order of their names, not of their times (theory G38)."""
+    markers_only: bool = False
+    """Only markers of that folder count; others are bad tuples (RQ326)."""
     partitions: int | None = field(default=None, eq=False)
     """The number of partitions of a topic, once the brokers were asked."""
     line: int = field(default=0, eq=False)

@@ -146,6 +146,7 @@ class _Planner:
             metrics=node.metrics,
             partitioned=node.partitioned,
             by_name=node.by_name,
+            markers_only=node.markers_only,
             line=node.span.line,
             span=node.span,
         )

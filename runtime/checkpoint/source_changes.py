@@ -79,6 +79,13 @@ class _Comparison:
         if None not in (self.old.markers, self.new.markers) and self.old.markers != self.new.markers:
             what = f"markers {self.old.markers} → {self.new.markers}"
             yield self._change("at once", what, "files are read from there from now on")
+        if self.old.markers_only != self.new.markers_only and None not in (
+            self.old.markers,
+            self.new.markers,
+        ):
+            why = "what was read is as it was; from now on a marker among the tuples "
+            why += "is a bad tuple (RQ326)" if self.new.markers_only else "counts"
+            yield self._change("continues", f"`markers{' only' if self.new.markers_only else ''}`", why)
         if self.old.path.rstrip("/") != self.new.path.rstrip("/"):
             why = "files are read from there from now on"
             why = "it has been read: nothing is read from there" if self.is_read else why

@@ -108,6 +108,7 @@ def _dump(stored: StoredPlan) -> dict[str, Any]:
                 "metrics": list(source.metrics),
                 "partitioned": source.partitioned,
                 "by_name": source.by_name,
+                "markers_only": source.markers_only,
                 "heartbeat": source.heartbeat and [source.heartbeat.attribute, str(source.heartbeat.delay)],
             }
             for source in plan.sources
@@ -135,6 +136,7 @@ def _load(data: dict[str, Any]) -> StoredPlan:
             metrics=tuple(more.get("metrics", ())),
             partitioned=more.get("partitioned"),
             by_name=more.get("by_name", False),
+            markers_only=more.get("markers_only", False),
             punctuated=tuple(map(tuple, more["punctuated"])),
             heartbeat=more["heartbeat"] and Heartbeat(more["heartbeat"][0], Fraction(more["heartbeat"][1])),
         )
@@ -188,4 +190,6 @@ def _operator(line: str) -> Operator:
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
         raise ValueError(f"no operator: {line}")
     kind: Any = getattr(operators, call.func.id)
+    if not (isinstance(kind, type) and issubclass(kind, Operator)):
+        raise ValueError(f"no operator: {line}")
     return kind(**{str(k.arg): ast.literal_eval(k.value) for k in call.keywords})

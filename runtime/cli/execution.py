@@ -13,6 +13,7 @@ from cedilla.runtime.cli.inputs import compiled_query, json_text, reported
 from cedilla.runtime.cli.options import format_option, query_argument
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, path_options, run_options
+from cedilla.runtime.terminal.permissions import check_modules
 from cedilla.runtime.terminal.places import check_inputs, check_places
 
 
@@ -26,7 +27,9 @@ def run_command(query: str, options: Options) -> None:
         from cedilla.compiler.analysis.findings import warnings as unbounded
 
         name, texts, compiled = compiled_query(query, console)
+        options = options.of_query(name)
         with reported(console, texts):
+            check_modules(compiled.plan, options.allow_modules)
             applied = apply(compiled.plan, options)
             console.diagnostics((*compiled.warnings, *unbounded(applied)), texts)
             check_places(applied, options.checkpoint)
@@ -65,10 +68,11 @@ def simulate_command(query: str, options: Options, end: bool) -> None:
     from cedilla.compiler.analysis.findings import warnings as unbounded
     from cedilla.runtime.reference.inputs import Input
     from cedilla.runtime.reference.simulated_sources import order_notes
-    from cedilla.runtime.reference.simulation import simulate
+    from cedilla.runtime.reference.simulation import printing, simulate
 
     console = Console()
-    _, texts, compiled = compiled_query(query, console)
+    name, texts, compiled = compiled_query(query, console)
+    options = printing(compiled.plan, options.of_query(name))
     with reported(console, texts):
         applied = apply(compiled.plan, options)
     console.diagnostics((*compiled.warnings, *unbounded(applied)), texts)
@@ -92,7 +96,9 @@ def verify_command(query: str, options: Options) -> None:
 
     console = Console()
     name, texts, compiled = compiled_query(query, console)
+    options = options.of_query(name)
     with reported(console, texts):
+        check_modules(compiled.plan, options.allow_modules)
         check_inputs(apply(compiled.plan, options))
     plan, flow = load(compiled.program, name)
     with reported(console, texts):
@@ -148,9 +154,9 @@ def plan_command(query: str, checkpoint: str, options: Options, form: str) -> No
     from cedilla.runtime.reference.table_domains import can_read, with_domains
 
     console = Console()
-    _, texts, compiled = compiled_query(query, console)
+    name, texts, compiled = compiled_query(query, console)
     with reported(console, texts):
-        plan = apply(compiled.plan, options)
+        plan = apply(compiled.plan, options.of_query(name))
         changes = changes_of(checkpoint, with_domains(plan) if can_read(plan) else plan)
     console.out(json_text(changes_json(changes)) if form == "json" else changes_text(changes))
     sys.exit(not changes.goes_on_at_once)

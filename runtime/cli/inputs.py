@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.printable import json_printable
 from cedilla.runtime.cli.options import Stream
 from cedilla.runtime.terminal.console import Console
-from cedilla.runtime.terminal.options import params_of
+from cedilla.runtime.terminal.options import allowed_of, params_of
+from cedilla.runtime.terminal.permissions import folder_of
 
 if TYPE_CHECKING:
     from cedilla.compiler import Engine
@@ -37,21 +39,23 @@ def schema_of(stream: Stream, console: Console) -> Schema | None:
             return None
         with reported(console, {"<schema>": schema}):
             return declared_schema(schema)
-    _, _, compiled = compiled_query(query, console)
+    name, _, compiled = compiled_query(query, console)
     known = compiled.plan.source_of
     if source is None and len(known) == 1:
         (source,) = known
     if source not in known:
         raise click.UsageError(f"--source NAME requires one of {', '.join(known)}")
-    return Schema(known_domains(compiled.plan, console).source_of[source], True)
+    return Schema(known_domains(compiled.plan, name, console).source_of[source], True)
 
 
-def known_domains(plan: Plan, console: Console) -> Plan:
-    """The plan with the domains that come from tables, which are read; exits with what is wrong with them."""
-    from cedilla.runtime.reference.table_domains import with_domains
+def known_domains(plan: Plan, query: str, console: Console) -> Plan:
+    """The plan of a query's file with the domains that come from tables, which are read; exits with what is wrong with
+    them."""
+    from cedilla.runtime.reference.table_domains import with_permitted_domains
 
     with reported(console, {}):
-        return with_domains(plan)
+        allowed = (*allowed_of(click.get_current_context()), *folder_of(query))
+        return with_permitted_domains(plan, allowed)
 
 
 def read_query(query: str) -> tuple[str, str]:
@@ -87,4 +91,4 @@ def reported(console: Console, texts: Mapping[str, str]) -> Iterator[None]:
 
 def json_text(value: object) -> str:
     """A value as JSON for people, over several lines."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return json_printable(json.dumps(value, ensure_ascii=False, indent=2))

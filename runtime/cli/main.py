@@ -65,7 +65,7 @@ def main(context: click.Context) -> None:
         cedilla run QUERY --once     the same on Spark
 
     Exit status: 0 fine, 1 diagnostics or an abort, 2 usage, 130 stopped by
-    Ctrl-C. `cedilla COMMAND --help` says more of each command.
+    Ctrl-C, 143 by SIGTERM. `cedilla COMMAND --help` says more of each command.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

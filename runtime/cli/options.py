@@ -10,7 +10,7 @@ import click
 from attrs import fields, frozen
 
 from cedilla.compiler import ENGINES
-from cedilla.runtime.terminal.options import param_option
+from cedilla.runtime.terminal.options import allow_path_option, param_option
 
 
 def query_argument(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,4 +60,4 @@ def stream_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, stream=stream, **given)
 
     argument = click.argument("path", metavar="STREAM")
-    return argument(_MARKERS(schema_option(_QUERY(_SOURCE(with_stream)))))
+    return argument(_MARKERS(schema_option(_QUERY(_SOURCE(allow_path_option(with_stream))))))

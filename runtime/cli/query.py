@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
+from cedilla.grammar.printable import printable
 from cedilla.runtime.cli.inputs import compiled_query, json_text, known_domains, read_query, reported
 from cedilla.runtime.cli.options import engine_option, format_option, query_argument
 from cedilla.runtime.terminal.console import USAGE, Console
-from cedilla.runtime.terminal.options import params_of
+from cedilla.runtime.terminal.options import allow_path_option, params_of
 
 if TYPE_CHECKING:
     from cedilla.compiler import Engine
@@ -63,7 +64,8 @@ def explain_command(query: str, form: str, engine: Engine, **views: bool) -> Non
         raise click.UsageError(f"--format {form} is for the plan, without --{chosen[0]}")
     console = Console()
     _, texts, compiled = compiled_query(query, console, engine)
-    console.out(show(compiled, *chosen, form=form, color=console.color, texts=texts, width=console.width))
+    shown = show(compiled, *chosen, form=form, color=console.color, texts=texts, width=console.width)
+    console.out(shown, painted=console.color)
 
 
 @click.command("check")
@@ -89,6 +91,7 @@ def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
 @click.argument("more", metavar="[MARKER]...", nargs=-1)
 @click.option("--on", "given", metavar="SOURCE MARKER", nargs=2, multiple=True, help="A marker of a source.")
 @format_option
+@allow_path_option
 def trace_command(query: str, more: tuple[str, ...], given: tuple[tuple[str, str], ...], form: str) -> None:
     """Show what every operator would do with accents and punctuations, one after the other, without running.
 
@@ -102,7 +105,7 @@ def trace_command(query: str, more: tuple[str, ...], given: tuple[tuple[str, str
     if not more and not given:
         raise click.UsageError("a MARKER, please, such as '[[alter(t, y -> y * 2)]]'")
     console = Console()
-    _, texts, compiled = compiled_query(query, console)
+    name, texts, compiled = compiled_query(query, console)
     only = [given[0][0]] if given else [s.name for s in compiled.plan.sources if not s.table]
     if len(only) != 1:
         raise click.UsageError(f"--on SOURCE MARKER, please: the query has the streams {', '.join(only)}")
@@ -111,7 +114,7 @@ def trace_command(query: str, more: tuple[str, ...], given: tuple[tuple[str, str
         if source not in compiled.plan.source_of:
             known = ", ".join(compiled.plan.source_of)
             raise click.UsageError(f"the query has no source `{source}`; it has {known}")
-    plan = known_domains(compiled.plan, console)
+    plan = known_domains(compiled.plan, name, console)
     texts = {**texts, **{marker_name(number): text for number, (_, text) in enumerate(markers, 1)}}
     with reported(console, texts):
         if form == "json":
@@ -143,7 +146,7 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
         if only_check and laid_out != text:
             console.out(f"{name}: would be laid out differently")
         elif not only_check and query == "-":
-            sys.stdout.write(laid_out)
+            sys.stdout.write(printable(laid_out) if sys.stdout.isatty() else laid_out)
         elif not only_check and laid_out != text:
             Path(query).write_text(laid_out, encoding="utf-8")
     sys.exit(only_check and changed)

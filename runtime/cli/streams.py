@@ -200,6 +200,6 @@ def read_command(
             for text in (
                 tables(rows) if form == "table" else (json_line(row) for row in rows if row is not None)
             ):
-                console.out(text)
+                console.data(text)
         except KeyboardInterrupt:
             sys.exit(130)

@@ -76,6 +76,11 @@ class Marked(Format):
     def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return self._of(file).line_at(spark, file, place)
 
+    def rows_at(
+        self, spark: SparkSession, file: InputFile, places: Sequence[int]
+    ) -> list[tuple[str | None, int]]:
+        return self._of(file).rows_at(spark, file, places)
+
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         return self._base.located(spark, _data(files), bad, types)
 

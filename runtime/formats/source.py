@@ -175,6 +175,12 @@ class Format(ABC):
     def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
         """Returns the line number, for messages, of the row at a position in a file."""
 
+    def rows_at(
+        self, spark: SparkSession, file: InputFile, places: Sequence[int]
+    ) -> list[tuple[str | None, int]]:
+        """The rows at places in a file, which are in order: their texts, where rows are text, and their lines."""
+        return [(None, self.line_at(spark, file, place)) for place in places]
+
     @abstractmethod
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         """Returns the rows `bad`, a part of `tuples` with more columns, as messages need them: `raw`, the text; `file`,

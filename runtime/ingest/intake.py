@@ -256,9 +256,7 @@ def _canonical(
 ) -> DataFrame:
     """Returns the canonical tuples of a slice from its raw ones, as `tuples` does. `all_valid`: no tuple is
     rejected."""
-    bounds = [f"{column(POSITION)} >= {part.low}L"] if part.low is not None else []
-    bounds += [f"{column(POSITION)} < {part.high}L"] if part.high is not None else []
-    raw = lines.where(" AND ".join(bounds)) if bounds else lines
+    raw = lines.where(condition) if (condition := part.condition(column(POSITION))) else lines
     kept = [*map(column, (*undeclared, CORRUPT, POSITION))]
     if state.names.of:
         raw = by_attributes(raw, state.names, state.types, kept)

@@ -22,6 +22,8 @@ class MarkerSearch:
     jobs: Jobs
     declared: Mapping[str, frozenset[str]] = field(factory=dict[str, frozenset[str]])
     """The attributes of each source that the query declares."""
+    only: Mapping[str, str] = field(factory=dict[str, str])
+    """The folder of markers of each source of which no other markers count, as a URI."""
     _ahead: tuple[Mapping[str, Slice], Future[dict[str, Slice]]] | None = field(init=False, default=None)
 
     def at(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:
@@ -44,7 +46,11 @@ class MarkerSearch:
         for format_ in {part.format for part in slices.values()}:
             files = {name: part.numbered for name, part in slices.items() if part.format is format_}
             scans.update(zip(files, format_.scans(self.spark, list(files.values())), strict=True))
-        return {
+        scanned = {
             name: evolve(part, scan=scans[name].without(self.declared.get(name, frozenset())))
             for name, part in slices.items()
+        }
+        return {
+            name: part.with_markers_in(self.only[name]) if name in self.only else part
+            for name, part in scanned.items()
         }

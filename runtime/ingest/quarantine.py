@@ -11,14 +11,19 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import POSITION
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, SourceInput
+from cedilla.runtime.ingest.refused_markers import marker_lines
 from cedilla.runtime.items.nested import read_from
 from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
 from cedilla.runtime.storage.files import Files, epoch_name, name_of
 
 _ASIDE = "_run="
 """How the names of folders begin in which runs set lines aside."""
+_MARKERS = "markers.jsonl"
+"""The file of the markers, beside that of the tuples."""
 
 
 @define(eq=False)
@@ -37,13 +42,15 @@ class Quarantine:
     _aside: list[str] = field(init=False, factory=list[str])
     """The sources with rejected lines in the epoch that is to be committed."""
 
-    def set_aside(self, read: Mapping[str, SourceInput], epoch: int) -> tuple[Counter[str], list[str]]:
-        """Writes the rejected lines of an epoch's sources aside. Returns their numbers by code, and notes about files
-        without any valid line.
+    def set_aside(
+        self, read: Mapping[str, SourceInput], epoch: int, markers: Sequence[SetAside] = ()
+    ) -> tuple[Counter[str], list[str], list[Diagnostic]]:
+        """Writes the rejected lines and markers of an epoch's sources aside. Returns their numbers by code, notes about
+        files without any valid line, and warnings about markers.
 
         Raises `DiagnosticError` with the first line of a code that a setting makes fatal.
         """
-        total, notes = Counter[str](), list[str]()
+        total, notes = Counter(each.code for each in markers), list[str]()
         self._aside.clear()
         for name, part in read.items():
             total.update(part.read_counts.rejected)
@@ -52,7 +59,19 @@ class Quarantine:
                 self._write(part, codes, self._place(name, epoch, self.run))
                 self._aside.append(name)
                 notes += _about_whole_files(self.spark, part, codes, self._folder(name))
-        return total, notes
+        return total, notes, self._set_markers_aside(read, epoch, markers)
+
+    def _set_markers_aside(
+        self, read: Mapping[str, SourceInput], epoch: int, markers: Sequence[SetAside]
+    ) -> list[Diagnostic]:
+        warnings: list[Diagnostic] = []
+        for name in dict.fromkeys(each.source for each in markers):
+            mine = [each for each in markers if each.source == name]
+            text, told = marker_lines(self.spark, read[name].slice, mine, self.settings)
+            warnings += told
+            self.files.write(f"{self._place(name, epoch, self.run)}/{_MARKERS}", text)
+            self._aside += [] if name in self._aside else [name]
+        return warnings
 
     def publish(self, epoch: int) -> None:
         """Makes the rejected lines of a committed epoch visible."""
@@ -87,10 +106,13 @@ class Quarantine:
 
     def _publish(self, source: str, epoch: int, run: int) -> None:
         place = self._place(source, epoch, run)
-        for file in self.files.list(place):
-            path = f"{self._folder(source)}/{epoch_name(epoch)}.jsonl"
+        files = self.files.list(place)
+        for file in files:
+            suffix = "-markers" if name_of(file.path) == _MARKERS else ""
+            path = f"{self._folder(source)}/{epoch_name(epoch)}{suffix}.jsonl"
             self.files.delete(path)
             self.files.rename(file.path, path)
+        if files:
             self.files.delete(place.rpartition("/")[0])
 
 

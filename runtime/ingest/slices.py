@@ -20,6 +20,8 @@ class Slice:
     scan: Scan = field(factory=Scan)
     low: int | None = None
     high: int | None = None
+    without: frozenset[int] = frozenset()
+    """The places of lines that are set aside as bad markers; they would be bad tuples, too."""
 
     @property
     def numbered(self) -> Numbered:
@@ -34,15 +36,37 @@ class Slice:
     @property
     def is_cut(self) -> bool:
         """True if some lines of the files do not count."""
-        return self.low is not None or self.high is not None
+        return self.low is not None or self.high is not None or bool(self.without)
+
+    def condition(self, position: str) -> str:
+        """Returns SQL that is true for the positions that count; an empty text if all do."""
+        bounds = [f"{position} >= {self.low}L"] if self.low is not None else []
+        bounds += [f"{position} < {self.high}L"] if self.high is not None else []
+        without = ", ".join(f"{each}L" for each in sorted(self.without))
+        return " AND ".join([*bounds, *([f"{position} NOT IN ({without})"] if without else [])])
+
+    def with_markers_in(self, folder: str) -> Slice:
+        """Returns the slice with `in_data` set for markers outside of a folder, which is given as a URI."""
+        inside = [file.path.startswith(f"{folder.rstrip('/')}/") for file in self.files]
+        markers = (
+            marker if inside[marker.file] or not marker.is_meant else evolve(marker, in_data=True)
+            for marker in self.scan.markers
+        )
+        return evolve(self, scan=evolve(self.scan, markers=tuple(markers)))
 
     def starting(self, place: int) -> Slice:
         """Returns the slice from a position on. All files remain, because positions depend on the list of files."""
         markers = (marker for marker in self.scan.markers if marker.position >= place)
         return evolve(self, low=place, scan=Scan(tuple(markers)))
 
-    def ending(self, place: int) -> Slice:
-        """Returns the slice before a position."""
+    def leaving_out(self, places: frozenset[int]) -> Slice:
+        """Without the lines at some places."""
+        return evolve(self, without=places, scan=Scan(self.scan.markers)) if places else self
+
+    def ending(self, place: int | None) -> Slice:
+        """Returns the slice before a position, if there is one."""
+        if place is None:
+            return self
         markers = (marker for marker in self.scan.markers if marker.position < place)
         return evolve(self, high=place, scan=Scan(tuple(markers)))
 

@@ -23,6 +23,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
 from cedilla.runtime.control.descriptions.region_texts import MAX_SHOWN, region_texts, together
 from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
@@ -81,7 +82,12 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrac
     sinks = {emit.name: said[emit.relation] for emit in plan.emits}
     for number, (source, text) in enumerate(all_markers, 1):
         begun = states[source]
-        states, warnings = _advanced(plan, states, source, text, number)
+        states, warnings, aside = _advanced(plan, states, source, text, number)
+        if aside is not None:
+            does = f"set aside ({aside.code}): it changes nothing"
+            effect = RelationEffect(source, "", plan.source_of[source].line, Markers(), (does,))
+            yield MarkerTrace(source, text, (effect,), (), warnings)
+            continue
         during = {name: s.facts_during(before[name].closed) for name, s in states.items()}
         most, after = derive(plan, during), _derived(plan, states)
         accent = _accent(plan, states[source], source, text)
@@ -143,7 +149,8 @@ def _derived(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, Facts]:
 
 def _advanced(
     plan: Plan, states: Mapping[str, SourceState], source: str, text: str, number: int
-) -> tuple[dict[str, SourceState], tuple[Diagnostic, ...]]:
+) -> tuple[dict[str, SourceState], tuple[Diagnostic, ...], SetAside | None]:
+    """Returns the states after a marker, its warnings, and the marker if it is set aside."""
     # A marker ends an epoch: earlier ones are announced before it.
     begun = {name: state.next_epoch() for name, state in states.items()}
     kind = "accent" if _is_accent(text) else "punctuation"
@@ -151,9 +158,10 @@ def _advanced(
     effects = advance(plan, begun, {source: [marker]}, lambda *_: marker_name(number), {source})
     for stop in effects.failures:
         raise DiagnosticError([_placed(d, text, number) for d in stop.diagnostics])
-    return dict(effects.states), tuple(
-        _placed(warning.diagnostic, text, number) for warning in effects.warnings
-    )
+    aside = next(iter(effects.set_aside), None)
+    doubtful = [warning.diagnostic for warning in effects.warnings]
+    doubtful += [aside.warning] if aside is not None and aside.warning is not None else []
+    return dict(effects.states), tuple(_placed(each, text, number) for each in doubtful), aside
 
 
 def _is_accent(text: str) -> bool:

@@ -33,7 +33,7 @@ class MarkerLine:
 
     `translate`: converts it to the wire format, over the attributes that exist at its position; `None` if `text` is in
     that format. `partition`: the partition of the topic to which it applies. `next`: the position of the following
-    line, if known.
+    line, if known. `in_data`: it is among the tuples of a stream that takes markers from a folder only.
     """
 
     kind: str
@@ -44,6 +44,12 @@ class MarkerLine:
     code: str = "RQ212"
     partition: int | None = None
     next: int | None = field(default=None, eq=False)
+    in_data: bool = field(default=False, eq=False)
+
+    @property
+    def is_meant(self) -> bool:
+        """Whether a marker is meant, and it is no complaint about a file that stands in the place of one."""
+        return self.kind != "columns" and self.code == "RQ212"
 
     @property
     def file(self) -> int:

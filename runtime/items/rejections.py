@@ -22,6 +22,7 @@ REASONS = {
     "RQ312": "`{}` comes by two of its names at once",
     "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
     "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
+    "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
     "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
 }
 """Reasons by code, with `{}` for the attribute. RQ301 has `NO_OBJECT`, `misfit`, or a text of the source's format."""
@@ -43,8 +44,14 @@ BEYOND_HINT = "a coarser unit has smaller numbers; declared as `double`, the att
 """Hint for RQ310."""
 
 LATE = "RQ305"
-_SETTING = {LATE: "late", "RQ306": "drift", "RQ307": "drift"}
-"""The setting that decides about a code, if it is not `invalid`."""
+FOREIGN = "RQ326"
+"""The code of a marker among the tuples of a stream that takes none there."""
+_SETTINGS = {LATE: "late", "RQ306": "drift", "RQ307": "drift", "RQ301": "invalid"}
+
+
+def _setting(code: str) -> str:
+    """Returns the setting that decides about a code; codes that are not of tuples are of markers."""
+    return _SETTINGS.get(code) or ("invalid" if code in REASONS else "bad_markers")
 
 
 def is_ignored(code: str, settings: Mapping[str, str]) -> bool:
@@ -53,13 +60,13 @@ def is_ignored(code: str, settings: Mapping[str, str]) -> bool:
 
 
 def is_fatal(code: str, settings: Mapping[str, str]) -> bool:
-    """Returns True if a tuple with a code ends the query."""
-    return settings[_SETTING.get(code, "invalid")] == "abort"
+    """Returns True if a tuple or marker with a code ends the query."""
+    return settings[_setting(code)] == "abort"
 
 
 def refusal(code: str, count: int, reason: str, place: str, raw: str) -> DiagnosticError:
     """Returns the error that ends the query after rejected tuples. `reason`, `place`, `raw`: those of the first one."""
-    setting = _SETTING.get(code, "invalid")
+    setting = _setting(code)
     hint = f"`set {setting} = quarantine;` sets them aside"
     message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
     return failure(code, message, hint=hint, notes=(f"{place}: {raw}",))

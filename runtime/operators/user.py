@@ -7,6 +7,7 @@ import importlib
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,11 +156,20 @@ def _wrong(operator: User, what: str, hint: str) -> DiagnosticError:
 
 
 def look_beside(plan: Plan, query: str) -> None:
-    """Adds the folder of the query's file to the module path, for a plan with user operators."""
+    """Loads the modules of a plan's user operators; the folder of the query's file comes first for these, and last for
+    all other modules."""
     file = Path(query)
-    used = any(isinstance(operator, User) for operator in plan.operators)
-    if used and file.is_file() and (folder := str(file.resolve().parent)) not in sys.path:
-        sys.path.insert(0, folder)
+    modules = {o.function.partition(":")[0] for o in plan.operators if isinstance(o, User)}
+    if not modules or not file.is_file() or (folder := str(file.resolve().parent)) in sys.path:
+        return
+    sys.path.insert(0, folder)
+    try:
+        for module in modules:
+            with suppress(Exception):  # `function_of` says what is wrong
+                importlib.import_module(module)
+    finally:
+        sys.path.remove(folder)
+        sys.path.append(folder)
 
 
 def check_functions(plan: Plan) -> None:

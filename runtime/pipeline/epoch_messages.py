@@ -31,17 +31,27 @@ class LocatedStop:
     part: Slice
 
 
-def located(spark: SparkSession, stopped: LocatedStop) -> list[Diagnostic]:
-    """What is wrong with a marker that ends the query, with its file, line and text. One Spark job."""
+def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagnostic]:
+    """What is wrong with a marker that ends the query, with its file, line and text; and how to go on, where `epoch` is
+    the last that is committed, -1 before the first. One Spark job."""
     marker = stopped.stop.marker
     file = stopped.part.files[marker.file]
     line = line_of(spark, stopped.part, marker)
     place = f"{file.shown}:{line}: {marker.text}"
     copy = copy_of(file, marker.position - marker.file * NEXT_FILE)
     copied = () if copy is None else (f"its copy, which can be mended or left empty: {copy}",)
-    noted = [evolve(d, notes=(*d.notes, place, *copied)) for d in stopped.stop.diagnostics]
+    going_on = _going_on(f"{file.shown}:{line}" if copy is None else copy, epoch)
+    noted = [evolve(d, notes=(*d.notes, going_on, place, *copied)) for d in stopped.stop.diagnostics]
     # Where a format translates its markers, columns are those of what came out.
     return noted if marker.translate else [in_stream(d, marker.text, file.shown, line) for d in noted]
+
+
+def _going_on(place: str, epoch: int) -> str:
+    """What is committed, and which line is to be mended."""
+    done = (
+        f"what comes before it is committed, up to epoch {epoch}" if epoch >= 0 else "nothing comes before it"
+    )
+    return f"{done}; nothing is lost: mend or delete {place}, and the next run goes on there"
 
 
 def report(

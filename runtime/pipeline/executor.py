@@ -22,6 +22,7 @@ from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import news
 from cedilla.runtime.control.markers.advance import MarkerEffects, advance
+from cedilla.runtime.control.markers.bad_markers import check_doubtful
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
@@ -129,7 +130,8 @@ class Executor:
 
     def _marker_search(self) -> MarkerSearch:
         declared = {s.name: frozenset(a.name for a in s.attributes) for s in self.plan.sources}
-        return MarkerSearch(self.spark, self.jobs, declared)
+        only = {s.name: self.files.absolute(s.markers or "") for s in self.plan.sources if s.markers_only}
+        return MarkerSearch(self.spark, self.jobs, declared, only)
 
     def _edited(self, path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
         """What an edited query goes on from; the outputs of the one before are brought to their end first."""
@@ -165,8 +167,8 @@ class Executor:
         """Run the epochs of a micro-batch that are not committed yet, and of what `more` comes meanwhile; the next is
         planned while one runs.
 
-        Raises `DiagnosticError` where a marker or a tuple ends the query, `KeyboardInterrupt` between epochs once it is
-        `interrupted`; all before that is committed.
+        Raises `DiagnosticError` where a marker or a tuple ends the query, `KeyboardInterrupt` once it is `interrupted`
+        and the epoch under way is committed; all before that is committed.
         """
         if batch < self.last.batch:
             return
@@ -183,6 +185,8 @@ class Executor:
                 self._step(files)
                 growing.done(self.last.progress)
                 if interrupted():
+                    if self._in_flight:
+                        self._complete(self._in_flight[0])
                     raise KeyboardInterrupt
             growing.forget()
             self._tidy()  # not after a failure: it may have come just behind a commit
@@ -272,10 +276,8 @@ class Executor:
         if first := {name for name, end in ends.items() if end == remaining.of(name)}:
             effects = self._advanced(whole, first)  # a domain that grows there, does so now
             ends = remaining.ends(whole, effects.stops)
-        parts = {
-            n: part.ending(effects.stops[n].marker.position) if n in effects.stops else part
-            for n, part in whole.items()
-        }
+        positions = {n: stop.marker.position for n, stop in effects.stops.items()}
+        parts = {n: p.ending(positions.get(n)).leaving_out(effects.lines_of(n)) for n, p in whole.items()}
         if not effects.stops:
             self.marker_search.prefetch(remaining.next(files, slices))
         stopped = [LocatedStop(stop, whole[stop.source]) for stop in effects.failures]
@@ -331,11 +333,12 @@ class Executor:
             self.jobs.together(stages)
         else:  # a user's function stays in the thread of its run
             stages[0]()
-        quarantined, rejected = self._quarantine.set_aside(running.read, number)
+        quarantined, rejected, bad = self._quarantine.set_aside(running.read, number, running.set_aside)
         segments = self.state.measured(running.record.segments)
         read = {name: part.read_counts.kept for name, part in running.read.items()}
         written = {name: rows for name, job in running.written.items() if (rows := job.result()) is not None}
         suspects = self._watches.take(running.samples, self.last.sources, running.record.sources)
+        check_doubtful(self.plan.settings, suspects)
         record = evolve(
             running.record,
             segments=segments,
@@ -366,7 +369,7 @@ class Executor:
             engine=self._engine,
             written=written,
             waiting=rows_that_wait(self._releases, segments, running.after, number),
-            warnings=(*self.tables.warnings(), *running.report.warnings, *suspects),
+            warnings=(*self.tables.warnings(), *running.report.warnings, *bad, *suspects),
             notes=(*self.notes, *self.topics.notes(), *running.report.notes, *rejected),
         )
         self.notes = ()
@@ -384,7 +387,9 @@ class Executor:
     def _refuse(self, stops: Sequence[LocatedStop]) -> None:
         """End the query if markers have to."""
         if stops:
-            raise DiagnosticError(diagnostic for each in stops for diagnostic in located(self.spark, each))
+            raise DiagnosticError(
+                diagnostic for each in stops for diagnostic in located(self.spark, each, self.last.epoch)
+            )
 
 
 def _summed(before: Mapping[str, int], now: Mapping[str, int]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from attrs import evolve
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -38,10 +39,12 @@ from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.pipeline.sessions import engine_of, engine_session, interruptible
+from cedilla.runtime.pipeline.stopping import Stopping
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
+from cedilla.runtime.terminal.permissions import check_modules
 from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.query_topics import Topics
@@ -64,34 +67,51 @@ def run(
     `on_report` is told of every committed epoch. Raises `DiagnosticError` for whatever ends the run.
     """
     compiled, name = compiled_query(query)
+    options = (options or Options()).of_query(name)
+    check_modules(compiled.plan, options.allow_modules)
     plan, flow = load(compiled.program, name)
     if on_epoch is not None and len(plan.emits) != 1:
         hint = "a query for each emit, or sinks"
         raise failure("RQ413", f"`on_epoch` takes one emit, the query has {len(plan.emits)}", hint=hint)
-    options = options or Options()
     if on_epoch is None:
         check_places(apply(compiled.plan, options), options.checkpoint)
+    else:  # nothing is written there, so it may be anywhere
+        options = evolve(options, sinks={**{emit.name: emit.path for emit in plan.emits}, **options.sinks})
     start(plan, flow, options, on_report or (lambda report: None), spark, on_epoch)
 
 
 def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
-    growth = Growth()
+    growth, stopping = Growth(), Stopping()
+    last: int | None = None
 
     def tell(report: EpochReport) -> None:
+        nonlocal last
+        last = report.number
         console.epoch(report)
         if report.engine == "sail":
             growth.look()
 
     try:
-        start(plan, flow, options, tell, consent=console.consent, on_step=console.note, growth=growth)
+        with stopping.terminable():
+            start(
+                plan,
+                flow,
+                options,
+                tell,
+                consent=console.consent,
+                on_step=console.note,
+                growth=growth,
+                stopping=stopping,
+            )
     except Outgrown:
         console.note("Sail has taken 1 GiB more of memory than at the start: going on in a new process")
         go_on_in_a_new_process()
     except KeyboardInterrupt:
         silence()
-        console.note("stopped; the next run continues after the last committed epoch")
-        return 130
+        after = "the last committed epoch" if last is None else f"epoch {last}, the last that is committed"
+        console.note(f"stopped; the next run continues after {after}")
+        return stopping.status
     return 0
 
 
@@ -106,6 +126,7 @@ def main(plan: Plan, flow: Flow) -> None:
     @run_options
     def command(options: Options) -> None:
         console = Console()
+        options = options.of_query(sys.argv[0])
         try:
             console.diagnostics(warnings(apply(plan, options)), {})
             _check_flow(plan, flow)
@@ -138,11 +159,13 @@ def start(
     consent: Callable[[Changes], bool] = lambda changes: False,
     on_step: Callable[[str], None] = lambda step: None,
     growth: Growth | None = None,
+    stopping: Stopping | None = None,
 ) -> None:
     """Run a plan until its input is done (`once`) or for ever; `on_step` is told what takes time before, between and
     after epochs. Raises `DiagnosticError`; `KeyboardInterrupt` where the run is interrupted, and `Outgrown` once there
     is too much of `growth`, both between epochs."""
     plan = apply(plan, options)
+    check_modules(plan, options.allow_modules)
     check_settings(options.conf)
     check_paths(plan)
     if on_epoch is None:
@@ -164,7 +187,8 @@ def start(
         opened.callback(topics.close)
         with_session = engine_session(plan, options, engine, on_step) if spark is None else own_session(spark)
         session = opened.enter_context(with_session)
-        pressed = opened.enter_context(interruptible())
+        signals = interruptible() if stopping is None else interruptible(stopping.wished, stopping.ordered)
+        pressed = opened.enter_context(signals)
         check_functions(plan)
         for name, folder, what in folders(plan):
             if not files.exists(folder):

@@ -21,6 +21,7 @@ from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.checkpoint.checkpoint import Commit, Progress
 from cedilla.runtime.control.domains.table_domains import news
 from cedilla.runtime.control.markers.advance import MarkerEffects
+from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.unannounced import INFERRED, add_inferred, is_name
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops, left_out
@@ -64,6 +65,7 @@ class RunningEpoch:
     started: float
     cached: ExitStack
     samples: Mapping[str, Future[Sample]]
+    set_aside: Sequence[SetAside] = ()
 
 
 @frozen(eq=False)
@@ -196,6 +198,7 @@ class EpochStarter:
             started,
             cached.pop_all(),
             samples,
+            effects.set_aside,
         )
 
     def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> dict[str, str]:

@@ -67,10 +67,16 @@ def _of_spark(plan: Plan, options: Options) -> SparkSession:
     return session
 
 
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 @contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
+def interruptible(
+    wished: Callable[[], None] = lambda: None, ordered: Callable[[], None] = _interrupt
+) -> Iterator[Callable[[], bool]]:
     """Take Ctrl-C as a wish to stop, told by the function given, and a second one as an order; pyspark's own handler
-    would call into Java while Java is being listened to.
+    would call into Java while Java is being listened to. `wished`, `ordered`: what either does at once.
     """
     pressed: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -79,8 +85,7 @@ def interruptible() -> Iterator[Callable[[], bool]]:
 
     def press(number: int, frame: object) -> None:
         pressed.append(number)
-        if len(pressed) > 1:
-            raise KeyboardInterrupt
+        (wished if len(pressed) == 1 else ordered)()
 
     before = signal.signal(signal.SIGINT, press)
     try:

@@ -18,10 +18,11 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.produce.files import Appended, Published, Target
 from cedilla.runtime.produce.topics import Sent
-from cedilla.runtime.reference.table_domains import with_domains
+from cedilla.runtime.reference.table_domains import with_permitted_domains
 from cedilla.runtime.streams.places import OrderedStream, streams_at, with_schema
 from cedilla.runtime.streams.schema import Schema, declared_schema
 from cedilla.runtime.streams.stream_checker import StreamChecker
+from cedilla.runtime.terminal.permissions import folder_of
 from cedilla.runtime.terminal.rowtext import json_line
 from cedilla.runtime.topics.topic_lines import place_of
 
@@ -254,12 +255,13 @@ def _schema(query: str | Path | CompiledQuery | None, source: str | None, schema
     from cedilla.compiler.compile import compiled_query
 
     assert query is not None
-    plan = compiled_query(query)[0].plan
+    compiled, name = compiled_query(query)
+    plan = compiled.plan
     names = [node.name for node in plan.sources]
     chosen = names[0] if source is None and len(names) == 1 else source
     if chosen not in names:
         raise TypeError(f"`source` has to be one of {', '.join(names)}")
-    return Schema(with_domains(plan).source_of[chosen], True)
+    return Schema(with_permitted_domains(plan, folder_of(name)).source_of[chosen], True)
 
 
 _OTHERS = (".csv", ".xml", ".parquet", ".gz", ".bz2", ".zst")

@@ -33,7 +33,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.items.json_objects import read_strings, with_fields
 from cedilla.runtime.items.marker import STRAY, MarkerLine
-from cedilla.runtime.items.rejections import NO_OBJECT, beyond, is_ignored, reason
+from cedilla.runtime.items.rejections import FOREIGN, NO_OBJECT, beyond, is_ignored, reason
 from cedilla.runtime.items.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
@@ -132,6 +132,10 @@ class Reference:
                     states = dict(effects.states)
                     began[source] = effects.begun[source].closed if place == 0 else began[source]
                     warnings += ((warning.diagnostic, item) for warning in effects.warnings)
+                    for aside in effects.set_aside:
+                        rejected.append((source, aside.code, item))
+                        reasons.append(aside.reason)
+                        warnings += [] if aside.warning is None else [(aside.warning, item)]
                     continue
                 if effects.failures:
                     raise DiagnosticError(effects.stops[source].diagnostics)
@@ -179,6 +183,8 @@ class Reference:
         """Returns a tuple in canonical values, and the reason for its rejection."""
         if "$corrupt" in item:
             return {}, ("RQ301", str(item.get("$fault", NO_OBJECT)))
+        if "$foreign" in item:
+            return {}, (FOREIGN, reason(FOREIGN, ""))
         types = state.field_types
         try:
             item = with_fields(item, types)
@@ -213,7 +219,7 @@ class Reference:
         """Returns the values of unannounced attributes, by source and name."""
         values: dict[tuple[str, str], list[Any]] = {}
         for source, item in items:
-            if not any(f"${kind}" in item for kind in (*_KINDS, "corrupt")):
+            if not any(f"${kind}" in item for kind in (*_KINDS, "corrupt", "foreign")):
                 for name in item.keys() - self.states[source].field_types.keys() - {PARTITION}:
                     values.setdefault((source, name), []).append(item[name])
         return values

@@ -92,6 +92,8 @@ def _lines(source: Source, file: Any, *, is_markers: bool) -> Iterator[Input]:
     lines = lines_in(file, "json" if is_markers else source.format, _names(source))
     for line in lines if is_markers else tuples_of(lines, source):
         read = parsed(source, line)
+        if source.markers_only and not is_markers and is_marker(read.item) and not line.is_header:
+            read = evolve(read, item={"$foreign": line.text})
         # In a folder of markers a tuple ends the query (RQ224).
         yield read if not is_markers or is_marker(read.item) else evolve(read, item={"$stray": line.text})
 

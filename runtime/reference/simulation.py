@@ -15,6 +15,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan, check_paths
 from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.runtime.control.markers.bad_markers import check_doubtful
 from cedilla.runtime.items.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.reference import Output, Reference
@@ -43,8 +44,8 @@ def simulate(
     suspect = warn`, and about rows waiting at the end. `end`: every stream ends after its present content.
     Raises `DiagnosticError` if a marker or, by setting, a tuple ends the query.
     """
-    options = options or Options()
-    compiled, _ = compiled_query(query)
+    compiled, name = compiled_query(query)
+    options = printing(compiled.plan, (options or Options()).of_query(name))
     _check(apply(compiled.plan, options))
     for emit in compiled.plan.emits:
         if is_topic(options.sinks.get(emit.name, "-")):
@@ -65,6 +66,11 @@ def simulate(
     finally:
         for writer in to.values():
             writer.flush()
+
+
+def printing(plan: Plan, options: Options) -> Options:
+    """The options with which the outputs that have no sink are printed, wherever the query would write them."""
+    return evolve(options, sinks={**{emit.name: "-" for emit in plan.emits}, **options.sinks})
 
 
 def replay(
@@ -110,11 +116,13 @@ def replay(
         ]
         strangers.see(lines, reference.states)
         _refuse(plan.settings, aside)
+        jumps = [*watches.step(before, reference.states)]
+        check_doubtful(plan.settings, jumps)
         for output in outputs:
             on_step(output)
         for warning, item in reference.warnings[warned:]:
             on_warning(of[id(item)].marked(warning))
-        for warning in watches.step(before, reference.states):
+        for warning in jumps:
             on_warning(warning)
         for line, code in aside:
             on_rejected(line, code)
@@ -123,7 +131,9 @@ def replay(
         if reference.states[source.name].closed is not True:
             for output in reference.step([(source.name, {"$punctuation": "[]"})]):
                 on_step(output)
-    ends = (watches.end(reference.states), strangers.end(reference.states), _waiting(reference))
+    jumps = [*watches.end(reference.states)]
+    check_doubtful(plan.settings, jumps)
+    ends = (jumps, strangers.end(reference.states), _waiting(reference))
     for warning in chain.from_iterable(ends):
         on_warning(warning)
     return reference.after

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
@@ -17,6 +17,7 @@ from cedilla.runtime.items.tuple_lines import tuples_of
 from cedilla.runtime.reference.inputs import is_marker, parsed
 from cedilla.runtime.reference.node import control
 from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.terminal.permissions import check_permitted
 
 
 def with_domains(plan: Plan) -> Plan:
@@ -26,6 +27,14 @@ def with_domains(plan: Plan) -> Plan:
     for a bad marker in a table.
     """
     return looked_up(plan, _read)[0] if any(listed(plan)) else plan
+
+
+def with_permitted_domains(plan: Plan, allowed: Iterable[str]) -> Plan:
+    """As `with_domains`, where the tables lie where a query may read. `allowed`: as for `check_permitted`, which raises
+    where they do not."""
+    names = {column.table for *_, column in listed(plan)}
+    check_permitted(evolve(plan, sources=[s for s in plan.sources if s.name in names], emits=()), allowed)
+    return with_domains(plan)
 
 
 def can_read(plan: Plan) -> bool:

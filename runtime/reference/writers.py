@@ -10,6 +10,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from cedilla.compiler.plan import Plan
+from cedilla.grammar.printable import json_printable
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.reference.reference import Output
 from cedilla.runtime.terminal.options import Options, apply
@@ -26,7 +27,8 @@ class Printer:
     label: str = ""
 
     def write(self, parts: _Parts) -> None:
-        sys.stdout.write("".join(f"{self.label}{line}\n" for part in parts for line in part))
+        lines = (f"{self.label}{json_printable(line)}\n" for part in parts for line in part)
+        sys.stdout.write("".join(lines))
 
 
 @define
@@ -86,7 +88,7 @@ def writers(plan: Plan, options: Options) -> Mapping[str, Writer]:
     """
     paths = {emit.name: options.sinks.get(emit.name, "-") for emit in plan.emits}
     written = evolve(plan, emits=[evolve(emit, path=paths[emit.name], format="json") for emit in plan.emits])
-    check_unread(apply(written, evolve(options, sinks={})))
+    check_unread(evolve(apply(plan, options), emits=written.emits))
     check_outputs(written)
     labels = labels_of([name for name, path in paths.items() if path == "-"])
     return {

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, cast
 
 from attrs import frozen
 
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import Span, failure
 from cedilla.runtime.items.lines import local_path
 from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
 
@@ -56,6 +56,13 @@ def scheme_of(path: str) -> str:
     characters."""
     scheme, colon, _ = path.partition(":")
     return scheme if colon and "/" not in scheme else ""
+
+
+def check_scheme(scheme: str, span: Span | None = None) -> None:
+    """Raise RQ485 for a scheme of the web: a query reads nothing from there, and sends nothing there."""
+    if scheme.lower() in ("http", "https"):
+        hint = "a folder, into which another program puts the files that it has loaded"
+        raise failure("RQ485", f"{scheme}: addresses are neither read nor written", span, hint=hint)
 
 
 def is_pattern(path: str) -> bool:
@@ -249,6 +256,7 @@ class RemoteStore(Store):
     """A store of fsspec. Listings are not cached, because others write there, too."""
 
     def __init__(self, scheme: str) -> None:
+        check_scheme(scheme)
         import fsspec
 
         try:
@@ -355,6 +363,8 @@ _EXTRAS = {
 """Maps schemes to the extra of the package with their library."""
 _RENAMING = frozenset({"hdfs"})
 """Schemes of stores that move a folder in one step."""
+STORES = frozenset({*_EXTRAS, *_RENAMING})
+"""Schemes of stores that a query may name."""
 _BLOCK = 4 << 20
 _MOMENTS = ("LastModified", "last_modified", "mtime", "updated", "created")
 """Names of the modification time in different libraries."""

@@ -23,6 +23,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.printable import json_printable
 from cedilla.runtime.control.accents.codes import active_recodes, unspoken
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.markers.one_accent import alters_of
@@ -77,18 +78,16 @@ def canonize(
                 gathered.take(each, plain, line)
         plan = Plan(name="stream", sources=[schema.source], operators=[], emits=[])
         unit_names = source_names(plan, schema.source, {schema.source.name: follower.state})
-        declared = schema.source.attributes
-        required = {a.name for a in declared if not a.optional}
-        state = _without_codes(follower.state)
-        writer = Writer(start, state, always.names, required, {a.name for a in declared}, unit_names)
-        markers = gathered.end(writer, used)
+        required = {a.name for a in schema.source.attributes if not a.optional}
+        known, state = {a.name for a in schema.source.attributes}, _without_codes(follower.state)
+        markers = gathered.end(Writer(start, state, always.names, required, known, unit_names), used)
         tuples.seek(0)
-        output.writelines(f"{json.dumps({'$accent': text}, ensure_ascii=False)}\n" for text in markers.adds)
-        output.writelines(tuples)
-        marker = [("$punctuation", text) for text in markers.punctuations]
-        accents = (*markers.alters, *markers.drops, *markers.names)
-        marker += [("$accent", text) for text in accents]
-        output.writelines(f"{json.dumps({kind: text}, ensure_ascii=False)}\n" for kind, text in marker)
+        ends = [("$punctuation", text) for text in markers.punctuations]
+        ends += [("$accent", text) for text in (*markers.alters, *markers.drops, *markers.names)]
+        adds = (("$accent", text) for text in markers.adds)
+        first, last = ([f"{json.dumps({k: t}, ensure_ascii=False)}\n" for k, t in m] for m in (adds, ends))
+        for written in (first, tuples, last):
+            output.writelines(map(json_printable, written))
     return (*warnings, *markers.lost)
 
 

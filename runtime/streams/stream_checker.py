@@ -7,7 +7,7 @@ codes of the engine's quarantine (`intake`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -32,7 +32,7 @@ from cedilla.runtime.items.json_objects import read_strings, shown, with_fields
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.marker import STRAY
 from cedilla.runtime.items.near_markers import KINDS, marker_of
-from cedilla.runtime.items.rejections import BEYOND_HINT, NO_OBJECT, misfit, reason
+from cedilla.runtime.items.rejections import BEYOND_HINT, FOREIGN, NO_OBJECT, misfit, reason
 from cedilla.runtime.items.values import applied, near_digits, value_of_json
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond
 from cedilla.runtime.streams.schema import Schema
@@ -93,6 +93,9 @@ class StreamChecker:
 
         An invalid marker changes nothing; one with warnings only takes effect.
         """
+        if self._source.markers_only and not line.only_markers and _is_meant(line, self._declared):
+            hint = "a file in the marker folder has it: `cedilla accent STREAM --markers FOLDER`"
+            return None, [_complaint(line, FOREIGN, reason(FOREIGN, ""), hint)]
         try:
             if line.is_csv and csv_records.is_marker(line.text):
                 return None, [_complaint(line, "RQ212", *csv_records.NO_MARKERS)]
@@ -235,6 +238,17 @@ class StreamChecker:
             if regions.contains(region, row.canonical):
                 return f": {text} of {place}"
         return ""
+
+
+def _is_meant(line: Line, attributes: Collection[str]) -> bool:
+    """Whether a line is a marker, or was meant as one."""
+    if line.is_csv:
+        return csv_records.is_marker(line.text)
+    try:
+        item = line.holds()
+    except ValueError:
+        item = None
+    return marker_of(line.text, item, attributes) is not None
 
 
 def _complaint(line: Line, code: str, message: str, hint: str | None) -> Diagnostic:

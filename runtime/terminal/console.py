@@ -1,8 +1,12 @@
-"""Writes to the terminal. Only this module uses rich, and only on a terminal."""
+"""Writes to the terminal. Only this module uses rich, and only on a terminal.
+
+Control signs of streams and queries are written as escapes, and secrets of addresses as `***`.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,6 +16,7 @@ import click
 
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
+from cedilla.grammar.printable import for_people, json_printable
 from cedilla.runtime.terminal.report import MAX_WARNINGS, EpochReport
 
 if TYPE_CHECKING:
@@ -19,6 +24,8 @@ if TYPE_CHECKING:
 
 USAGE = ("RQ135", "RQ136", "RQ477")
 """Errors of the command line, not of the query."""
+_STYLE = re.compile("(\x1b\\[[012]m)")
+"""How `explain` makes text bold or dim."""
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 
@@ -38,9 +45,17 @@ class Console:
         """The width of result lines: COLUMNS, else that of the terminal, else 100."""
         return shutil.get_terminal_size((WIDTH, 24)).columns
 
-    def out(self, text: str) -> None:
-        """Writes a result to standard output."""
-        _write(sys.stdout, text)
+    def out(self, text: str, *, painted: bool = False) -> None:
+        """Writes a result for people to standard output. `painted`: `explain` has made some of it bold or dim."""
+        parts = _STYLE.split(text) if painted else [text]
+        _write(
+            sys.stdout,
+            "".join(part if _STYLE.match(part) and painted else for_people(part) for part in parts),
+        )
+
+    def data(self, text: str) -> None:
+        """Writes rows to standard output: control signs as the escapes of JSON, and nothing is left out."""
+        _write(sys.stdout, json_printable(text))
 
     def note(self, text: str) -> None:
         """Writes a remark to standard error."""
@@ -54,7 +69,7 @@ class Console:
                 _write(sys.stderr, "")
             self._styled(head, _STYLES[item.severity])
             if rest:
-                _write(sys.stderr, "\n".join(rest))
+                _write(sys.stderr, for_people("\n".join(rest)))
 
     def failed(self, error: DiagnosticError, texts: Mapping[str, str]) -> int:
         """Writes the error that ended the work and returns the exit status: 1, or 2 for wrong options."""
@@ -82,6 +97,7 @@ class Console:
             self.note(f"and {counted(count, 'warning')} {code} more")
 
     def _styled(self, text: str, style: str) -> None:
+        text = for_people(text)
         if not _colors(sys.stderr):
             _write(sys.stderr, text)
             return
@@ -92,7 +108,7 @@ class Console:
         )
 
 
-_FREQUENT = ("RQ218", "RQ223", "RQ229", "RQ230", "RQ232", "RQ320")
+_FREQUENT = ("RQ218", "RQ223", "RQ229", "RQ230", "RQ232", "RQ235", "RQ320")
 """Warnings that may occur for each member of a fleet, or each file."""
 
 

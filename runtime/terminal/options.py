@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping
-from functools import reduce, wraps
+from functools import partial, reduce, wraps
 from typing import Any
 
 import click
@@ -17,6 +17,7 @@ from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.slips import closest, meant
 from cedilla.grammar.syntax import SETTINGS
+from cedilla.runtime.terminal.permissions import check_permitted, folder_of
 
 Texts = Mapping[str, str]
 Paths = Mapping[str, str | os.PathLike[str]]
@@ -30,6 +31,12 @@ def _paths(named: Paths) -> dict[str, str]:
     return {name: os.fspath(path) for name, path in named.items()}
 
 
+def _several(given: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Names or paths; one may stand alone."""
+    several = [given] if isinstance(given, str | os.PathLike) else given
+    return tuple(os.fspath(each) for each in several)
+
+
 @frozen(kw_only=True)
 class Options:
     """Options for running a query; the query decides about options that are not given.
@@ -37,6 +44,8 @@ class Options:
     `sources`, `sinks`: name -> path, which may be a `pathlib.Path`. `settings`: those of the query; `conf`: those of
     Spark. `yes`: confirms that an edited query continues from its checkpoint. `engine`: Spark by default, or the
     embedded engine if there is no Java. `remote`: the address of a Spark Connect server, `sc://HOST:PORT`.
+    `allow_modules`: modules, or packages, that user operators may load. `allow_paths`: folders in which the query may
+    read and write, beside its own and the working directory.
     """
 
     once: bool = False
@@ -51,8 +60,14 @@ class Options:
     remote: str | None = None
     settings: Texts = field(factory=dict[str, str])
     conf: Texts = field(factory=dict[str, str])
+    allow_modules: tuple[str, ...] = field(default=(), converter=_several)
+    allow_paths: tuple[str, ...] = field(default=(), converter=_several)
     yes: bool = False
     verbose: bool = False
+
+    def of_query(self, query: str) -> Options:
+        """The options where a query's own folder may be read and written, too; `query`: its file, if it has one."""
+        return evolve(self, allow_paths=(*self.allow_paths, *folder_of(query)))
 
     def check(self, plan: Plan) -> None:
         """Raises `DiagnosticError` RQ477 if an option does not exist in the plan, has an invalid value, or belongs to
@@ -91,10 +106,10 @@ class Options:
 
 
 def apply(plan: Plan, options: Options) -> Plan:
-    """Returns the plan with the paths and settings of the options. Raises `DiagnosticError` RQ477 as `Options.check`
-    does."""
+    """Returns the plan with the paths and settings of the options. Raises `DiagnosticError`: RQ477 as `Options.check`
+    does, and as `check_permitted` does."""
     options.check(plan)
-    return evolve(
+    applied = evolve(
         plan,
         sources=[
             evolve(
@@ -108,6 +123,8 @@ def apply(plan: Plan, options: Options) -> Plan:
         emits=[written_to(e, options.sinks.get(e.name, e.path)) for e in plan.emits],
         settings={**plan.settings, **options.settings},
     )
+    check_permitted(applied, options.allow_paths, options.sources, options.sinks)
+    return applied
 
 
 def written_to(emit: Emit, path: str) -> Emit:
@@ -129,10 +146,10 @@ def path_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_options(*args: Any, **given: Any) -> Any:
-        chosen = {name: given.pop(name) for name in ("sources", "sinks", "settings")}
+        chosen = {name: given.pop(name) for name in ("sources", "sinks", "settings", "allow_paths")}
         return command(*args, options=Options(**chosen), **given)
 
-    return _SOURCE(_SINK(_SET(with_options)))
+    return _SOURCE(_SINK(_ALLOW_PATH(_SET(with_options))))
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -176,6 +193,7 @@ def _pairs(context: click.Context, parameter: click.Parameter, values: tuple[str
 
 
 _PARAMS = "cedilla.params"
+_ALLOWED = "cedilla.allowed"
 
 
 def params_of(context: click.Context) -> Texts:
@@ -198,6 +216,26 @@ param_option = click.option(
 """For commands that compile a query: see `params_of`."""
 
 
+def allowed_of(context: click.Context) -> tuple[str, ...]:
+    """The folders of `--allow-path`, of commands that read no more than tables."""
+    return context.meta.get(_ALLOWED, ())
+
+
+def _allowed(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> None:
+    context.meta[_ALLOWED] = values
+
+
+_allow_path = partial(
+    click.option,
+    "--allow-path",
+    "allow_paths",
+    metavar="DIR",
+    multiple=True,
+    help="Let the query read and write in a folder that is neither its own nor the working directory.",
+)
+_ALLOW_PATH = _allow_path()
+allow_path_option = _allow_path(expose_value=False, callback=_allowed)
+"""For commands that read the tables of a query: see `allowed_of`."""
 _SOURCE = click.option(
     "--source",
     "sources",
@@ -255,6 +293,14 @@ _OPTIONS = (
     click.option("--master", metavar="URL", help="The Spark master; this machine by default."),
     click.option("--remote", metavar="sc://HOST:PORT", help="A Spark Connect server."),
     _SET,
+    click.option(
+        "--allow-module",
+        "allow_modules",
+        metavar="NAME",
+        multiple=True,
+        help="Let a user's operator load a Python module, or one of a package.",
+    ),
+    _ALLOW_PATH,
     click.option("--conf", metavar="SPARK=VALUE", multiple=True, callback=_pairs, help="A setting of Spark."),
     click.option(
         "--yes", is_flag=True, help="Continue with an edited query without asking (`cedilla plan`)."

@@ -10,6 +10,7 @@ from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
 from cedilla.compiler.plan.topics import topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.terminal.permissions import check_path
 
 
 def check_places(plan: Plan, checkpoint: str | None) -> None:
@@ -18,6 +19,7 @@ def check_places(plan: Plan, checkpoint: str | None) -> None:
     check_inputs(plan)
     check_unread(plan)
     home = checkpoint or default_checkpoint(plan)
+    check_path(home, "the checkpoint is kept in")
     for name, folder, what in folders(plan):
         if is_within(home, folder):
             message = f"the checkpoint {home} lies in {folder}, which {what} reads"

@@ -8,6 +8,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from cedilla.grammar.printable import one_line
+
 _TABLE_ROWS = 1000
 """Number of rows of a table; more rows begin another table."""
 
@@ -55,13 +57,14 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[_cell(row.get(name)) for name in names] for row in rows]
     right = [all(isinstance(row.get(n, 0), int | float | Decimal) for row in rows) for n in names]
-    widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+    heads = [one_line(name) for name in names]
+    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     lines = (
         "  ".join(
             text.rjust(width) if is_number else text.ljust(width)
             for text, width, is_number in zip(line, widths, right, strict=True)
         ).rstrip()
-        for line in (names, *cells)
+        for line in (heads, *cells)
     )
     return "\n".join(lines)
 
@@ -69,4 +72,4 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else _value(value).strip('"')
+    return one_line(value) if isinstance(value, str) else _value(value).strip('"')

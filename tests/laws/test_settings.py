@@ -1,5 +1,6 @@
 """The laws of random queries and streams with heartbeats, with Drops that do not wait (`set drop = eager`), and with
-attributes that nothing announces (`set drift = infer`)."""
+attributes that nothing announces (`set drift = infer`), and with bad markers that are set aside (`set bad_markers =
+quarantine`)."""
 
 from __future__ import annotations
 
@@ -83,6 +84,41 @@ def check_eager(rng: Random, size: int, length: int, kinds: tuple[str, ...] = AL
         assert kept[0] == kept[1], told
 
 
+BAD: list[Item] = [
+    {"$accent": "[[no accent"},
+    {"$accent": "[[alter(ts, y -> y * y)]]"},
+    {"$accent": "[[ts = 1, -(ts)]]"},
+    {"$accent": "[[nowhere_at_all = 1, +(anything: long)]]"},
+    {"$punctuation": "[ts = north]"},
+    {"$spoilt": "{'$accent': '[[-(ts)]]'}"},
+]
+
+
+def check_bad_markers(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> None:
+    """The output is that of the stream without them, however the input is cut."""
+    made = world(rng, size, kinds)
+    text = f"{made.text} set bad_markers = quarantine;"
+    made = evolve(made, text=text, plan=compile_query(text).plan)
+    items: Items = accepted(made.plan, stream(rng, length, made.extra))
+    streams = [source.name for source in made.plan.sources if not source.table]
+    mixed = list(items)
+    for _ in range(rng.randint(1, 8)):
+        mixed.insert(rng.randint(0, len(mixed)), (rng.choice(streams), rng.choice(BAD)))
+    told = described(made, items)
+    expected = run(made.plan, [[item] for item in items])
+    whole = run(made.plan, [[item] for item in mixed])
+    assert whole.output == expected.output, told
+    assert len(whole.reference.rejected) == len(mixed) - len(items), told
+    assert bag(decoded(run(made.plan, cut(rng, mixed)).output)) == bag(decoded(expected.output)), told
+
+
+@given(seed=st.integers(0, 2**32))
+@BRIEF
+def test_bad_markers_that_are_set_aside_change_nothing(seed: int) -> None:
+    rng = Random(seed)
+    check_bad_markers(rng, rng.randint(1, 5), 40, rng.choice([ALL, ORDERED]))
+
+
 @given(seed=st.integers(0, 2**32))
 @BRIEF
 def test_heartbeats_keep_the_laws(seed: int) -> None:
@@ -113,3 +149,4 @@ def test_settings_keep_the_laws_in_many_cases(seed: int) -> None:
     check_heartbeats(rng, size, length, kinds, rng.choice([0, 1, 2]))
     check_eager(rng, size, length, kinds)
     check_infer(rng, size, length, kinds)
+    check_bad_markers(rng, size, length, kinds)

@@ -116,6 +116,7 @@ def test_a_user_operator_on_a_cluster(workers: Cluster, tmp_path: Path) -> None:
     arguments = [
         *("run", str(tmp_path / "q.rq"), "--once", "--checkpoint", str(tmp_path / "checkpoint")),
         *("--source", f"sensors={tmp_path}/in", "--sink", f"found={tmp_path}/found", *workers.options),
+        *("--allow-module", "halves"),
     ]
     process = cedilla(*arguments)
     said = process.communicate(timeout=600)[0]

@@ -427,9 +427,10 @@ def _closed(run: Run) -> object:
 def in_this_process(query: Path, code: Path, root: Path) -> None:
     """`cedilla run` of a query, then the program that it compiles to."""
     with pytest.raises(SystemExit) as ended:
-        main(["run", str(query), "--once", "--checkpoint", str(root / "first")])
+        main(["run", str(query), "--once", "--checkpoint", str(root / "first"), "--allow-module", "cents"])
     assert not ended.value.code
     arguments = [str(code), "--sink", f"cents={root}/out2", "--once", "--checkpoint", str(root / "second")]
+    arguments += ["--allow-module", "cents"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", arguments)
         with pytest.raises(SystemExit) as ended:

@@ -14,6 +14,13 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.domains.growth import check_growth, is_new
 from cedilla.runtime.control.markers.accent_in_plan import check_accent
+from cedilla.runtime.control.markers.bad_markers import (
+    SetAside,
+    bad_marker,
+    check_doubtful,
+    foreign,
+    is_set_aside,
+)
 from cedilla.runtime.control.markers.marker_groups import (
     MIN_GROUP,
     GroupedMarker,
@@ -56,7 +63,8 @@ class MarkerWarning:
 @frozen
 class MarkerEffects:
     """Effects of the applied markers: the sources after them, the stop of each source, the number of markers by kind,
-    and warnings. `begun`: the sources at the start of the epoch, after growths that precede all of its tuples."""
+    and warnings. `begun`: the sources at the start of the epoch, after growths that precede all of its tuples.
+    `set_aside`: markers that do not count."""
 
     states: Mapping[str, SourceState]
     begun: Mapping[str, SourceState]
@@ -64,6 +72,15 @@ class MarkerEffects:
     accents: int = 0
     punctuations: int = 0
     warnings: tuple[MarkerWarning, ...] = ()
+    set_aside: tuple[SetAside, ...] = ()
+
+    def lines_of(self, source: str) -> frozenset[int]:
+        """The places of lines of a source that were meant as markers, are none, and are set aside."""
+        return frozenset(
+            each.marker.position
+            for each in self.set_aside
+            if each.source == source and each.marker.kind in ("spoilt", "near")
+        )
 
     @property
     def failures(self) -> list[Stop]:
@@ -86,7 +103,8 @@ def advance(
     """
     result = _grown(plan, MarkerEffects(states, states), found, first)
     for source in plan.sources:
-        markers, at = found.get(source.name, ()), 0
+        every = found.get(source.name, ())
+        markers, at = [m for m in every if not m.in_data] if source.markers_only else every, 0
         while at < len(markers) and source.name not in result.stops:
             group = group_at(source, result.states[source.name], markers, at)
             if group is None:
@@ -96,7 +114,20 @@ def advance(
                     _with_group(plan, result, source.name, group, group.members, place),
                     at + len(group.members),
                 )
+        if len(markers) < len(every):
+            result = _without_foreign(result, source.name, every)
     return result
+
+
+def _without_foreign(result: MarkerEffects, source: str, markers: Sequence[MarkerLine]) -> MarkerEffects:
+    """Sets aside the markers among the tuples, up to the stop of the source."""
+    stop = result.stops.get(source)
+    aside = (
+        foreign(source, m)
+        for m in markers
+        if m.in_data and (stop is None or m.position < stop.marker.position)
+    )
+    return evolve(result, set_aside=(*result.set_aside, *aside))
 
 
 def _with_group(
@@ -149,6 +180,9 @@ def _with_next(
             result = evolve(result, states={**result.states, source: cut.state})
         return evolve(result, stops={**result.stops, source: Stop(source, marker)})
     except DiagnosticError as error:
+        if is_set_aside(plan, error):
+            aside = bad_marker(plan, result.states, source, marker, error, len(result.set_aside))
+            return evolve(result, set_aside=(*result.set_aside, aside))
         return evolve(result, stops={**result.stops, source: Stop(source, marker, error.diagnostics)})
     return evolve(
         result,
@@ -216,6 +250,7 @@ def _applied(
     state = with_ownership(state, plan.source_of[source], accent.description, marker)
     accent = accent_within(accent, marker.partition)
     warnings = warnings_about(state, accent)
+    check_doubtful(plan.settings, warnings)
     after = with_accent(state, accent, marker.position, place)
     if marker.position > 0 and (before := expecting(state, accent)) is not None:
         raise EpochMustEnd(before)
@@ -235,7 +270,7 @@ def _grown(
     """Returns the sources after growths at the epoch's beginning. The marker itself is counted later and then adds
     nothing."""
     for source in plan.sources:
-        marker = next(iter(found.get(source.name, ())), None)
+        marker = next((m for m in found.get(source.name, ()) if not m.in_data), None)
         if source.name not in first or marker is None or marker.kind != "accent":
             continue
         state = result.begun[source.name]
@@ -247,7 +282,7 @@ def _grown(
             what = f"the domain of `{growth.attribute}` cannot grow"
             check_growth(plan, result.begun, states, what, growth.span)
         except DiagnosticError as error:
-            if _passed_over(plan, state, source.name, marker, error) is not None:
+            if is_set_aside(plan, error) or _passed_over(plan, state, source.name, marker, error) is not None:
                 continue
             stop = Stop(source.name, marker, error.diagnostics)
             result = evolve(result, stops={**result.stops, source.name: stop})

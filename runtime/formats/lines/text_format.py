@@ -158,6 +158,14 @@ class TextFormat(Format):
         whole = self.whole(file)
         return whole.shown(next(lines_at(whole, [place]))[1])
 
+    def rows_at(
+        self, spark: SparkSession, file: InputFile, places: Sequence[int]
+    ) -> list[tuple[str | None, int]]:
+        whole = self.whole(file)
+        return [
+            (row.decode("utf-8", "replace"), whole.shown(number)) for row, number in lines_at(whole, places)
+        ]
+
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         located = _Located({number: (self.whole(file, number), file.uri) for number, file in files.items()})
         if _are_few(files):  # a worker takes longer to start than the driver needs for all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from cedilla.grammar.printable import json_printable
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.storage.files import Files
 
@@ -22,6 +23,6 @@ class StdoutSink(JsonLinesSink):
         for file in self._files.list(staged):
             for line in self._files.read(file.path).split("\n"):
                 if line:
-                    sys.stdout.write(f"{self._label}{line}\n")
+                    sys.stdout.write(f"{self._label}{json_printable(line)}\n")
         sys.stdout.flush()
         self._files.delete(staged)
