@@ -60,7 +60,7 @@ def outputs(
             )
             frames = flow(epoch)
             for emit in plan.emits:
-                if epoch.is_busy(emit.relation):
+                if epoch.has_rows(emit.relation):
                     found[emit.name] += _rows(frames[emit.name])
             closed_by_state = dict(epoch.closed_by_state)
             settle(jobs.take())

@@ -68,7 +68,7 @@ class SourceInput:
 
     _frame: Callable[[], DataFrame]
     slice: Slice
-    is_busy: bool
+    has_rows: bool
     _count: Callable[[], ReadCounts]
     _counted: ReadCounts | None = None
     _unobserved_frame: DataFrame | None = None

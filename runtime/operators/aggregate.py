@@ -51,12 +51,12 @@ class AggregateDataflow(Dataflow):
         # Without `by`, engines return a row even for no tuples: the row of the single group, once it is closed.
         return finished if operator.by or passing is not False else without_rows(finished)
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Aggregate)
-        early = operator.complete is not None and epoch.is_busy(operator.inputs[0])
+        early = operator.complete is not None and epoch.has_rows(operator.inputs[0])
         return early or _passing(epoch, operator) is not False
 
-    def passes(self, epoch: Epoch, operator: Aggregate) -> Tree:
+    def output_region(self, epoch: Epoch, operator: Aggregate) -> Tree:
         return True if operator.complete is not None else _passing(epoch, operator)
 
     def attribute_states(self, epoch: Epoch, operator: Aggregate, attribute: str) -> Iterable[AttributeState]:
@@ -109,7 +109,7 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
     old, rows = epoch.state.read(name), _partials(operator.by, results, frame)
     if old is not None:
         rows = stacked(old, rows)
-    if not epoch.is_busy(operator.inputs[0]) and epoch.newly_closed(name) is False:
+    if not epoch.has_rows(operator.inputs[0]) and epoch.newly_closed(name) is False:
         return _finished(operator, results, without_rows(rows))
     merged = epoch.reused(_merged(rows, operator.by, results))
     closed = epoch.after[name].closed

@@ -22,6 +22,6 @@ class AntiJoinDataflow(FilteringDataflow):
         passed = expired_left(epoch, operator, tuples)
         return without_rows(left) if passed is None else passed
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, AntiJoin)
-        return epoch.is_busy(operator.inputs[0]) or newly_purged(epoch, operator) is not False
+        return epoch.has_rows(operator.inputs[0]) or newly_purged(epoch, operator) is not False

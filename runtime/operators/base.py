@@ -38,10 +38,10 @@ class Dataflow(ABC):
         """Returns the operator's canonical output of this epoch, from the inputs' tuples of this epoch."""
 
     @abstractmethod
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         """Returns True if there can be output in this epoch."""
 
-    def passes(self, epoch: Epoch, operator: Any) -> Tree:
+    def output_region(self, epoch: Epoch, operator: Any) -> Tree:
         """Returns a region around all of this epoch's output."""
         return True
 

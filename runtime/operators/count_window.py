@@ -29,15 +29,15 @@ class CountWindowDataflow(Dataflow):
         before = None if counts is None else _added_up(counts, operator.per)
         purged = operator.purge(epoch.inputs(name))
         new = None
-        if purged is not True and epoch.is_busy(operator.inputs[0]):
+        if purged is not True and epoch.has_rows(operator.inputs[0]):
             frame = epoch.reused(frame)
             new = _added_up(frame.withColumn(_COUNT, F.lit(1)), operator.per)
         epoch.update_state(name, new, purged, partial(_added_up, per=operator.per))
         keys = partition_keys(operator.per, epoch.inputs(name)[0].types)
         return _numbered(operator, frame, before, keys, epoch.arrived(operator, frame))
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
-        return epoch.is_busy(operator.inputs[0])
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
+        return epoch.has_rows(operator.inputs[0])
 
     def attribute_states(
         self, epoch: Epoch, operator: CountWindow, attribute: str

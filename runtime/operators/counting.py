@@ -59,7 +59,7 @@ class CountingDataflow(Dataflow):
         name = operator.name
         inputs = epoch.inputs(name)
         types = common_types(inputs)
-        busy = [epoch.is_busy(each) for each in operator.inputs]
+        busy = [epoch.has_rows(each) for each in operator.inputs]
         released = self.releases(epoch, operator)
         touched = any(busy) or released is not False
         closed = _closed(inputs, types)

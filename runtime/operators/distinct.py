@@ -25,8 +25,8 @@ class DistinctDataflow(Dataflow):
     def run(self, epoch: Epoch, operator: Distinct, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
         (source,) = epoch.inputs(name)
-        arriving = epoch.arriving(operator.inputs[0])
-        old = _old(epoch, operator, arriving) if epoch.is_busy(operator.inputs[0]) else None
+        arriving = epoch.input_region(operator.inputs[0])
+        old = _old(epoch, operator, arriving) if epoch.has_rows(operator.inputs[0]) else None
         purged = operator.purge((source,))
         everything = regions.covers(purged, source.universe)
         stays = epoch.may_enter_state(operator.inputs[0], purged)
@@ -50,8 +50,8 @@ class DistinctDataflow(Dataflow):
         )
         return first
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
-        return epoch.is_busy(operator.inputs[0])
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
+        return epoch.has_rows(operator.inputs[0])
 
     def attribute_states(self, epoch: Epoch, operator: Distinct, attribute: str) -> Iterable[AttributeState]:
         return ()  # stored tuples never pass again
@@ -63,7 +63,7 @@ def _old(epoch: Epoch, operator: Distinct, arriving: Tree) -> DataFrame | None:
     old = epoch.state.read(operator.name, arriving)
     if old is None:
         return None
-    return epoch.live(operator.purge(tuple(epoch.before[name] for name in operator.inputs)))(old)
+    return epoch.unpurged(operator.purge(tuple(epoch.before[name] for name in operator.inputs)))(old)
 
 
 def _keys(operator: Distinct, rows: DataFrame) -> DataFrame:

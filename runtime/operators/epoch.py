@@ -43,8 +43,8 @@ class Epoch:
     length: int = 0
     regions_read: Mapping[str, Callable[[], Tree]] = field(factory=dict[str, Callable[[], Tree]])
     closed_by_state: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
-    _busy: dict[str, bool] = field(factory=dict[str, bool])
-    _passing: dict[str, Tree] = field(factory=dict[str, Tree])
+    _has_rows: dict[str, bool] = field(factory=dict[str, bool])
+    _output_regions: dict[str, Tree] = field(factory=dict[str, Tree])
     _before_windows: dict[str, DataFrame] = field(factory=dict[str, DataFrame])
 
     # --- called by generated code ---
@@ -107,7 +107,7 @@ class Epoch:
 
     def _of_one_side(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame | None:
         """Returns the rows of one input if the other has none in this epoch, and both have the same columns."""
-        quiet = [not self.is_busy(name) for name in operator.inputs]
+        quiet = [not self.has_rows(name) for name in operator.inputs]
         if not any(quiet):
             return None
         kinds = [[(f.name, f.dataType) for f in frame.schema.fields] for frame in (left, right)]
@@ -151,37 +151,37 @@ class Epoch:
         """True for the first epoch of the query."""
         return self.number == 0
 
-    def is_busy(self, name: str) -> bool:
+    def has_rows(self, name: str) -> bool:
         """Returns True if a relation can have rows in this epoch."""
-        if name not in self._busy:
+        if name not in self._has_rows:
             operator = self.plan.operator_of.get(name)
             if operator is None:
-                self._busy[name] = name in self.active
+                self._has_rows[name] = name in self.active
             elif type(operator) in DATAFLOWS:
-                self._busy[name] = DATAFLOWS[type(operator)].busy(self, operator)  # type: ignore[arg-type]
+                self._has_rows[name] = DATAFLOWS[type(operator)].has_output(self, operator)  # type: ignore[arg-type]
             else:
-                self._busy[name] = any(self.is_busy(each) for each in operator.inputs)
-        return self._busy[name]
+                self._has_rows[name] = any(self.has_rows(each) for each in operator.inputs)
+        return self._has_rows[name]
 
-    def passing(self, name: str) -> Tree:
+    def output_region(self, name: str) -> Tree:
         """Returns a region around all rows of a relation in this epoch."""
-        if name not in self._passing:
+        if name not in self._output_regions:
             operator = self.plan.operator_of.get(name)
             if operator is None:
                 region: Tree = True
             elif type(operator) in DATAFLOWS:
-                region = DATAFLOWS[type(operator)].passes(self, operator)  # type: ignore[arg-type]
+                region = DATAFLOWS[type(operator)].output_region(self, operator)  # type: ignore[arg-type]
             else:
-                region = self._carried(operator, self.passing)
-            self._passing[name] = region
-        return self._passing[name]
+                region = self._carried(operator, self.output_region)
+            self._output_regions[name] = region
+        return self._output_regions[name]
 
-    def arriving(self, name: str) -> Tree:
+    def input_region(self, name: str) -> Tree:
         """Returns a region around all rows of a relation in this epoch, from file statistics."""
         operator = self.plan.operator_of.get(name)
         if operator is None:
             return self.regions_read[name]() if name in self.regions_read else True
-        return True if type(operator) in DATAFLOWS else self._carried(operator, self.arriving)
+        return True if type(operator) in DATAFLOWS else self._carried(operator, self.input_region)
 
     def _carried(self, operator: Operator, region_of: Callable[[str], Tree]) -> Tree:
         """Returns the output region of an operator without state, from those of its inputs. The parts outside are
@@ -195,9 +195,9 @@ class Epoch:
 
     def may_enter_state(self, name: str, purged: Tree) -> bool:
         """Returns True if rows of a relation in this epoch may be outside `purged`, so that state stores them (E7)."""
-        if not self.is_busy(name) or purged is True:
+        if not self.has_rows(name) or purged is True:
             return False
-        left = regions.difference(self.passing(name), purged)
+        left = regions.difference(self.output_region(name), purged)
         return not regions.is_empty(left, self.after[name].universe)
 
     def newly_closed(self, name: str) -> Tree:
@@ -235,13 +235,13 @@ class Epoch:
         if purged is True:
             self.state.clear(key)
             return
-        live = self.live(purged)
+        unpurged = self.unpurged(purged)
         self.state.purge(key, purged)
         if new is not None:
-            rows = live(new)
-            near = rows if in_memory is new else None if in_memory is None else live(in_memory)
+            rows = unpurged(new)
+            near = rows if in_memory is new else None if in_memory is None else unpurged(in_memory)
             self.state.append(key, rows, self.number, in_memory=near)
-        self.state.compact(key, self.number, lambda rows: merge(live(rows)), in_parts=in_parts)
+        self.state.compact(key, self.number, lambda rows: merge(unpurged(rows)), in_parts=in_parts)
 
     def is_small_input(self, key: str, region: Tree = True) -> bool:
         """Returns True if this epoch has few tuples and the rows to read from a state are many. Then the tuples are
@@ -255,7 +255,7 @@ class Epoch:
         is_first = not any(isinstance(node, Operator) and node.stateful for node in above)
         return is_first and self.state.keeps_in_memory
 
-    def live(self, purged: Tree) -> Callable[[DataFrame], DataFrame]:
+    def unpurged(self, purged: Tree) -> Callable[[DataFrame], DataFrame]:
         """Returns a function that removes the rows in a region."""
 
         def outside(rows: DataFrame) -> DataFrame:

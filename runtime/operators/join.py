@@ -33,7 +33,7 @@ class JoinDataflow(Dataflow):
         keys = [f"{operator.name}.{side}" for side in SIDES]
         old = [epoch.state.read(key) for key in keys]
         new = [
-            frame if epoch.is_busy(i) else None
+            frame if epoch.has_rows(i) else None
             for frame, i in zip((left, right), operator.inputs, strict=True)
         ]
         purges = operator.released(epoch.inputs(operator.name))
@@ -51,8 +51,8 @@ class JoinDataflow(Dataflow):
         pairs = matched_pairs(old[0], new[0], old[1], new[1], operator.on)
         return no_pairs(left, right, operator.on) if pairs is None else pairs
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
-        return any(epoch.is_busy(name) for name in operator.inputs)
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
+        return any(epoch.has_rows(name) for name in operator.inputs)
 
     def attribute_states(self, epoch: Epoch, operator: Join, attribute: str) -> Iterable[AttributeState]:
         inputs = epoch.inputs(operator.name)
@@ -216,7 +216,7 @@ def update_pending(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuple
     else:
         rest = stack_present(tuples.pending, tuples.unmatched)
         assert rest is not None
-        epoch.state.replace(key, epoch.live(purged)(rest), epoch.number)
+        epoch.state.replace(key, epoch.unpurged(purged)(rest), epoch.number)
         epoch.state.clear(matched_since)
     if key not in epoch.state.segments:
         epoch.state.clear(matched_since)
@@ -254,7 +254,7 @@ class FilteringDataflow(Dataflow):
     def split_left(self, epoch: Epoch, operator: Matching, left: DataFrame, right: DataFrame) -> LeftTuples:
         """Splits the left tuples by whether they match, and stores everything that later epochs need."""
         waiting, keys = (f"{operator.name}.{side}" for side in SIDES)
-        busy = [epoch.is_busy(name) for name in operator.inputs]
+        busy = [epoch.has_rows(name) for name in operator.inputs]
         fresh = epoch.reused(keys_of(right, operator)) if busy[1] else None
         new = epoch.reused(left) if busy[0] else None
         known = known_keys(epoch, operator, keys, epoch.state.read(keys), new)

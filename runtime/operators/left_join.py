@@ -38,7 +38,7 @@ class LeftJoinDataflow(Dataflow):
         key, right_key = f"{operator.name}.{WAITING}", f"{operator.name}.{RIGHT}"
         old_left, old_right = epoch.state.read(f"{operator.name}.{LEFT}"), epoch.state.read(right_key)
         new_left, new_right = (
-            epoch.reused(frame) if epoch.is_busy(name) else None
+            epoch.reused(frame) if epoch.has_rows(name) else None
             for frame, name in zip((left, right), operator.inputs, strict=True)
         )
         waiting = pending_left(epoch, operator, key)
@@ -59,10 +59,11 @@ class LeftJoinDataflow(Dataflow):
             pairs = no_pairs(left, right, operator.on)
         return pairs if alone is None else stacked(pairs, alone)
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, LeftJoin)
         return (
-            any(epoch.is_busy(name) for name in operator.inputs) or newly_purged(epoch, operator) is not False
+            any(epoch.has_rows(name) for name in operator.inputs)
+            or newly_purged(epoch, operator) is not False
         )
 
     def attribute_states(self, epoch: Epoch, operator: LeftJoin, attribute: str) -> Iterable[AttributeState]:

@@ -23,7 +23,7 @@ class LimitDataflow(Dataflow):
         name = operator.name
         if epoch.before[name].closed is True:
             epoch.report_closed(name, True)
-        if not self.busy(epoch, operator):
+        if not self.has_output(epoch, operator):
             return without_rows(frame)
         old = epoch.state.read(name)
         row = None if old is None else old.first()
@@ -38,8 +38,8 @@ class LimitDataflow(Dataflow):
             epoch.state.replace(name, frame.sparkSession.range(1).select(so_far), epoch.number)
         return passed
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
-        return epoch.before[operator.name].closed is not True and epoch.is_busy(operator.inputs[0])
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
+        return epoch.before[operator.name].closed is not True and epoch.has_rows(operator.inputs[0])
 
     def attribute_states(self, epoch: Epoch, operator: Limit, attribute: str) -> Iterable[AttributeState]:
         return ()  # the state is only a count

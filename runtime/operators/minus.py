@@ -37,9 +37,9 @@ class MinusDataflow(CountingDataflow):
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
         return inputs[0].types
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         left, right = operator.inputs
-        may_pass = epoch.is_busy(left) and epoch.after[right].closed is not False
+        may_pass = epoch.has_rows(left) and epoch.after[right].closed is not False
         return may_pass or self.releases(epoch, operator) is not False
 
     def attribute_states(self, epoch: Epoch, operator: Minus, attribute: str) -> Iterable[AttributeState]:

@@ -22,5 +22,5 @@ class SemiJoinDataflow(FilteringDataflow):
         passed = stack_present(tuples.matched, tuples.newly_matched)
         return without_rows(left) if passed is None else passed
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
-        return any(epoch.is_busy(name) for name in operator.inputs)
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
+        return any(epoch.has_rows(name) for name in operator.inputs)

@@ -35,8 +35,8 @@ class SessionDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: Session, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name, (source,) = operator.name, epoch.inputs(operator.name)
-        busy = epoch.is_busy(operator.inputs[0])
-        if not self.busy(epoch, operator):
+        busy = epoch.has_rows(operator.inputs[0])
+        if not self.has_output(epoch, operator):
             if busy:
                 epoch.state.append(name, frame, epoch.number)
                 epoch.state.compact(name, epoch.number, lambda rows: rows)
@@ -54,7 +54,7 @@ class SessionDataflow(Dataflow):
         epoch.report_closed(name, regions.union(epoch.before[name].closed, operator.done(source, least)))
         return tagged.where(column(_CLOSED)).drop(_CLOSED)
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         return epoch.newly_closed(operator.inputs[0]) is not False
 
     def attribute_states(self, epoch: Epoch, operator: Session, attribute: str) -> Iterable[AttributeState]:

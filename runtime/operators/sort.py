@@ -40,13 +40,13 @@ class SortDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: Sort, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        new = epoch.reused(frame) if epoch.is_busy(operator.inputs[0]) else None
+        new = epoch.reused(frame) if epoch.has_rows(operator.inputs[0]) else None
         old = epoch.state.read(name)
         passable = operator.passable(*epoch.inputs(name))
         parts = [] if new is None else [where_inside(new, passable)]
         if old is not None:
             parts.append(where_inside(old, _newly_passable(epoch, operator)))
-        waiting = epoch.live(passable)
+        waiting = epoch.unpurged(passable)
         self._say_clear(epoch, operator, passable, [waiting(rows) for rows in (old, new) if rows is not None])
         epoch.update_state(name, new, passable)
         ready = reduce(stacked, parts) if parts else frame
@@ -80,9 +80,9 @@ class SortDataflow(Dataflow):
         if reported is not False:
             epoch.report_closed(name, reported)
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Sort)
-        return epoch.is_busy(operator.inputs[0]) or _newly_passable(epoch, operator) is not False
+        return epoch.has_rows(operator.inputs[0]) or _newly_passable(epoch, operator) is not False
 
     def attribute_states(self, epoch: Epoch, operator: Sort, attribute: str) -> Iterable[AttributeState]:
         yield AttributeState(

@@ -33,7 +33,7 @@ class TopDataflow(Dataflow):
         stays = epoch.may_enter_state(operator.inputs[0], closed)
         new = (
             epoch.reused(_best(operator, epoch, frame), 1 + stays)
-            if epoch.is_busy(operator.inputs[0])
+            if epoch.has_rows(operator.inputs[0])
             else None
         )
         epoch.update_state(
@@ -48,10 +48,10 @@ class TopDataflow(Dataflow):
             return without_rows(frame)
         return _best(operator, epoch, where_inside(rows, epoch.newly_closed(name)))
 
-    def busy(self, epoch: Epoch, operator: Operator) -> bool:
+    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         return epoch.newly_closed(operator.name) is not False
 
-    def passes(self, epoch: Epoch, operator: Top) -> Tree:
+    def output_region(self, epoch: Epoch, operator: Top) -> Tree:
         return epoch.newly_closed(operator.name)
 
     def attribute_states(self, epoch: Epoch, operator: Top, attribute: str) -> Iterable[AttributeState]:

@@ -37,7 +37,7 @@ class UserDataflow(Dataflow):
     def run(self, epoch: Epoch, operator: User, *frames: DataFrame) -> DataFrame:  # type: ignore[override]
         inputs = self._closed(epoch, operator, frames) if operator.waits else list(frames)
         types = epoch.after[operator.name].types
-        if not epoch.is_busy(operator.name):
+        if not epoch.has_rows(operator.name):
             nothing = (f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in types.items())
             return frames[0].sparkSession.range(0).selectExpr(*nothing)
         return _checked(epoch, operator, _called(operator, inputs))
@@ -47,7 +47,7 @@ class UserDataflow(Dataflow):
         passing, purged = _closing(epoch, operator), operator.closed_groups(epoch.inputs(operator.name))
         inputs: list[DataFrame] = []
         for side, frame in enumerate(frames):
-            busy, key = epoch.is_busy(operator.inputs[side]), _key(operator, side)
+            busy, key = epoch.has_rows(operator.inputs[side]), _key(operator, side)
             new = epoch.reused(_plain(frame), 2 if busy else 0)
             old = epoch.state.read(key)
             epoch.update_state(key, new if busy else None, purged)
@@ -55,10 +55,10 @@ class UserDataflow(Dataflow):
             inputs.append(where_inside(reduce(stacked, every), passing))
         return inputs
 
-    def busy(self, epoch: Epoch, operator: User) -> bool:  # type: ignore[override]
+    def has_output(self, epoch: Epoch, operator: User) -> bool:  # type: ignore[override]
         if operator.waits:
             return _closing(epoch, operator) is not False
-        return any(epoch.is_busy(name) for name in operator.inputs)
+        return any(epoch.has_rows(name) for name in operator.inputs)
 
     def attribute_states(self, epoch: Epoch, operator: User, attribute: str) -> Iterable[AttributeState]:
         if operator.waits and attribute not in operator.computed:

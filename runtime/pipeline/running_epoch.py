@@ -132,7 +132,7 @@ class EpochStarter:
             number,
             self._frames(number, states, read, parsed),
             frozenset(
-                name for name, part in read.items() if part.is_busy and parsed.get(name, part) is not None
+                name for name, part in read.items() if part.has_rows and parsed.get(name, part) is not None
             ),
             before,
             after,
@@ -248,7 +248,7 @@ class EpochStarter:
             if is_placed:
                 names.append(f"{order(number, index, column(POSITION))} AS {column(ORDER)}")
             part = read.get(name)
-            if part is None or not part.is_busy or (name in parsed and parsed[name] is None):
+            if part is None or not part.has_rows or (name in parsed and parsed[name] is None):
                 texts = [f"CAST(NULL AS {t.spark}) AS {column(n)}" for n, t in types.items()]
                 # A constant would be never null to Sail, which unites no structure of such with others.
                 texts += [f"{order(number, index, 'id')} AS {column(ORDER)}"] if is_placed else []
@@ -265,7 +265,7 @@ class EpochStarter:
     def _output(
         self, emit: Emit, frame: DataFrame, epoch: Epoch, during: Mapping[str, Facts], sink: SinkState
     ) -> DataFrame | None:
-        if not epoch.is_busy(emit.relation):
+        if not epoch.has_rows(emit.relation):
             return None
         facts = epoch.after[emit.relation]
         eager = self.plan.settings["drop"] == "eager"

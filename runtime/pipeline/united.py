@@ -30,7 +30,7 @@ def tables(
     for source in plan.sources:
         name = source.name
         part = read.get(name)
-        if part is None or part.valid is None or not part.is_busy:
+        if part is None or part.valid is None or not part.has_rows:
             continue
         types = states[name].types
         found[name] = table = part.valid.select(_columns(plan, name, types))

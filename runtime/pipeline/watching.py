@@ -74,7 +74,7 @@ class Watches:
         return {
             name: self.jobs.start(partial(self._sample, watch, epoch, read[name], states[name]))
             for name, watch in self._watches.items()
-            if name in read and read[name].is_busy and watch.attributes(states[name])
+            if name in read and read[name].has_rows and watch.attributes(states[name])
         }
 
     def take(
