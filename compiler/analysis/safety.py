@@ -12,7 +12,7 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.facts.schemes import ENDS, Memory, Schemes, is_finite, known, names, within
+from cedilla.compiler.facts.schemes import ENDS, Memory, Schemes, is_finite, names, within, without_finite
 from cedilla.compiler.operators import Aggregate, CountWindow, Operator
 from cedilla.compiler.plan import Plan, Source
 
@@ -79,9 +79,11 @@ def analysed(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Fac
         inputs = tuple(facts[name] for name in operator.inputs)
         promises = tuple(schemes[name] for name in operator.inputs)
         schemes[operator.name] = operator.schemes(inputs, promises)
-        promises = tuple(known(promise, its) for promise, its in zip(promises, inputs, strict=True))
+        promises = tuple(without_finite(promise, its) for promise, its in zip(promises, inputs, strict=True))
         bounds += [_bound(operator, promise, inputs, promises) for promise in _memory(plan, operator, inputs)]
-    return Safety({name: known(promise, facts[name]) for name, promise in schemes.items()}, tuple(bounds))
+    return Safety(
+        {name: without_finite(promise, facts[name]) for name, promise in schemes.items()}, tuple(bounds)
+    )
 
 
 def _memory(plan: Plan, operator: Operator, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:

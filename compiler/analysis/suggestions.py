@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.analysis.growths import sample
 from cedilla.compiler.analysis.safety import StateBound, analysed, promised
-from cedilla.compiler.facts.schemes import is_finite, known
+from cedilla.compiler.facts.schemes import is_finite, without_finite
 from cedilla.compiler.operators import Aggregate, Session, Sort, Window
 from cedilla.compiler.plan import Attribute, Plan, Source
 
@@ -94,7 +94,7 @@ def _changes(plan: Plan, bound: StateBound) -> Iterator[Sequence[_Change]]:
     yield from ((change,) for change in single)
     yield from ((_required(source, a),) for source, a in open_ended if a.optional)
     for source, attribute in open_ended:
-        if frozenset({attribute.name}) not in known(promised(source), plan.start[source.name]):
+        if frozenset({attribute.name}) not in without_finite(promised(source), plan.start[source.name]):
             yield (_with_domain(source, attribute),)
     yield from (pair for pair in combinations(single, 2) if pair[0].source is not pair[1].source)
     for source in streams:

@@ -12,7 +12,7 @@ UNIT = 10**12
 """Sines and cosines are added in units of 1 / UNIT."""
 STEPS = 360 * 10**9
 """The number of directions of a result."""
-LEAST = 10**-6
+MIN_LENGTH = 10**-6
 """A mean vector shorter than this share of the radius has no direction."""
 TURN = 6.283185307179586
 
@@ -42,7 +42,7 @@ _DIRECTION = let(
     "d",
     f"CAST(IF(d < 0, d + {STEPS}L, d) AS DOUBLE) * {_CIRCLE} / {STEPS}D",
 )
-_SHORTEST = f"CAST(`{{p}}$n` AS DOUBLE) * {LEAST * UNIT}D"
+_SHORTEST = f"CAST(`{{p}}$n` AS DOUBLE) * {MIN_LENGTH * UNIT}D"
 FINISH = (
     "CASE WHEN coalesce(`{p}$n`, 0) = 0 THEN NULL WHEN `{p}$odd` > 0 THEN double('NaN') "
     f"WHEN sqrt({_SIN} * {_SIN} + {_COS} * {_COS}) < {_SHORTEST} THEN NULL ELSE {_DIRECTION} END"

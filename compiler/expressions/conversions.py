@@ -1,6 +1,6 @@
 """Units in a query: their names, conversions written out as arithmetic, units of aggregate functions.
 
-This module does not look into expressions: `measured` does.
+This module does not look into expressions: `unit_inference` does.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SAME = {
 """Aggregate functions whose result has the unit of their argument."""
 
 
-def known(unit: str, span: Span | None, hint: str | None = None) -> str:
+def known_unit(unit: str, span: Span | None, hint: str | None = None) -> str:
     """Returns a unit's name. Raises RQ143 for an unknown unit; `hint`: a likely correction, if there is one."""
     try:
         units.check(unit)
@@ -86,7 +86,7 @@ _COMMON = (
     *("pascal", "hPa", "mbar", "bar", "psi", "gram", "kilogram", "tonne", "pound", "ounce", "newton"),
     *("byte", "bit", "watt", "kilowatt", "joule", "volt", "ampere", "ohm", "hertz", "lux", "decibel"),
 )
-"""Candidates for misspelt names; `known` accepts all names of pint and UCUM."""
+"""Candidates for misspelt names; `known_unit` accepts all names of pint and UCUM."""
 
 
 _UNITS = {"unit", "units", "convert", *(each.lower() for each in _COMMON)}
@@ -108,7 +108,7 @@ def check_is_number(name: str, type_: Type, span: Span, hint: str) -> None:
 def converted(source: str, target: str, span: Span | None) -> Affine:
     """Returns the function from one unit to another. Raises RQ142 if they do not convert, RQ143."""
     try:
-        return units.conversion(known(source, span), known(target, span))
+        return units.conversion(known_unit(source, span), known_unit(target, span))
     except units.Mismatch as problem:
         raise failure("RQ142", f"{source} cannot be converted to {target}", span, hint=str(problem)) from None
 

@@ -18,7 +18,7 @@ from cedilla.grammar.syntax import Attribute, Binary, Expression
 BEYOND = "RQ310 in another unit "
 """The start of a job's message about a value that is too large for its new unit; its attribute follows."""
 
-_MOST = 38
+_MAX_DIGITS = 38
 _LONGS = 2**63
 
 
@@ -32,7 +32,7 @@ def exact_type(type_: Type, function: Affine) -> Type | None:
     most = function.slope * 10**digits.before + abs(function.shift)
     places = max(digits.after + places_of(function.slope), places_of(function.shift))
     # Engines compute the product before its cast, in the digits of both sides and two more.
-    if digits.total + len(str(function.slope * 10 ** places_of(function.slope))) + 2 > _MOST:
+    if digits.total + len(str(function.slope * 10 ** places_of(function.slope))) + 2 > _MAX_DIGITS:
         return None
     return _decimal(len(str(int(most))), places)
 
@@ -46,7 +46,7 @@ def common_type(a: Type, b: Type) -> Type:
 
 
 def _decimal(before: int, after: int) -> Type | None:
-    return Type("decimal", (before + after, after)) if before + after <= _MOST else None
+    return Type("decimal", (before + after, after)) if before + after <= _MAX_DIGITS else None
 
 
 def exactly_applied(function: Affine, attribute: Attribute) -> Expression:

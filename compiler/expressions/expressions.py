@@ -157,7 +157,7 @@ def type_of(expression: Expression, types: Types) -> Type:
             return type_of(written_out(function, argument), types)
         case Scalar(_, arguments):
             # Check the function before its arguments, which may be valid in another language only.
-            scalar_calls.known(expression)
+            scalar_calls.function_of(expression)
             return scalar_calls.check(expression, [type_of(argument, types) for argument in arguments])
         case Case(branches, otherwise):
             for branch in branches:

@@ -11,10 +11,10 @@ from fractions import Fraction
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions.affine import Affine
 
-_LEAST, _BEYOND = -(2**63), 2**63
-_DIGITS = 38
+_MIN_LONG, _LONG_END = -(2**63), 2**63
+_MAX_DIGITS = 38
 """The digits of Spark's widest decimal."""
-_WIDEST = 10**_DIGITS
+_DECIMAL_END = 10**_MAX_DIGITS
 _OF_LONG = 20
 """The digits of the decimal that holds a long."""
 
@@ -34,7 +34,7 @@ def rounded_sql(name: str, value: str, type_: Type, function: Affine) -> str:
 def is_exact(type_: Type, function: Affine) -> bool:
     """Returns True if an affine function of a number is computed in longs or decimals, not in doubles."""
     scale = type_.parameters[1] if type_.parameters else 0
-    has_room = max(map(abs, function.integers())) * 10**scale < _WIDEST // 10
+    has_room = max(map(abs, function.integers())) * 10**scale < _DECIMAL_END // 10
     return _is_in_longs(type_, function) or ((type_.is_integral or type_.name == "decimal") and has_room)
 
 
@@ -44,13 +44,13 @@ def limit_of(type_: Type, function: Affine) -> int | None:
         return None
     p, q, _ = function.integers()
     digits, scale = type_.parameters or (_OF_LONG, 0)
-    room = _DIGITS - 1 - scale - (len(str(abs(p))) if p != 1 else 0)
+    room = _MAX_DIGITS - 1 - scale - (len(str(abs(p))) if p != 1 else 0)
     return room if (p != 1 or q) and digits - scale > room else None
 
 
 def _is_in_longs(type_: Type, function: Affine) -> bool:
     p, q, r = function.integers()
-    return type_.is_integral and p == 1 and r < _BEYOND and abs(q) // r < 2**61
+    return type_.is_integral and p == 1 and r < _LONG_END and abs(q) // r < 2**61
 
 
 def _of_long(name: str, value: str, shift: int, divisor: int) -> str:
@@ -82,16 +82,16 @@ def _of_decimal(name: str, value: str, type_: Type, function: Affine) -> str:
         computed = f"{computed} + {q}BD" if q else computed
         scaled = f"({computed})" if limit is None else _between(scaled, limit, computed)
     if name == "floor":
-        off, tests = f"- int({scaled} % {r}BD < 0)", ((">=", _LEAST), ("<", _BEYOND))
+        off, tests = f"- int({scaled} % {r}BD < 0)", ((">=", _MIN_LONG), ("<", _LONG_END))
     else:
-        off, tests = f"+ int({scaled} % {r}BD > 0)", ((">", _LEAST - 1), ("<=", _BEYOND - 1))
+        off, tests = f"+ int({scaled} % {r}BD > 0)", ((">", _MIN_LONG - 1), ("<=", _LONG_END - 1))
     # A bound with more digits than the value is beyond all its values.
-    room = _WIDEST // 10**scale
+    room = _DECIMAL_END // 10**scale
     inside = " AND ".join(f"{scaled} {sign} {end * r}BD" for sign, end in tests if abs(end * r) < room)
     if r == 1:  # without a remainder: Sail simplifies `x % 1` to 0
         rounded = f"CAST({name}({scaled}) AS BIGINT)"
     else:
-        whole = f"CAST({scaled} - {scaled} % {r}BD AS DECIMAL({_DIGITS}, 0))" if scale else scaled
+        whole = f"CAST({scaled} - {scaled} % {r}BD AS DECIMAL({_MAX_DIGITS}, 0))" if scale else scaled
         rounded = f"{whole} div {r}BD {off}"
     return f"CASE WHEN {inside} THEN {rounded} END" if inside else rounded
 
@@ -103,7 +103,7 @@ def _between(value: str, digits: int, text: str) -> str:
 
 
 def _of_double(name: str, value: str) -> str:
-    return f"CASE WHEN {value} >= {_LEAST}D AND {value} < {_BEYOND}D THEN {name}({value}) END"
+    return f"CASE WHEN {value} >= {_MIN_LONG}D AND {value} < {_LONG_END}D THEN {name}({value}) END"
 
 
 def sum_sql(value: str, type_: Type, number: int | Fraction) -> str:
@@ -139,7 +139,7 @@ def window_numbers_sql(value: str, type_: Type, length: Fraction, step: Fraction
     """
     last = rounded_sql("floor", value, type_, Affine(1 / step, 0))
     first = rounded_sql("floor", value, type_, Affine(1 / step, 1 - length / step))
-    ends = f"coalesce({first}, {_LEAST + 1}L - 1L), coalesce({last}, {_BEYOND - 1}L)"
+    ends = f"coalesce({first}, {_MIN_LONG + 1}L - 1L), coalesce({last}, {_LONG_END - 1}L)"
     return f"IF({first} IS NULL AND {last} IS NULL, NULL, sequence({ends}))"
 
 

@@ -47,7 +47,7 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
 
     Raises `DiagnosticError`: RQ117 for an unknown function, RQ103 for invalid arguments.
     """
-    function = known(node)
+    function = function_of(node)
     kinds = _kinds(function, node)
     for kind, argument, type_ in zip(kinds, node.arguments, types, strict=True):
         if not _fits(kind, argument, type_, node):
@@ -101,7 +101,7 @@ def is_changing(name: str) -> bool:
     return name.lower() in _CHANGING - _PLAIN
 
 
-def known(node: Scalar) -> Function:
+def function_of(node: Scalar) -> Function:
     """Returns the function of a call. Raises RQ117 for an unknown one, RQ109 for `distinct` or a condition."""
     if node.name in FUNCTIONS and (node.distinct or node.where is not None):
         message = f"`{node.name}` is a function of one tuple: it has neither `distinct` nor a condition"

@@ -35,7 +35,7 @@ _VALUES = {
     # Sail's words of this kind; Spark's others are not values in Sail either.
     *("all", "distinct", "table", "current_date", "current_timestamp", "current_user"),
 }
-_LARGEST = Fraction(sys.float_info.max)
+_MAX_DOUBLE = Fraction(sys.float_info.max)
 FARTHEST = 2 * Fraction(sys.float_info.max)
 """The value of infinities and NaN in the control plane: no constant is beyond it."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -186,7 +186,7 @@ class Type:
             return str(value) if abs(value) < 2**31 else f"{value}L"
         if self.name == "decimal" and (literal := _literal(value)) is not None:
             return literal
-        if abs(value) > _LARGEST:
+        if abs(value) > _MAX_DOUBLE:
             return f"double('{'-' if value < 0 else ''}Infinity')"
         return f"{float(value)!r}D"
 
@@ -210,7 +210,7 @@ class Type:
             return f'"{_day(value)}"'
         if isinstance(value, int):
             return str(value)
-        exactly = _decimal(value, _MOST_DIGITS if self.name == "decimal" else 17)
+        exactly = _decimal(value, _MAX_DIGITS if self.name == "decimal" else 17)
         return f"{Decimal(repr(float(value))) if exactly is None else exactly:f}"
 
 
@@ -229,14 +229,14 @@ def _day(value: int | Fraction) -> date:
     return _EPOCH.date() + timedelta(days=int(value))
 
 
-_MOST_DIGITS = 38
+_MAX_DIGITS = 38
 
 
 def _literal(value: int | Fraction) -> str | None:
     """Writes the number as a decimal of Spark SQL, if one has all its digits."""
-    exactly = _decimal(value, _MOST_DIGITS)
+    exactly = _decimal(value, _MAX_DIGITS)
     text = "" if exactly is None else f"{exactly:f}"
-    return f"{text}BD" if text and len(text.lstrip("-0").replace(".", "")) <= _MOST_DIGITS else None
+    return f"{text}BD" if text and len(text.lstrip("-0").replace(".", "")) <= _MAX_DIGITS else None
 
 
 def _decimal(value: int | Fraction, most: int) -> Decimal | None:
@@ -252,7 +252,7 @@ def _decimal(value: int | Fraction, most: int) -> Decimal | None:
 
 def decimal_notation(value: int | Fraction) -> str | None:
     """Writes the number in digits, if it has few enough."""
-    exactly = _decimal(value, _MOST_DIGITS)
+    exactly = _decimal(value, _MAX_DIGITS)
     return None if exactly is None else f"{exactly:f}"
 
 

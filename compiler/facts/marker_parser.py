@@ -8,9 +8,9 @@ from functools import lru_cache
 from attrs import evolve
 
 from cedilla.compiler.expressions import expressions, patterns
-from cedilla.compiler.expressions.conversions import check_is_number, converted, known
-from cedilla.compiler.expressions.measured import Units, has_units
+from cedilla.compiler.expressions.conversions import check_is_number, converted, known_unit
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.unit_inference import Units, has_units
 from cedilla.compiler.facts.markers import (
     Accent,
     Add,
@@ -228,7 +228,7 @@ def _read_add(node: AddAttribute, units: Units) -> Add:
     check_is_number(node.name, type_, node.span, "`+(p: double unit hPa)`")
     of = units.get(node.name)
     if of is None:
-        return Add(node.name, type_, known(unit, node.span))
+        return Add(node.name, type_, known_unit(unit, node.span))
     return Add(node.name, type_, unit, converted(of, unit, node.span))
 
 

@@ -67,7 +67,7 @@ def renamed(schemes: Schemes, names: Mapping[str, str]) -> Schemes:
     return frozenset(frozenset(names[n] for n in s) for s in schemes if s <= names.keys())
 
 
-def known(schemes: Schemes, facts: Facts) -> Schemes:
+def without_finite(schemes: Schemes, facts: Facts) -> Schemes:
     """Removes attributes of finite domains from schemes, because all their values are closed sooner or later."""
     finite = {name for scheme in schemes for name in scheme if is_finite(name, facts)}
     return least(scheme - finite for scheme in schemes)

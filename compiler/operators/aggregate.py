@@ -13,8 +13,8 @@ from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
 from cedilla.compiler.expressions.conversions import names_conversion, unit_of_call
-from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type
+from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from attrs import field, frozen
 
-from cedilla.compiler.expressions.measured import Units
+from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes

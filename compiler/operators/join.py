@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.decimals import is_exact
-from cedilla.compiler.expressions.measured import Units
+from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
@@ -22,7 +22,15 @@ from cedilla.compiler.facts.facts import (
     fold_closed,
     fold_live_units,
 )
-from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto, is_finite, known, renamed
+from cedilla.compiler.facts.schemes import (
+    Memory,
+    Schemes,
+    both,
+    folded_onto,
+    is_finite,
+    renamed,
+    without_finite,
+)
 from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -156,7 +164,7 @@ class Matching(Operator):
     def left_schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         """Of an output of left tuples: one has passed once the left has closed it, and the right its key."""
         right = folded_onto(frozenset(self.keys(1)), inputs[1], promised[1])
-        return both(promised[0], renamed(known(right, inputs[1]), {b: a for a, b in self.on}))
+        return both(promised[0], renamed(without_finite(right, inputs[1]), {b: a for a, b in self.on}))
 
     def parameters(self) -> dict[str, object]:
         return {"on": [a if a == b else f"{a} = {b}" for a, b in self.on]}

@@ -11,9 +11,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, scalar_calls
 from cedilla.compiler.expressions.aggregate_parts import slope_of_alter
 from cedilla.compiler.expressions.exact_conversions import converted_type
-from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.step_functions import Step, stepped
 from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import (
     ABSENT,
     COMMON,

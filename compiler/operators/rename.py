@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.measured import Units
+from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Schemes, renamed
 from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require

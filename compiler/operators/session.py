@@ -10,8 +10,8 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.durations import axis_length, length_code
-from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import FARTHEST, LONG, Type
+from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,

@@ -11,9 +11,9 @@ from attrs import Factory, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.durations import axis_length, length_code
-from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.step_functions import Extents
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.base import (

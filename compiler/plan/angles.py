@@ -8,7 +8,7 @@ from fractions import Fraction
 from attrs import evolve
 
 from cedilla.compiler.expressions.conversions import literal_of
-from cedilla.compiler.expressions.measured import Measured
+from cedilla.compiler.expressions.unit_inference import WithUnit
 from cedilla.compiler.units import units
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
@@ -18,7 +18,7 @@ _LINEAR = ("avg", "sum", "median", "quantile", "stddev", "var")
 """Functions that are wrong for angles that pass a full circle."""
 
 
-def with_circle(call: syntax.AggregateCall, arguments: Sequence[Measured]) -> syntax.AggregateCall:
+def with_circle(call: syntax.AggregateCall, arguments: Sequence[WithUnit]) -> syntax.AggregateCall:
     """Returns `avg_angle(x, 360)` for `avg_angle(x)` of degrees, and other calls unchanged.
 
     Raises RQ160 if the argument is not in a unit of angle, or if the circle in the call is not that of its
@@ -45,7 +45,7 @@ def with_circle(call: syntax.AggregateCall, arguments: Sequence[Measured]) -> sy
     return evolve(call, arguments=(angle.expression, literal_of(Fraction(circle), call.span)))
 
 
-def doubtful_call(call: syntax.AggregateCall, arguments: Sequence[Measured]) -> Iterator[Diagnostic]:
+def doubtful_call(call: syntax.AggregateCall, arguments: Sequence[WithUnit]) -> Iterator[Diagnostic]:
     """Yields RQ159 for a function that treats angles as lengths."""
     if arguments:
         written = format_expression(call.arguments[0])

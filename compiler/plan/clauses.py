@@ -18,12 +18,12 @@ from cedilla.compiler.expressions.conversions import (
     converted,
     in_declared_unit,
     is_of_differences,
-    known,
+    known_unit,
     unit_of_call,
 )
-from cedilla.compiler.expressions.measured import Measured, Units
 from cedilla.compiler.expressions.patterns import value_of
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.unit_inference import Units, WithUnit
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import (
     Aggregate,
@@ -162,7 +162,7 @@ def project_of(
     items: dict[str, syntax.ProjectItem],
     rest: bool,
     types: Mapping[str, Type],
-    read: Callable[[syntax.Expression], Measured],
+    read: Callable[[syntax.Expression], WithUnit],
 ) -> Project:
     """Builds a projection; computed attributes have units of their own. Raises as `_in_given_unit`."""
     chosen = {name: _in_given_unit(item, read(item.expression), types) for name, item in items.items()}
@@ -176,7 +176,7 @@ def project_of(
     )
 
 
-def _in_given_unit(item: syntax.ProjectItem, value: Measured, types: Mapping[str, Type]) -> Measured:
+def _in_given_unit(item: syntax.ProjectItem, value: WithUnit, types: Mapping[str, Type]) -> WithUnit:
     """Converts an item to its `unit` clause: a value with a unit is converted, another one is taken to be in
     the unit.
 
@@ -184,14 +184,14 @@ def _in_given_unit(item: syntax.ProjectItem, value: Measured, types: Mapping[str
     """
     if (unit := item.unit) is None:
         return value
-    known(unit, item.span)
+    known_unit(unit, item.span)
     type_ = expressions.type_of(value.expression, types)
     check_is_number(format_expression(item.expression), type_, item.span, f"without `unit {unit_text(unit)}`")
     function = IDENTITY if value.unit is None else converted(value.unit, unit, item.span)
     return evolve(value, expression=applied(function, value.expression, types), unit=unit)
 
 
-def _is_difference(value: Measured, read: Callable[[syntax.Expression], Measured]) -> bool:
+def _is_difference(value: WithUnit, read: Callable[[syntax.Expression], WithUnit]) -> bool:
     """Returns True if values are differences of points of a scale, as `t - 50 degF`."""
     form = expressions.affine(value.expression)
     if form is None:
@@ -213,7 +213,7 @@ def aggregate_of(
     common: dict[str, Any],
     inputs: tuple[str, ...],
     planned: list[Operator],
-    reader: Callable[[str], Callable[[syntax.Expression], Measured]],
+    reader: Callable[[str], Callable[[syntax.Expression], WithUnit]],
     of: Mapping[str, Units],
     warnings: list[Diagnostic],
 ) -> Aggregate:

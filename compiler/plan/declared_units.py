@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cedilla.compiler.expressions.conversions import check_is_number, converted, known
+from cedilla.compiler.expressions.conversions import check_is_number, converted, known_unit
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
 from cedilla.compiler.plan.plan import Attribute
 from cedilla.grammar import syntax
@@ -24,7 +24,7 @@ def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
         return _first_unit(node, node.unit)
     hint = f"`{node.name}: double unit {unit_text(node.unit)}`, or without a unit"
     check_is_number(node.name, Type.of(node.type), node.span, hint)
-    return known(node.unit, node.span)
+    return known_unit(node.unit, node.span)
 
 
 def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str:
@@ -41,7 +41,7 @@ def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str
     accent = f'[[{unit.attribute} = "F", unit({node.name}, degF)]]'
     names = f"values of `{unit.attribute}` are names of units, to the letter; for others an accent says it, {accent}"
     for name in unit.units:
-        known(name, unit.span, names)
+        known_unit(name, unit.span, names)
         converted(unit.units[0], name, unit.span)
     return unit.units[0]
 
@@ -93,7 +93,7 @@ def taken_for_units(nodes: Iterable[syntax.AttributeDeclaration]) -> Iterator[Di
             continue
         hint = f"where `{node.unit}` names the unit of each tuple: `unit from {node.unit} in {{degF, degC}}`"
         if isinstance(node.unit, str):
-            known(node.unit, node.span, hint)
+            known_unit(node.unit, node.span, hint)
         if node.unit in _TAKEN:
             message = (
                 f"`{node.name}` is in what pint calls `{node.unit}`, whatever the attribute of this name says"

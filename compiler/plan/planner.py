@@ -8,8 +8,8 @@ from typing import Any
 from attrs import evolve, field, frozen, mutable
 
 from cedilla.compiler import operators
-from cedilla.compiler.expressions.measured import Measured, Units, measured
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.unit_inference import Units, WithUnit, infer_units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
@@ -325,9 +325,9 @@ class _Planner:
         self.operators.append(operator)
         return name
 
-    def _reader(self, relation: str) -> Callable[[syntax.Expression], Measured]:
+    def _reader(self, relation: str) -> Callable[[syntax.Expression], WithUnit]:
         types, units = self.facts[relation].types, self.units[relation]
-        return lambda expression: measured(expression, types, units, self.warnings.append)
+        return lambda expression: infer_units(expression, types, units, self.warnings.append)
 
     def _in_one_unit(self, node: syntax.TwoInputs, inputs: tuple[str, str]) -> tuple[str, str]:
         """Converts the inputs of an operator that compares or merges attributes of both to equal units."""

@@ -11,13 +11,13 @@ from cedilla.compiler.expressions.conversions import (
     applied,
     check_is_number,
     converted,
-    known,
+    known_unit,
     taken_to_be_in,
 )
 from cedilla.compiler.expressions.decimals import is_exact
 from cedilla.compiler.expressions.exact_conversions import as_double, exact_type, exactly_applied
-from cedilla.compiler.expressions.measured import Units
 from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.operators import Project
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import syntax
@@ -97,7 +97,7 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
             raise failure("RQ102", f"unknown attribute `{item.name}` in `with`", item.span, hint=hint)
         if item.name in changed:
             raise failure("RQ104", f"`{item.name}` is named twice in `with`", item.span)
-        known(item.unit, item.span)
+        known_unit(item.unit, item.span)
         hint = f"`with` another attribute, or without `{item.name}`"
         check_is_number(item.name, types[item.name], item.span, hint)
         if (own := units.get(item.name)) is None:

@@ -81,7 +81,7 @@ def _average_angle(x: Sequence[Any], circle: Sequence[Any]) -> float | None:
         return nan
     radians = [fmod(value, full) / full * angles.TURN for value in values]
     y, x_ = (float(sum(round(of(each) * angles.UNIT) for each in radians)) for of in (sin, cos))
-    if sqrt(y * y + x_ * x_) < len(values) * (angles.LEAST * angles.UNIT):
+    if sqrt(y * y + x_ * x_) < len(values) * (angles.MIN_LENGTH * angles.UNIT):
         return None
     direction = floor(atan2(y, x_) / angles.TURN * angles.STEPS + 0.5)
     return float(direction % angles.STEPS) * full / angles.STEPS

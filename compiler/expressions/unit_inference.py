@@ -1,6 +1,6 @@
 """Infers units of expressions, checks that they match, and writes conversions out as arithmetic.
 
-`measured` returns an expression without open conversions: all later code, here and in a run, handles plain
+`infer_units` returns an expression without open conversions: all later code, here and in a run, handles plain
 numbers. Constants are converted exactly, other parts by one affine function. Pint is used only if units are
 named.
 """
@@ -17,7 +17,7 @@ from cedilla.compiler.expressions.conversions import (
     applied,
     check_is_number,
     is_decimal,
-    known,
+    known_unit,
     number_of,
     spelt_out,
     taken_to_be_in,
@@ -63,7 +63,7 @@ _LOST = ""
 
 
 @frozen
-class Measured:
+class WithUnit:
     """An expression, the unit of its values, and its value if it is a constant."""
 
     expression: Expression
@@ -88,9 +88,9 @@ def has_units(expression: Expression) -> bool:
     return any(map(has_units, expressions.parts(expression)))
 
 
-def measured(
+def infer_units(
     expression: Expression, types: Mapping[str, Type], of: Units, warn: Callable[[Diagnostic], object]
-) -> Measured:
+) -> WithUnit:
     """Infers the unit of an expression, and converts its parts.
 
     `warn` takes RQ162, if a number without a unit meets one with a unit. Raises `DiagnosticError`: RQ142 if
@@ -107,20 +107,20 @@ class _Reader:
     of: Units = field()
     warn: Callable[[Diagnostic], object]
 
-    def read(self, node: Expression) -> Measured:
+    def read(self, node: Expression) -> WithUnit:
         match node:
             case Attribute(name):
-                return Measured(node, self.of.get(name))
+                return WithUnit(node, self.of.get(name))
             case Literal(bool() | str()):
-                return Measured(node)
+                return WithUnit(node)
             case Literal(value, _, unit):
                 if unit is not None and unit != SECOND:
-                    known(unit, node.span)
-                return Measured(node, unit, Fraction(value))
+                    known_unit(unit, node.span)
+                return WithUnit(node, unit, Fraction(value))
             case Unary("-", operand):
                 return self._opposite(node, self.read(operand))
             case Binary("-", left, right) if self._are_times(left, right):
-                return Measured(self._rebuilt(node), SECOND)
+                return WithUnit(self._rebuilt(node), SECOND)
             case Binary("+" | "-" as operator, left, right):
                 return self._sum(node, operator, self.read(left), self.read(right))
             case Binary("*" | "/" as operator, left, right):
@@ -128,12 +128,12 @@ class _Reader:
                 return self._product(node, operator, self.read(left), self.read(right))
             case Binary("%", left, right):
                 (a, b), unit = self._alike([self.read(left), self.read(right)], node.span)
-                return Measured(evolve(node, left=a, right=b), unit)
+                return WithUnit(evolve(node, left=a, right=b), unit)
             case Binary(operator, left, right) if operator in expressions.COMPARISONS:
                 (a, b), _ = self._alike([self.read(left), self.read(right)], node.span)
-                return Measured(evolve(node, left=a, right=b))
+                return WithUnit(evolve(node, left=a, right=b))
             case InSet() | InRange():
-                return Measured(self._inside(node))
+                return WithUnit(self._inside(node))
             case Scalar():
                 return self._call(node)
             case Case(branches, otherwise):
@@ -143,11 +143,11 @@ class _Reader:
                     evolve(branch, condition=self.read(branch.condition).expression, value=value)
                     for branch, value in zip(branches, results, strict=False)
                 )
-                return Measured(
+                return WithUnit(
                     evolve(node, branches=chosen, otherwise=None if otherwise is None else results[-1]), unit
                 )
             case _:
-                return Measured(self._rebuilt(node))
+                return WithUnit(self._rebuilt(node))
 
     def _rebuilt(self, node: Expression) -> Expression:
         return expressions.rebuilt(node, lambda part: self.read(part).expression)
@@ -155,15 +155,15 @@ class _Reader:
     def _are_times(self, *sides: Expression) -> bool:
         return TIMESTAMP in map(self._type_of, sides)
 
-    def _opposite(self, node: Unary, of: Measured) -> Measured:
+    def _opposite(self, node: Unary, of: WithUnit) -> WithUnit:
         constant = None if of.constant is None else -of.constant
         if constant is None and of.unit not in (None, _LOST, *_IMPLIED) and units.is_scale(of.unit or ""):
-            return Measured(evolve(node, operand=of.expression), _LOST)
-        return Measured(evolve(node, operand=of.expression), of.unit, constant)
+            return WithUnit(evolve(node, operand=of.expression), _LOST)
+        return WithUnit(evolve(node, operand=of.expression), of.unit, constant)
 
     # --- what meets each other ---
 
-    def _alike(self, sides: Sequence[Measured], span: Span) -> tuple[list[Expression], str | None]:
+    def _alike(self, sides: Sequence[WithUnit], span: Span) -> tuple[list[Expression], str | None]:
         """Converts values that are compared, or alternatives, to one unit: that of the first computed one."""
         with_unit = [side for side in sides if side.unit]
         computed = [side for side in with_unit if side.constant is None] or with_unit
@@ -176,41 +176,41 @@ class _Reader:
         return [self._in_unit(side, unit, span) for side in sides], unit
 
     @staticmethod
-    def _shared(sides: Sequence[Measured]) -> str | None:
+    def _shared(sides: Sequence[WithUnit]) -> str | None:
         """Returns the unit of values without a known one."""
         return _LOST if any(side.unit == _LOST for side in sides) else None
 
-    def _check_others(self, measured: Measured, sides: Sequence[Measured]) -> None:
+    def _check_others(self, with_unit: WithUnit, sides: Sequence[WithUnit]) -> None:
         """Checks values without a unit that meet one with a unit.
 
         Raises RQ163 if a unit is lost; warns of RQ162.
         """
-        unit = measured.unit or ""
+        unit = with_unit.unit or ""
         for side in sides:
             written, span = format_expression(side.expression), side.expression.span
             if side.unit == _LOST:
                 message = f"`{written}` has lost its unit, and what it meets is in {unit}"
                 hint = f"`project[..., {written} as x unit ...](R)` says in which unit it is"
                 raise failure("RQ163", message, span, hint=hint)
-            if side.unit is None and not side.is_plain and not {unit, measured.unit} & _IMPLIED:
+            if side.unit is None and not side.is_plain and not {unit, with_unit.unit} & _IMPLIED:
                 self.warn(taken_to_be_in(unit, f"`{written}`", span))
 
-    def _in_unit(self, side: Measured, unit: str, span: Span) -> Expression:
+    def _in_unit(self, side: WithUnit, unit: str, span: Span) -> Expression:
         """Converts a value to a unit; a value without one is taken to be in it."""
         if not side.unit or side.unit == unit:
             return _bare(side)
         try:
-            function = units.conversion(known(side.unit, span), known(unit, span))
+            function = units.conversion(known_unit(side.unit, span), known_unit(unit, span))
         except units.Mismatch as problem:
             raise self._mismatch(side, unit, problem, span) from None
         return _changed(side, function, self.types)
 
-    def _mismatch(self, side: Measured, unit: str, problem: units.Mismatch, span: Span) -> DiagnosticError:
+    def _mismatch(self, side: WithUnit, unit: str, problem: units.Mismatch, span: Span) -> DiagnosticError:
         other = "a plain number" if unit == NUMBER else f"in {unit}"
         message = f"`{format_expression(side.expression)}` is in {side.unit}, and what it meets is {other}"
         return failure("RQ142", message, span, hint=str(problem))
 
-    def _refuse_bare(self, constant: Measured, others: Sequence[Measured]) -> None:
+    def _refuse_bare(self, constant: WithUnit, others: Sequence[WithUnit]) -> None:
         """Raises RQ142 if a constant with a unit meets an attribute without one.
 
         A length of time is a number of seconds, too.
@@ -236,52 +236,52 @@ class _Reader:
 
     # --- arithmetic ---
 
-    def _sum(self, node: Binary, operator: str, a: Measured, b: Measured) -> Measured:
+    def _sum(self, node: Binary, operator: str, a: WithUnit, b: WithUnit) -> WithUnit:
         plain = evolve(node, left=a.expression, right=b.expression)
         if not a.unit or not b.unit:
             one, other = (b, a) if b.unit else (a, b)
             if not one.unit:
-                return Measured(plain, self._shared([a, b]))
+                return WithUnit(plain, self._shared([a, b]))
             if one.constant is not None and other.unit is None:
                 self._refuse_bare(one, [other])
-                return Measured(plain, one.unit if other.is_plain else None)
+                return WithUnit(plain, one.unit if other.is_plain else None)
             self._check_others(one, [other])
-            return Measured(plain, one.unit)
+            return WithUnit(plain, one.unit)
         if a.unit == b.unit and a.unit in _IMPLIED:
-            return Measured(plain, a.unit)
+            return WithUnit(plain, a.unit)
         try:
             total = units.total(operator, a.unit, b.unit)
         except units.Mismatch as problem:
             message = f"{a.unit} {operator} {b.unit}: `{format_expression(node)}` has no meaning"
             raise failure("RQ142", message, node.span, hint=str(problem)) from None
         left, right = _changed(a, total.left, self.types), _changed(b, total.right, self.types)
-        return Measured(evolve(node, left=left, right=right), total.unit)
+        return WithUnit(evolve(node, left=left, right=right), total.unit)
 
-    def _product(self, node: Binary, operator: str, a: Measured, b: Measured) -> Measured:
+    def _product(self, node: Binary, operator: str, a: WithUnit, b: WithUnit) -> WithUnit:
         result = evolve(node, left=a.expression, right=b.expression)
         for side in (a, b):
             self._refuse_point(operator, side)
         if (not a.unit and not b.unit) or _LOST in (a.unit, b.unit):
-            return Measured(result, self._shared([a, b]))
+            return WithUnit(result, self._shared([a, b]))
         if a.unit is not None and b.unit is not None:
             if operator == "/" and a.unit == b.unit:
-                return Measured(result, NUMBER)
+                return WithUnit(result, NUMBER)
             if {a.unit, b.unit} <= _IMPLIED:
-                return Measured(result)
-            return Measured(result, _or_lost(units.product(operator, a.unit, b.unit)))
+                return WithUnit(result)
+            return WithUnit(result, _or_lost(units.product(operator, a.unit, b.unit)))
         one, other = (b, a) if a.unit is None else (a, b)
         unit = one.unit or ""
         if unit in _IMPLIED:
             is_number = other.is_plain or one.is_fixed
             is_kept = is_number and (operator == "*" or one is a)
-            return Measured(result, unit if is_kept else None)
+            return WithUnit(result, unit if is_kept else None)
         if not (other.is_plain or one.is_fixed) or units.is_scale(unit):
-            return Measured(result, _LOST)
-        return Measured(
+            return WithUnit(result, _LOST)
+        return WithUnit(
             result, unit if operator == "*" or one is a else _or_lost(units.power(unit, Fraction(-1)))
         )
 
-    def _refuse_point(self, operator: str, side: Measured) -> None:
+    def _refuse_point(self, operator: str, side: WithUnit) -> None:
         """Raises RQ163 for a constant that is a point of a scale: `x * 1 degC` does not give a number a unit."""
         if side.constant is None or not side.unit or side.unit in _IMPLIED or not units.is_scale(side.unit):
             return
@@ -312,42 +312,42 @@ class _Reader:
             return with_values(node, operand.expression, numbers)
         return spelt_out(node, operand.expression, numbers)
 
-    def _value(self, value: Measured, unit: str, span: Span) -> Fraction:
+    def _value(self, value: WithUnit, unit: str, span: Span) -> Fraction:
         if value.constant is None:
             raise failure("RQ103", f"{format_expression(value.expression)} is not a number", span)
         if value.unit is None:
             return value.constant
         try:
-            return Fraction(units.conversion(known(value.unit, span), unit)(exact(value.constant)))
+            return Fraction(units.conversion(known_unit(value.unit, span), unit)(exact(value.constant)))
         except units.Mismatch as problem:
             raise self._mismatch(value, unit, problem, span) from None
 
     # --- functions ---
 
-    def _call(self, node: Scalar) -> Measured:
+    def _call(self, node: Scalar) -> WithUnit:
         parts = [self.read(argument) for argument in node.arguments]
         plain = evolve(node, arguments=tuple(part.expression for part in parts))
         name = node.name
         if name in KEPT and parts:
-            return Measured(plain, parts[0].unit)
+            return WithUnit(plain, parts[0].unit)
         if name in ALIKE:
             alike, unit = self._alike(parts, node.span)
-            return Measured(evolve(node, arguments=tuple(alike)), unit)
+            return WithUnit(evolve(node, arguments=tuple(alike)), unit)
         if name == "atan2":
             alike, _ = self._alike(parts, node.span)
-            return Measured(evolve(node, arguments=tuple(alike)), RADIAN)
+            return WithUnit(evolve(node, arguments=tuple(alike)), RADIAN)
         if name in CHOSEN and parts:
             alike, unit = self._alike(parts[1:], node.span)
-            return Measured(evolve(node, arguments=(parts[0].expression, *alike)), unit)
+            return WithUnit(evolve(node, arguments=(parts[0].expression, *alike)), unit)
         if name in READ_IN:
             read = tuple(self._read_in(part, READ_IN[name], node.span) for part in parts)
-            return Measured(evolve(node, arguments=read), GIVEN.get(name))
+            return WithUnit(evolve(node, arguments=read), GIVEN.get(name))
         if name in ROOTS and parts:
-            return Measured(plain, self._power(parts[0].unit, ROOTS[name]))
+            return WithUnit(plain, self._power(parts[0].unit, ROOTS[name]))
         if name in POWERS and len(parts) == 2 and parts[0].unit not in (None, *_IMPLIED):
             exponent = parts[1].constant
-            return Measured(plain, _LOST if exponent is None else self._power(parts[0].unit, exponent))
-        return Measured(plain)
+            return WithUnit(plain, _LOST if exponent is None else self._power(parts[0].unit, exponent))
+        return WithUnit(plain)
 
     def _refuse_parted(self, operator: str, left: Expression, right: Expression) -> None:
         """Raises RQ102 if a unit of several words is not quoted, `10 km/h`."""
@@ -364,7 +364,7 @@ class _Reader:
     def _power(self, unit: str | None, exponent: Fraction) -> str | None:
         return None if unit is None or unit in _IMPLIED else _or_lost(unit and units.power(unit, exponent))
 
-    def _read_in(self, part: Measured, unit: str, span: Span) -> Expression:
+    def _read_in(self, part: WithUnit, unit: str, span: Span) -> Expression:
         # A difference of timestamps is a number of seconds for functions of numbers.
         if part.unit in _IMPLIED and unit == NUMBER:
             return part.expression
@@ -377,14 +377,14 @@ def _or_lost(unit: str | None) -> str:
     return _LOST if unit is None else unit
 
 
-def _bare(side: Measured) -> Expression:
+def _bare(side: WithUnit) -> Expression:
     """Returns a constant without its unit; a length of time stays unchanged."""
     if side.constant is None or side.unit in (None, SECOND):
         return side.expression
     return number_of(side.constant, side.expression.span)
 
 
-def _changed(side: Measured, function: Affine, types: Mapping[str, Type]) -> Expression:
+def _changed(side: WithUnit, function: Affine, types: Mapping[str, Type]) -> Expression:
     """Converts a value to another unit by `function`."""
     if function.is_identity:
         return _bare(side)
