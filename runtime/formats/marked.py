@@ -105,4 +105,4 @@ def _stray(files: Numbered, scan: Scan) -> list[MarkerLine]:
     if not scan.tuples:
         return []
     line = next(stray_lines(_markers(files)), None)
-    return [] if line is None else [MarkerLine("spoilt", *line, problem=STRAY, code="RQ224")]
+    return [] if line is None else [MarkerLine("malformed", *line, problem=STRAY, code="RQ224")]

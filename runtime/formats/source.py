@@ -74,7 +74,7 @@ class Scan:
     def without(self, attributes: Collection[str]) -> Scan:
         """Returns the scan without suspicious lines whose keys are names of attributes: such lines are tuples. A CSV
         header remains only if it names no attribute."""
-        if all(marker.kind not in ("near", "columns") for marker in self.markers):
+        if all(marker.kind not in ("suspicious_key", "columns") for marker in self.markers):
             return self
         names = frozenset(attributes)
         return evolve(self, markers=tuple(m for m in self.markers if _stays(m, names)))
@@ -83,7 +83,7 @@ class Scan:
 def _stays(marker: MarkerLine, known: frozenset[str]) -> bool:
     if marker.kind == "columns":
         return unknown_columns(marker.text, known, "") is not None
-    return marker.kind != "near" or is_near_marker(marker.text, known)
+    return marker.kind != "suspicious_key" or is_near_marker(marker.text, known)
 
 
 @frozen

@@ -26,9 +26,9 @@ class MarkerLine:
 
     `kind`: accent, punctuation, or one of these:
 
-    - spoilt: a text that looks like a marker and cannot be read. `problem` may give the message and the hint, `code`
+    - malformed: a text that looks like a marker and cannot be read. `problem` may give the message and the hint, `code`
       the code.
-    - near: a line whose key is similar to a marker's. It is malformed too, unless an attribute has that name.
+    - suspicious_key: a line whose key is similar to a marker's. It is malformed too, unless an attribute has that name.
     - columns: the first line of a CSV file, which ends the query if it names no attribute.
 
     `translate`: converts it to the wire format, over the attributes that exist at its position; `None` if `text` is in

@@ -40,18 +40,18 @@ def marker_of(
 ) -> tuple[str, str] | None:
     """Returns the kind and the text of a marker, or of a line that looks like one; `None` for other lines.
 
-    The kind is `accent`, `punctuation`, `spoilt`, or `near` if only the declared `attributes` can decide. `item`: the
-    object of the line, `None` if it is not one.
+    The kind is `accent`, `punctuation`, `malformed`, or `suspicious_key` if only the declared `attributes` can decide.
+    `item`: the object of the line, `None` if it is not one.
     """
     if item is None:
         if _MEANT.match(line):
-            return "spoilt", line
-        return ("near", line) if _loose_key(line, attributes) is not None else None
+            return "malformed", line
+        return ("suspicious_key", line) if _loose_key(line, attributes) is not None else None
     kinds = [kind for kind in KINDS if item.get(f"${kind}") is not None]
     if kinds:
         is_alone = next(_beside(line, item), None) is None
-        return (kinds[0], str(item[f"${kinds[0]}"])) if is_alone else ("spoilt", line)
-    return ("near", line) if _near_key(line, item, attributes) is not None else None
+        return (kinds[0], str(item[f"${kinds[0]}"])) if is_alone else ("malformed", line)
+    return ("suspicious_key", line) if _near_key(line, item, attributes) is not None else None
 
 
 def is_near_marker(line: str, attributes: Collection[str] = ()) -> bool:

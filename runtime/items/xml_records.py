@@ -23,9 +23,9 @@ BLANK = b" \t\r\n\f\v"
 MALFORMED = "the element is malformed"
 MARKERS = (b"<accent:", b"<punct:")
 """The start of the elements of markers."""
-MEANT = (*MARKERS, b"$accent", b"$punctuation")
+MARKER_TEXTS = (*MARKERS, b"$accent", b"$punctuation")
 """Texts in pieces that look like markers, including markers in JSON."""
-SPOILT = (
+MALFORMED_MARKER = (
     "an element that looks like a marker is malformed",
     "`<accent:NAME>[[...]]</accent:NAME>`, inside it `<` and `&` are written `&lt;` and `&amp;`; a punctuation is "
     "`<punct:NAME>` with an element for each pattern",
@@ -116,15 +116,15 @@ def _closes(piece: bytes, root: bytes) -> bool:
 
 
 def kind_of(piece: bytes) -> str:
-    """Returns the kind of a piece: `accent`, `punctuation`, `tuple`, `malformed`, or `spoilt` if it looks like a
-    marker."""
+    """Returns the kind of a piece: `accent`, `punctuation`, `tuple`, `malformed`, or `malformed marker` for one that
+    looks like a marker."""
     try:
         if _WHOLE_ACCENT.fullmatch(piece):
             unescaped(piece.decode())
             return "accent"
         _texts(piece)
     except ValueError:
-        return "spoilt" if any(each in piece for each in MEANT) else "malformed"
+        return "malformed marker" if any(each in piece for each in MARKER_TEXTS) else "malformed"
     return "punctuation" if piece.startswith(MARKERS[1]) else "tuple"
 
 

@@ -101,7 +101,7 @@ class TableDomains:
 def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -> SourceState:
     """A table's state after one of its markers; the whole table is one epoch. Raises where the marker is wrong."""
     try:
-        if marker.kind in ("spoilt", "near"):
+        if marker.kind in ("malformed", "suspicious_key"):
             message, hint = marker.problem or problem(marker.text)
             raise failure(marker.code, message, hint=hint)
         text = marker.wire(state.field_types)

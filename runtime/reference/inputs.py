@@ -34,7 +34,7 @@ class Input:
 def is_marker(item: Item) -> bool:
     """Returns True if an item is a marker, or a malformed or misplaced one."""
     return any(
-        item.get(key) is not None for key in ("$accent", "$punctuation", "$spoilt", "$stray", "$columns")
+        item.get(key) is not None for key in ("$accent", "$punctuation", "$malformed", "$stray", "$columns")
     )
 
 
@@ -54,7 +54,7 @@ def parsed(source: Source, line: Line) -> Input:
         item = None
     marker = marker_of(line.text, item, {attribute.name for attribute in source.attributes})
     if marker is not None and marker[0] not in KINDS:
-        item = {"$spoilt": line.text}
+        item = {"$malformed": line.text}
     elif item is None:
         item = {"$corrupt": line.text}
     return Input(source.name, item, line)
@@ -62,5 +62,5 @@ def parsed(source: Source, line: Line) -> Input:
 
 def _of_record(line: Line) -> Item:
     if csv_records.is_marker(line.text):
-        return {"$spoilt": line.text, "$problem": csv_records.NO_MARKERS}
+        return {"$malformed": line.text, "$problem": csv_records.NO_MARKERS}
     return {"$corrupt": line.text, "$fault": line.fault} if line.item is None else line.item

@@ -348,13 +348,13 @@ class Reference:
         return result
 
 
-_KINDS = ("accent", "punctuation", "spoilt", "columns")
+_KINDS = ("accent", "punctuation", "malformed", "columns")
 
 
 def _marker(item: Item, place: int) -> MarkerLine | None:
-    """Parses a marker; `$spoilt`: a malformed one, `$stray`: a tuple in a folder of markers."""
+    """Parses a marker; `$malformed`: a malformed one, `$stray`: a tuple in a folder of markers."""
     if "$stray" in item:
-        return MarkerLine("spoilt", str(item["$stray"]), place, problem=STRAY, code="RQ224")
+        return MarkerLine("malformed", str(item["$stray"]), place, problem=STRAY, code="RQ224")
     kind = next((k for k in _KINDS if item.get(f"${k}") is not None), None)
     if kind is None:
         return None

@@ -90,7 +90,7 @@ BAD: list[Item] = [
     {"$accent": "[[ts = 1, -(ts)]]"},
     {"$accent": "[[nowhere_at_all = 1, +(anything: long)]]"},
     {"$punctuation": "[ts = north]"},
-    {"$spoilt": "{'$accent': '[[-(ts)]]'}"},
+    {"$malformed": "{'$accent': '[[-(ts)]]'}"},
 ]
 
 

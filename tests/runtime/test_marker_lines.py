@@ -89,10 +89,10 @@ def test_a_search_finds_what_a_look_at_every_line_finds(tmp_path: Path, seed: in
             for kind in ("accent", "punctuation"):
                 if item.get(f"${kind}") is not None:
                     expected.append((kind, str(item[f"${kind}"])))
-            if "$spoilt" in item:
-                expected.append(("spoilt", line.text))
+            if "$malformed" in item:
+                expected.append(("malformed", line.text))
         found = [marker for block in Part(str(file), 0).blocks() for marker in markers_in(block)]
-        assert [("spoilt" if m.kind == "near" else m.kind, m.text) for m in found] == expected
+        assert [("malformed" if m.kind == "suspicious_key" else m.kind, m.text) for m in found] == expected
 
 
 def mixed(seed: int) -> list[list[Item | str]]:

@@ -270,14 +270,14 @@ def test_every_odd_text_is_the_same_at_once(name: str) -> None:
 
 
 KINDS = {
-    "<accent:r>[[i < 2, -(s)]]</accent:r>": "spoilt",
+    "<accent:r>[[i < 2, -(s)]]</accent:r>": "malformed",
     "<accent:r>[[i &lt; 2, -(s)]]</accent:r>": "accent",
-    "<accent:r/>": "spoilt",
+    "<accent:r/>": "malformed",
     "<punct:r/>": "punctuation",
-    "<punct:r><i>1</i><i>2</i></punct:r>": "spoilt",
+    "<punct:r><i>1</i><i>2</i></punct:r>": "malformed",
     "<r><!-- <punct:r/> --><i>1</i></r>": None,
-    "<r><punct:r/></r>": "spoilt",
-    '{"$accent": "[[-(s)]]"}': "spoilt",
+    "<r><punct:r/></r>": "malformed",
+    '{"$accent": "[[-(s)]]"}': "malformed",
     "<r><s>$accent</s></r>": None,
 }
 

@@ -79,7 +79,7 @@ class MarkerEffects:
         return frozenset(
             each.marker.position
             for each in self.set_aside
-            if each.source == source and each.marker.kind in ("spoilt", "near")
+            if each.source == source and each.marker.kind in ("malformed", "suspicious_key")
         )
 
     @property
@@ -210,7 +210,7 @@ def _with_columns(plan: Plan, result: MarkerEffects, source: str, marker: Marker
 def _apply(
     plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
-    if marker.kind in ("spoilt", "near"):
+    if marker.kind in ("malformed", "suspicious_key"):
         message, hint = marker.problem or problem(marker.text)
         raise failure(marker.code, message, hint=hint)
     try:

@@ -27,13 +27,13 @@ def markers_in(block: CsvBlock) -> Iterator[FoundMarker]:
         if block.header.problem is not None:
             yield FoundMarker("header", block.header_text, at, at)
         elif any(name.startswith(csv_records.MARKER_NAMES) for name in block.header.names):
-            yield FoundMarker("spoilt", block.header_text, at, at)
+            yield FoundMarker("malformed", block.header_text, at, at)
         else:
             yield FoundMarker("columns", block.header_text, at, at)
     for begin, end in block.rows_with(_KEYS):
         text = block.text[begin:end].decode("utf-8", "replace")
         if csv_records.is_marker(text):
-            yield FoundMarker("spoilt", text, begin, end)
+            yield FoundMarker("malformed", text, begin, end)
 
 
 class Csv(TextFormat):
@@ -56,5 +56,5 @@ class Csv(TextFormat):
         if kind == "header":
             header = csv_records.header_of(text.encode())
             problem = csv_records.bad_header(header.problem or "")
-            return MarkerLine("spoilt", text, position, problem=problem, code=csv_records.BAD_HEADER)
-        return MarkerLine("spoilt", text, position, problem=csv_records.NO_MARKERS)
+            return MarkerLine("malformed", text, position, problem=problem, code=csv_records.BAD_HEADER)
+        return MarkerLine("malformed", text, position, problem=csv_records.NO_MARKERS)

@@ -302,9 +302,9 @@ def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
         problem, markers, beside = reason(error), [], {}
     if problem:
         message_and_hint = (f"{file.path} cannot be read as Parquet: {problem}", UNREADABLE_HINT)
-        return [MarkerLine("spoilt", problem, begin, problem=message_and_hint, code="RQ414")]
+        return [MarkerLine("malformed", problem, begin, problem=message_and_hint, code="RQ414")]
     return [
-        MarkerLine("spoilt", text, begin + row, problem=more_beside(beside[row]))
+        MarkerLine("malformed", text, begin + row, problem=more_beside(beside[row]))
         if row in beside
         else MarkerLine(name[1:], text, begin + row, next=begin + row + 1)
         for name, text, row in markers

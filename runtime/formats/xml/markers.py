@@ -11,13 +11,15 @@ from cedilla.runtime.formats.lines.text_format import FoundMarker
 from cedilla.runtime.formats.xml.blocks import XmlBlock
 from cedilla.runtime.items import xml_records
 
+_KINDS = {"accent": "accent", "punctuation": "punctuation", "malformed marker": "malformed"}
+"""Maps kinds of pieces to kinds of markers."""
+
 
 def markers_in(block: XmlBlock) -> Iterator[FoundMarker]:
     """Yields the markers of a block in order, including malformed ones."""
-    for begin, end in block.rows_with(xml_records.MEANT):
+    for begin, end in block.rows_with(xml_records.MARKER_TEXTS):
         piece = block.text[begin:end]
-        kind = xml_records.kind_of(piece)
-        if kind in ("accent", "punctuation", "spoilt"):
+        if (kind := _KINDS.get(xml_records.kind_of(piece))) is not None:
             yield FoundMarker(kind, piece.decode("utf-8", "replace"), begin, end)
 
 

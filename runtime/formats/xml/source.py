@@ -36,4 +36,4 @@ class Xml(TextFormat):
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind in _WIRE:
             return MarkerLine(kind, text, position, partial(_WIRE[kind], text))
-        return MarkerLine(kind, text, position, problem=xml_records.SPOILT)
+        return MarkerLine(kind, text, position, problem=xml_records.MALFORMED_MARKER)

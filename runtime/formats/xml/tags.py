@@ -85,8 +85,8 @@ def _paired(begins: Places, ends: Places) -> tuple[Places, Places, bool]:
         count = int(np.searchsorted(at, len(ends)))
         ends = ends[at[:count]]
     following = begins[1 : count + 1]
-    spoilt = np.flatnonzero(following < ends[: len(following)])
-    first = int(spoilt[0]) if len(spoilt) else count
+    unpaired = np.flatnonzero(following < ends[: len(following)])
+    first = int(unpaired[0]) if len(unpaired) else count
     return begins[:first], ends[:first], first == count
 
 
