@@ -108,7 +108,7 @@ def timestamp(arguments: Sequence[str], types: Sequence[Type]) -> str:
     if types[0] != STRING:
         return f"CAST({x} AS TIMESTAMP)"
     text = _trimmed(x)
-    whole, short = (_matches(text, each.pattern) for each in (moments.WITH_SECONDS, moments.NO_SECONDS))
+    whole, short = (_matches(text, pattern.pattern) for pattern in (moments.WITH_SECONDS, moments.NO_SECONDS))
     with_seconds = f"concat(left({text}, 16), ':00', substring({text}, 17))"
     moment = f"try_cast(CASE WHEN {whole} THEN {text} WHEN {short} THEN {with_seconds} END AS TIMESTAMP)"
     is_in_range = f"unix_micros({moment}) BETWEEN {TIMESTAMP.first}L AND {TIMESTAMP.last}L"

@@ -58,12 +58,12 @@ def known_unit(unit: str, span: Span | None, hint: str | None = None) -> str:
     except units.UnknownUnit as problem:
         if problem.instead is not None:
             message = f"`{unit}` has several meanings, and is not taken for any"
-            help = f"write {problem.instead}" if hint is None else f"write {problem.instead}; {hint}"
-            raise failure("RQ143", message, span, hint=help) from None
+            text = f"write {problem.instead}" if hint is None else f"write {problem.instead}; {hint}"
+            raise failure("RQ143", message, span, hint=text) from None
         guess = closest(unit, (*UNITS, *(f"{each}s" for each in UNITS), *_COMMON))
         names = hint or "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `{request}` of counts)"
-        help = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
-        raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
+        text = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
+        raise failure("RQ143", f"unknown unit `{unit}`", span, hint=text) from None
     return unit
 
 
@@ -194,8 +194,8 @@ def unit_of_call(function: str, arguments: Sequence[str | None]) -> str | None:
         case "stddev":
             return unit if unit == SECOND else units.difference(unit)
         case "var":
-            apart = units.difference(unit)
-            return None if apart is None or unit == SECOND else units.power(apart, Fraction(2))
+            difference = units.difference(unit)
+            return None if difference is None or unit == SECOND else units.power(difference, Fraction(2))
         case _:
             return unit if function in _SAME else None
 
@@ -241,7 +241,9 @@ def with_values(node: InSet | InRange, operand: Expression, numbers: Sequence[Fr
     """Replaces the numbers of a set or range by those in the unit of its operand."""
     literals = [None if number is None else literal_of(number, node.span) for number in numbers]
     if isinstance(node, InSet):
-        return evolve(node, operand=operand, values=tuple(each for each in literals if each is not None))
+        return evolve(
+            node, operand=operand, values=tuple(literal for literal in literals if literal is not None)
+        )
     return evolve(node, operand=operand, range=evolve(node.range, low=literals[0], high=literals[1]))
 
 

@@ -119,10 +119,10 @@ def type_of_result(operator: str, left: Digits, right: Digits) -> Type:
             return _type(Digits(least, after), before + after)
 
 
-def common_type(each: Iterable[Digits]) -> Type:
+def common_type(digits_of_each: Iterable[Digits]) -> Type:
     """Returns the decimal that holds numbers of all these digits, or as many of them as possible."""
-    all_ = list(each)
-    digits = Digits(max(d.before for d in all_), max(d.after for d in all_))
+    all_digits = list(digits_of_each)
+    digits = Digits(max(d.before for d in all_digits), max(d.after for d in all_digits))
     return _type(digits, digits.total, _MAX_DIGITS)
 
 
@@ -227,8 +227,8 @@ def is_quotient_of_longs(sides: Sequence[tuple[Expression, Type]]) -> bool:
     if not all(is_exact(type_) for _, type_ in sides):
         return False
     digits = [digits_of(*side) for side in sides]
-    after = max(each.after for each in digits)
-    return not after or all(each.before + after < _OF_LONG for each in digits)
+    after = max(side_digits.after for side_digits in digits)
+    return not after or all(side_digits.before + after < _OF_LONG for side_digits in digits)
 
 
 def scaled_sql(text: str, digits: Digits, after: int) -> str:

@@ -239,7 +239,7 @@ def _has_whole_sides(quotient: Binary, types: Types) -> bool:
 
 def _as_whole(side: Expression, quotient: Binary, types: Types) -> str:
     """Scales a side of a quotient by the power of ten that makes both whole, as a long."""
-    after = max(_decimal(each, types)[1].after for each in (quotient.left, quotient.right))
+    after = max(_decimal(operand, types)[1].after for operand in (quotient.left, quotient.right))
     if not after:
         return _operand(side, types)
     return f"CAST({_decimal(side, types)[0]} * {10**after}BD AS BIGINT)"
@@ -273,11 +273,11 @@ def _with_constant(operator: str, operand: Expression, constant: Literal, types:
 def _in_set_sql(operand: Expression, values: Sequence[Literal], negated: bool, types: Types) -> str:
     of = type_of(operand, types)
     text, constants = _operand(operand, types), [of.value(value) for value in values]
-    each = [_with_constant("=", operand, value, types) for value in values]
-    if each == [f"{text} = {of.sql(constant)}" for constant in constants]:
+    tests = [_with_constant("=", operand, value, types) for value in values]
+    if tests == [f"{text} = {of.sql(constant)}" for constant in constants]:
         joined = of.member(text, constants)
     else:
-        joined = " OR ".join(f"({test})" for test in each)
+        joined = " OR ".join(f"({test})" for test in tests)
     return f"NOT ({joined})" if negated else joined
 
 

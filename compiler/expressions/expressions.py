@@ -194,11 +194,11 @@ _MOMENTS = {
 
 def _check_difference(left: Expression, right: Expression, sides: Sequence[Type]) -> None:
     """Raises RQ103 unless both sides of a difference are timestamps; one may be a string in ISO form."""
-    for side, found in zip((left, right), sides, strict=True):
+    for side, type_ in zip((left, right), sides, strict=True):
         if isinstance(side, Literal) and isinstance(side.value, str):
             patterns.value_of(TIMESTAMP, side)
-        elif found != TIMESTAMP:
-            raise clash(f"a timestamp is required, found {found}", side.span, _MOMENTS["timestamp"])
+        elif type_ != TIMESTAMP:
+            raise clash(f"a timestamp is required, found {type_}", side.span, _MOMENTS["timestamp"])
 
 
 def _boolean(operand: Expression, types: Types) -> Type:
@@ -233,12 +233,12 @@ def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
 
 def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticError:
     """Returns the error of an unknown attribute (RQ102), with a suggestion."""
-    help = meant(name, types, "attributes")
+    hint = meant(name, types, "attributes")
     if name.lower() in ("null", "none", "nil", "undefined"):
-        help = "`x is null` and `x is not null` tell whether a value is undefined"
-    elif not help.startswith("did"):
-        help += f'; a string is written in quotes: "{name}"'
-    return failure("RQ102", f"unknown attribute `{name}`", span, hint=help)
+        hint = "`x is null` and `x is not null` tell whether a value is undefined"
+    elif not hint.startswith("did"):
+        hint += f'; a string is written in quotes: "{name}"'
+    return failure("RQ102", f"unknown attribute `{name}`", span, hint=hint)
 
 
 def affine(expression: Expression) -> tuple[str, Affine] | None:

@@ -145,7 +145,7 @@ def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree
     if not isinstance(members, Level):
         return members
     written = _written(attribute, members, type_, {attribute: domain})
-    return regions.union(*(each for _, each in written))
+    return regions.union(*(values for _, values in written))
 
 
 def _written(attribute: str, members: Level, type_: Type, domain: Universe) -> Iterator[tuple[str, Tree]]:
@@ -175,8 +175,10 @@ def _ranges(
     holes = sorted(v for v, hit in members.points.items() if not hit)
     for low, high, hit in members.piece_bounds():
         if hit:
-            here = [v for v in holes if (low is None or low <= (v, 0)) and (high is None or (v, 0) < high)]
-            for start, end in _pieces(low, high, here, type_):
+            inner_holes = [
+                v for v in holes if (low is None or low <= (v, 0)) and (high is None or (v, 0) < high)
+            ]
+            for start, end in _pieces(low, high, inner_holes, type_):
                 if not regions.is_empty(regions.interval(attribute, start, end), domain):
                     yield start, end
 

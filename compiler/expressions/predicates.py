@@ -51,9 +51,9 @@ def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
             inside, outside = _of_set(name, patterns.value_set(name, types[name], pattern))
             return (outside, inside) if negated else (inside, outside)
         case Scalar("isnull" | "isnotnull" as test, (Attribute(name),)):
-            there = regions.defined(name)
-            nowhere = regions.complement(there)
-            return (nowhere, there) if test == "isnull" else (there, nowhere)
+            defined = regions.defined(name)
+            undefined = regions.complement(defined)
+            return (undefined, defined) if test == "isnull" else (defined, undefined)
         case _:
             return True, True
 

@@ -53,8 +53,8 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
         if not _fits(kind, argument, type_, node):
             actual = f"{argument.text}" if isinstance(argument, Literal) else str(type_)
             message = f"{function.name} requires {WORDS[kind]}, found {actual}"
-            help = "`string(x)` is the text of a value" if function.name == "concat" else None
-            raise failure("RQ103", message, argument.span, hint=help)
+            hint = "`string(x)` is the text of a value" if function.name == "concat" else None
+            raise failure("RQ103", message, argument.span, hint=hint)
     chosen = [(a, t) for k, a, t in zip(kinds, node.arguments, types, strict=True) if k == "same"]
     same = common(chosen, function.name) if chosen else None
     if callable(function.gives):
@@ -77,9 +77,9 @@ def common(parts: Sequence[tuple[Expression, Type]], what: str) -> Type:
     for part, type_ in parts[1:]:
         if type_ != result and not (result.is_numeric and type_.is_numeric):
             moment = {"timestamp", "date"} & {type_.name, result.name}
-            help = f'a constant is written `{min(moment)}("2013-01-31")`' if moment else None
+            hint = f'a constant is written `{min(moment)}("2013-01-31")`' if moment else None
             message = f"{what} requires values of one type, found {result} and {type_}"
-            raise failure("RQ103", message, part.span, hint=help)
+            raise failure("RQ103", message, part.span, hint=hint)
     return _widest(parts)
 
 
@@ -114,9 +114,9 @@ def function_of(node: Scalar) -> Function:
         )
         raise failure("RQ117", message, node.span, hint="a source can bring the value as an attribute")
     if node.name in aggregate_functions.FUNCTIONS:
-        help = f"`aggregate[{node.name}(...) as name by ...](R)`"
+        hint = f"`aggregate[{node.name}(...) as name by ...](R)`"
         raise failure(
-            "RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, hint=help
+            "RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, hint=hint
         )
     unknown = f"unknown function `{node.written or node.name}`"
     other = foreign.SCALARS.get(node.name)
@@ -125,11 +125,11 @@ def function_of(node: Scalar) -> Function:
     if hints:
         raise failure("RQ117", unknown, node.span, hint=" ".join(hints))
     if (call := foreign.AGGREGATES.get(node.name) or foreign.percentile(node.name)) is not None:
-        help = f"functions of many tuples are for `aggregate[{call} as name by ...](R)`"
-        raise failure("RQ117", unknown, node.span, hint=help)
+        hint = f"functions of many tuples are for `aggregate[{call} as name by ...](R)`"
+        raise failure("RQ117", unknown, node.span, hint=hint)
     close = difflib.get_close_matches(node.name, FUNCTIONS, n=3)
-    help = f"did you mean `{'` or `'.join(close)}`?" if close else None
-    raise failure("RQ117", unknown, node.span, hint=help)
+    hint = f"did you mean `{'` or `'.join(close)}`?" if close else None
+    raise failure("RQ117", unknown, node.span, hint=hint)
 
 
 def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
@@ -203,13 +203,13 @@ def sql(node: Scalar, types: Sequence[Type], texts: Sequence[str]) -> str:
             for a, t in zip(node.arguments, texts, strict=True)
         ]
     same = [(a, t) for kind, a, t in zip(kinds, node.arguments, types, strict=True) if kind == "same"]
-    of_all = common(same, function.name) if same else None
-    numbers, given = _numbers(function, kinds, node.arguments, types, texts)
+    common_type = common(same, function.name) if same else None
+    numbers, widened = _numbers(function, kinds, node.arguments, types, texts)
     arguments = [
-        as_type(argument, type_, text, of_all)
-        if kind == "same" and of_all
-        else _given(kind, argument, type_, text)
-        for kind, argument, type_, text in zip(kinds, node.arguments, numbers, given, strict=True)
+        as_type(argument, type_, text, common_type)
+        if kind == "same" and common_type
+        else _converted(kind, argument, type_, text)
+        for kind, argument, type_, text in zip(kinds, node.arguments, numbers, widened, strict=True)
     ]
     if callable(function.sql):
         text = function.sql(arguments, numbers)
@@ -277,7 +277,7 @@ def as_type(value: Expression, type_: Type, text: str, wanted: Type) -> str:
     return f"{cast}({decimals.as_decimal(text, value, type_)} AS {wanted.spark})"
 
 
-def _given(kind: str, argument: Expression, type_: Type, text: str) -> str:
+def _converted(kind: str, argument: Expression, type_: Type, text: str) -> str:
     """Converts an argument to the kind that the function takes."""
     if kind in ("timestamp", "date"):
         wanted = Type(kind)

@@ -64,7 +64,7 @@ def hypot(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
     A factor, a power of two, keeps the squares in range without rounding.
     """
-    x, y = (as_double(each, type_) for each, type_ in zip(arguments, types, strict=True))
+    x, y = (as_double(argument, type_) for argument, type_ in zip(arguments, types, strict=True))
     greater = f"greatest(abs({x}), abs({y}))"
     plain, large, small = (_root_of_squares(x, y, scale) for scale in (1.0, 2.0**-600, 2.0**600))
     return (
@@ -76,7 +76,7 @@ def hypot(arguments: Sequence[str], types: Sequence[Type]) -> str:
 def _root_of_squares(x: str, y: str, scale: float) -> str:
     if scale == 1.0:
         return f"sqrt({x} * {x} + {y} * {y})"
-    x, y = (f"({each} * {scale!r}D)" for each in (x, y))
+    x, y = (f"({value} * {scale!r}D)" for value in (x, y))
     return f"sqrt({x} * {x} + {y} * {y}) * {1 / scale!r}D"
 
 
@@ -229,13 +229,13 @@ def substring(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 def _unless_null(arguments: Sequence[str], text: str) -> str:
     """Writes a text that is undefined if an argument is; constants are defined."""
-    tests = [f"{each} IS NULL" for each in arguments if not re.fullmatch(r"-?\d+", each)]
+    tests = [f"{argument} IS NULL" for argument in arguments if not re.fullmatch(r"-?\d+", argument)]
     return f"IF({' OR '.join(tests)}, NULL, {text})" if tests else text
 
 
 def not_below_zero(name: str) -> Writer:
     """Returns a writer of a call whose second argument counts from 0; negative ones count as 0."""
-    return lambda given, types: f"{name}({given[0]}, {_at_least_zero(given[1])})"
+    return lambda arguments, types: f"{name}({arguments[0]}, {_at_least_zero(arguments[1])})"
 
 
 def _at_least_zero(number: str) -> str:

@@ -77,8 +77,8 @@ class Extents:
         points: Counter[int] = Counter()
         values: list[Any] = list(members.points)
         for value in values:
-            here = (low is None or low <= (value, 0)) and (high is None or (value, 0) < high)
-            if here and value == floor(value):
+            is_between = (low is None or low <= (value, 0)) and (high is None or (value, 0) < high)
+            if is_between and value == floor(value):
                 first, end = self._cells((value, 0), (value, 1))
                 assert first is not None
                 assert end is not None

@@ -298,7 +298,7 @@ class _Reader:
             written: list[Literal | None] = list(node.values)
         else:
             written = [node.range.low, node.range.high]
-        values = [None if each is None else self.read(each) for each in written]
+        values = [None if literal is None else self.read(literal) for literal in written]
         if all(value is None or value.unit in (None, operand.unit) for value in values):
             return evolve(node, operand=operand.expression)
         if not operand.unit:

@@ -117,9 +117,9 @@ def read_status(path: str) -> Status:
             for text in converted_twice(state.facts())
         ),
         suspects=tuple(
-            f"source {name}: {told.text()}"
+            f"source {name}: {change.text()}"
             for name, kept in commit.suspects.items()
-            for told in reported_changes(kept)
+            for change in reported_changes(kept)
         ),
         counters=dict(commit.counters),
         committed=commit.time or _modified(root / "commits" / f"{commit.epoch:012d}.json"),
@@ -269,14 +269,14 @@ def _text(region: Tree, facts: Facts, free: Tree) -> str:
 
 def _written(name: str, members: Any, types: Mapping[str, Type]) -> str:
     defined = regions.intersection(members, regions.defined(name))
-    said = (
+    texts = (
         []
         if defined is False
         else [t[0] if t else f"{name} is there" for t in patterns.texts({name: defined}, types, outer=False)]
     )
     if members.undefined:
-        said.append(f"no {name}")
-    return said[0] if len(said) == 1 else f"({' or '.join(said)})"
+        texts.append(f"no {name}")
+    return texts[0] if len(texts) == 1 else f"({' or '.join(texts)})"
 
 
 # --- what waits ------------------------------------------------------------------------------------------
@@ -311,10 +311,10 @@ def _waiting_alters(
     facts: Mapping[str, Facts],
     names: UnitNames,
 ) -> Iterator[str]:
-    mine, said = inputs[side], regions.leaves(facts[operator.name].live_units(attribute))
-    live = mine.live_units(attribute)
+    source, announced = inputs[side], regions.leaves(facts[operator.name].live_units(attribute))
+    live = source.live_units(attribute)
     for history in regions.leaves(live):
-        if len(history) < 2 or any(history[-1] in other for other in said):
+        if len(history) < 2 or any(history[-1] in other for other in announced):
             continue
         function, where = history[-1], regions.map_leaves(live, lambda leaf, h=history: leaf == h)
         mentions = regions.attributes(where)
@@ -325,9 +325,9 @@ def _waiting_alters(
                 _feeders(operator, inputs, attribute, near, lambda leaf, f=function: leaf and f not in leaf)
             )
             if lagging:
-                place = _where(where, mine) or "everywhere"
+                region_text = _where(where, source) or "everywhere"
                 alter = Alter(attribute, function, names.of(attribute, function))
-                yield f"{alter} at {operator.name}, {place}: waits for {' and '.join(lagging)}"
+                yield f"{alter} at {operator.name}, {region_text}: waits for {' and '.join(lagging)}"
 
 
 _WAIT = ("coordinates", "accumulates")
@@ -359,10 +359,10 @@ def _waiting_drops(
     attribute: str,
     facts: Mapping[str, Facts],
 ) -> Iterator[str]:
-    mine, name = inputs[side], operator.inputs[side]
+    source, name = inputs[side], operator.inputs[side]
     started = plan.start[name].may_have(attribute)
-    gone = regions.difference(regions.difference(started, mine.may_have(attribute)), mine.closed)
-    if regions.is_empty(gone, mine.universe):
+    gone = regions.difference(regions.difference(started, source.may_have(attribute)), source.closed)
+    if regions.is_empty(gone, source.universe):
         return
     kind = operator.reaction("drop", attribute, regions.attributes(gone), inputs, side).kind
     if kind not in _WAIT:
@@ -371,8 +371,8 @@ def _waiting_drops(
     near = gone if kind == "coordinates" else True
     lagging = list(_feeders(operator, inputs, attribute, near, lambda history: history != NO_FEEDER))
     if lagging and not regions.is_empty(left, facts[operator.name].universe):
-        place = _where(gone, mine)
-        yield f"-({attribute}) of {name} at {operator.name}, {place}: waits for {' and '.join(lagging)}"
+        region_text = _where(gone, source)
+        yield f"-({attribute}) of {name} at {operator.name}, {region_text}: waits for {' and '.join(lagging)}"
 
 
 def _modified(path: Path) -> str:

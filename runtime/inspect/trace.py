@@ -78,8 +78,8 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrac
             states[source.name] = states[source.name].close(True).next_epoch()
     before = _derived(plan, states)
     state_safety = safety(plan)
-    said = {name: announce(SinkState.start(facts), facts, facts)[0] for name, facts in before.items()}
-    sinks = {emit.name: said[emit.relation] for emit in plan.emits}
+    sink_states = {name: announce(SinkState.start(facts), facts, facts)[0] for name, facts in before.items()}
+    sinks = {emit.name: sink_states[emit.relation] for emit in plan.emits}
     for number, (source, text) in enumerate(all_markers, 1):
         begun = states[source]
         states, warnings, aside = _advanced(plan, states, source, text, number)
@@ -100,8 +100,12 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrac
             if plan.source_of[source] not in plan.ancestors(name):
                 continue
             names = UnitNames(units[name], name, plan, states)
-            said[name], announced = announce(
-                said[name], most[name], after[name], required_attributes(plan, name, states), names=names
+            sink_states[name], announced = announce(
+                sink_states[name],
+                most[name],
+                after[name],
+                required_attributes(plan, name, states),
+                names=names,
             )
             effect = RelationEffect(
                 name, node.title if isinstance(node, Operator) else "", node.line, announced
@@ -260,10 +264,12 @@ def _lagging(
         )
         for target, region in changed:
             near = regions.exists(region, folded, source.universe)
-            behind = regions.intersection(near, facts.may_have(name))
-            behind = regions.difference(behind, regions.union(facts.closed, _done(kind, name, target, facts)))
-            if not regions.is_empty(behind, facts.universe):
-                for text in together(region_texts(facts, behind)):
+            lagging = regions.intersection(near, facts.may_have(name))
+            lagging = regions.difference(
+                lagging, regions.union(facts.closed, _done(kind, name, target, facts))
+            )
+            if not regions.is_empty(lagging, facts.universe):
+                for text in together(region_texts(facts, lagging)):
                     yield f"waits for {feeder} in {text}"
 
 

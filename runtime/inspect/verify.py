@@ -180,8 +180,8 @@ def _verdict(emit: str, output: list[Row], expected: list[Row], types: Mapping[s
             (name, _plain(types.get(name), value)) for name, value in row.items() if value is not None
         )
 
-    here, there = Counter(map(plain, output)), Counter(map(plain, expected))
-    only_here, only_there = here - there, there - here
+    here, reference = Counter(map(plain, output)), Counter(map(plain, expected))
+    only_here, only_there = here - reference, reference - here
     _cancel_close(only_here, only_there)
     return Verdict(
         emit, len(expected), tuple(map(dict, only_here.elements())), tuple(map(dict, only_there.elements()))

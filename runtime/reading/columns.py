@@ -60,8 +60,8 @@ def _common(values: Iterable[Any]) -> Type:
         scales = [t.parameters[1] for t in types if t.parameters]
         return Type("decimal", (38, max(scales))) if scales else DOUBLE
     if len(types) == 1:
-        (found,) = types
-        return array_of(_common(v for each in shown for v in each)) if found.element else found
+        (type_,) = types
+        return array_of(_common(v for each in shown for v in each)) if type_.element else type_
     arrays = types and all(t.element is not None for t in types)
     return array_of(_common(v for each in shown for v in each)) if arrays else STRING
 
@@ -87,7 +87,7 @@ def _typed(type_: Type, value: Any) -> Any:
             return value if isinstance(value, str) else str(value)
         case "array" if type_.element is not None:
             element = type_.element
-            return [None if each is None else _typed(element, each) for each in value]
+            return [None if item is None else _typed(element, item) for item in value]
         case _:
             raise ValueError(f"{value!r} is no {type_}")
 

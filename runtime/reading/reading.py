@@ -201,8 +201,8 @@ def _declared(schema: str) -> dict[str, Type]:
     from cedilla.runtime.streams.schema import declared_schema
 
     arrays: dict[str, Type] = {}
-    for found in _ARRAY.finditer(schema):
-        change = parse_accent(f"[[+({found['name']}: {found['type']})]]", "<schema>").primitive
+    for array in _ARRAY.finditer(schema):
+        change = parse_accent(f"[[+({array['name']}: {array['type']})]]", "<schema>").primitive
         assert isinstance(change, AddAttribute)
         arrays[change.name] = Type.of(change.type)
     # A type of the same length keeps all other positions.

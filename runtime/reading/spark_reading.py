@@ -28,7 +28,7 @@ from cedilla.runtime.reading.units import DAY, MOMENT, Units, added, mixed
 from cedilla.runtime.storage.files import Files
 
 
-def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str, Type]) -> DataFrame:
+def spark_frame(spark: SparkSession, folder: str, units: str, declared: Mapping[str, Type]) -> DataFrame:
     """Returns the tuples of an output, unordered. Lazy, except for accents and undeclared types.
 
     Raises `DiagnosticError`: RQ422; RQ423 for XML without declared types.
@@ -36,10 +36,10 @@ def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str,
     files = listed_files(Files(), folder)
     slices = [dict(enumerate(files[first : first + MAX_FILES])) for first in range(0, len(files), MAX_FILES)]
     format_ = _format(files)
-    known = Units(told)
+    known = Units(declared)
     types = _seen(spark, format_, slices)
     accents = [[m for m in scan.markers if m.kind == "accent"] for scan in format_.scans(spark, slices)]
-    texts = [[(marker.wire(told), marker.position) for marker in part] for part in accents]
+    texts = [[(marker.wire(declared), marker.position) for marker in part] for part in accents]
     known.declare({**types, **dict(filter(None, (added(text) for part in texts for text, _ in part)))})
     states: list[Mapping[str, Tree]] = []
     for part in texts:
@@ -53,7 +53,7 @@ def spark_frame(spark: SparkSession, folder: str, units: str, told: Mapping[str,
         problem = f"the type of `{unknown[0]}` is not known, and XML does not tell it"
         raise unreadable(folder, problem, TYPES_HINT)
     if not slices:
-        return spark.createDataFrame([], ", ".join(f"{column(n)} {t.spark}" for n, t in told.items()))
+        return spark.createDataFrame([], ", ".join(f"{column(n)} {t.spark}" for n, t in declared.items()))
     frames: list[DataFrame] = []
     for number, (part, placed) in enumerate(zip(slices, states, strict=True)):
         rows = _readable(format_.tuples(spark, part, known.state.types), format_)

@@ -118,7 +118,11 @@ class Writer:
                 for text in self._alter(self._in_unit(marker, before, closed), before)
             ),
             tuple(text for drop in drops for text in self._drop(drop)),
-            tuple(text for each in names for text in self._alter(CanonicalMarker(each), self._original)),
+            tuple(
+                text
+                for described in names
+                for text in self._alter(CanonicalMarker(described), self._original)
+            ),
             tuple(self._lost),
         )
 
@@ -193,12 +197,12 @@ class Writer:
     def _alter(self, marker: CanonicalMarker, before: Maps) -> Iterator[str]:
         """Yields an Alter, unless no tuple ever had the attribute (P-dead): a reader would reject it."""
         alter: Described = marker.item
-        there = self._there.get(alter.primitive.attribute, False)
+        existing = self._there.get(alter.primitive.attribute, False)
         if marker.text is None:
             for conditions, box in self._exactly(alter.description, self._raw, alter.primitive):
-                if self._is_of_tuples(box, before, there):
+                if self._is_of_tuples(box, before, existing):
                     yield accent_text(conditions, alter.primitive)
-        elif there is True or self._may_be(alter.description, before, there):
+        elif existing is True or self._may_be(alter.description, before, existing):
             yield marker.text
 
     def _drop(self, drop: Described) -> Iterator[str]:
@@ -302,8 +306,8 @@ def _absorbed(punctuations: Iterable[CanonicalMarker]) -> list[CanonicalMarker]:
 def _no_words(
     severity: Severity, which: str, primitive: Primitive | None, attribute: str | None = None
 ) -> Diagnostic:
-    what = f"the accent {primitive}" if primitive is not None else "a punctuation"
-    message = f"{what} concerns {which}, which no description on the wire can say"
+    subject = f"the accent {primitive}" if primitive is not None else "a punctuation"
+    message = f"{subject} concerns {which}, which no description on the wire can say"
     hint = f"a schema in which `{attribute}` is not optional, if every tuple has it" if attribute else None
     if severity == "warning":
         message = f"{message}; it is narrower in the canonical stream"

@@ -79,8 +79,8 @@ def canonize(
         plan = Plan(name="stream", sources=[schema.source], operators=[], emits=[])
         unit_names = source_names(plan, schema.source, {schema.source.name: follower.state})
         required = {a.name for a in schema.source.attributes if not a.optional}
-        known, state = {a.name for a in schema.source.attributes}, _without_codes(follower.state)
-        markers = gathered.end(Writer(start, state, always.names, required, known, unit_names), used)
+        declared, state = {a.name for a in schema.source.attributes}, _without_codes(follower.state)
+        markers = gathered.end(Writer(start, state, always.names, required, declared, unit_names), used)
         tuples.seek(0)
         ends = [("$punctuation", text) for text in markers.punctuations]
         ends += [("$accent", text) for text in (*markers.alters, *markers.drops, *markers.names)]
@@ -241,13 +241,16 @@ def _added(accent: Accent, before: SourceState) -> Iterator[tuple[Tree, bool]]:
     """
     where, presence = before.canonical(accent.description), _presence(accent, before)
     for leaf in (ABSENT, LATENT):
-        yield regions.within(where, presence, lambda here, leaf=leaf: here is leaf), leaf is LATENT
+        yield (
+            regions.within(where, presence, lambda before_leaf, leaf=leaf: before_leaf is leaf),
+            leaf is LATENT,
+        )
 
 
 def _dropped(accent: Accent, before: SourceState) -> Tree:
     """Returns the canonical region where a Drop removes an attribute."""
-    there = regions.map_leaves(_presence(accent, before), lambda leaf: leaf is not ABSENT)
-    return regions.intersection(before.canonical(accent.description), there)
+    existing = regions.map_leaves(_presence(accent, before), lambda leaf: leaf is not ABSENT)
+    return regions.intersection(before.canonical(accent.description), existing)
 
 
 def _presence(accent: Accent, before: SourceState) -> Tree:
@@ -263,14 +266,14 @@ def _in_force(state: SourceState) -> Iterator[Described]:
     changes: list[tuple[Recode | Rename, Tree]] = [*active_recodes(state.codes, state.types)]
     changes += [(Rename(of, name), names.by(of, name)) for name, of in names.of.items()]
     for change, cell in changes:
-        there = regions.intersection(cell, facts.may_have(change.attribute))
-        if regions.is_empty(there, facts.universe):
+        existing = regions.intersection(cell, facts.may_have(change.attribute))
+        if regions.is_empty(existing, facts.universe):
             continue
-        if codes := regions.attributes(there) & state.codes.keys():
-            what = f"the accent {change} is of tuples that codes of `{min(codes)}` tell"
+        if codes := regions.attributes(existing) & state.codes.keys():
+            message = f"the accent {change} is of tuples that codes of `{min(codes)}` tell"
             why = "codes that are told by codes have no canonical form"
-            raise DiagnosticError([Diagnostic("RQ213", "error", what, notes=(why,))])
-        yield Described(translate(there, scale), change)
+            raise DiagnosticError([Diagnostic("RQ213", "error", message, notes=(why,))])
+        yield Described(translate(existing, scale), change)
 
 
 @define

@@ -55,9 +55,9 @@ def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
 
     Raises `DiagnosticError` RQ410 without a stream, or a file is Parquet.
     """
-    for each in (path, markers or path):
-        if each != "-" and not Path(each).exists():
-            raise _no_stream(f"the stream {each} does not exist")
+    for name in (path, markers or path):
+        if name != "-" and not Path(name).exists():
+            raise _no_stream(f"the stream {name} does not exist")
     files = stream_files(path, markers) if markers else [(file, False) for file in files_of(path)]
     for file, _ in files if path != "-" else ():
         with file.open("rb") as stream:
@@ -83,9 +83,10 @@ def with_schema(
     it.
     """
     if schema is not None:
-        return schema, [evolve(each, lines=tuples_of(each.lines, schema.source)) for each in streams]
-    samples = [list(islice(each.lines, SAMPLE)) for each in streams]
+        return schema, [evolve(stream, lines=tuples_of(stream.lines, schema.source)) for stream in streams]
+    samples = [list(islice(stream.lines, SAMPLE)) for stream in streams]
     whole = [
-        evolve(each, lines=chain(sample, each.lines)) for each, sample in zip(streams, samples, strict=True)
+        evolve(stream, lines=chain(sample, stream.lines))
+        for stream, sample in zip(streams, samples, strict=True)
     ]
     return inferred_schema(chain.from_iterable(samples)), whole

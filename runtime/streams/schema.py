@@ -86,7 +86,7 @@ def inferred_schema(lines: Iterable[Line]) -> Schema:
             for name, value in item.items():
                 if value is not None and name not in added:
                     kinds.setdefault(name, set()).add(_kind(value))
-    attributes = [Attribute(name, Type(_type(found))) for name, found in kinds.items()]
+    attributes = [Attribute(name, Type(_type(kinds_of_name))) for name, kinds_of_name in kinds.items()]
     return Schema(Source(name="stream", attributes=attributes, format="json", path=""), False)
 
 

@@ -103,8 +103,10 @@ class StreamChecker:
             if not line.is_utf8:
                 raise ValueError("it is not UTF-8")
         except ValueError as problem:
-            said = ("RQ301", line.fault, None) if line.fault else self._unreadable(line.text, problem)
-            return None, [_complaint(line, *said)]
+            problem_parts = (
+                ("RQ301", line.fault, None) if line.fault else self._unreadable(line.text, problem)
+            )
+            return None, [_complaint(line, *problem_parts)]
         kind, marker = marker_of(line.text, item, self._declared) or (None, None)
         if kind is not None and kind not in KINDS:
             return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]
@@ -213,14 +215,17 @@ class StreamChecker:
 
     def _misplaced(self, row: Row, line: Line) -> list[Diagnostic]:
         diagnostics: list[Diagnostic] = []
-        for each in self._rejections():
-            if each.rejects(row.canonical):
-                said = reason(each.code, each.attribute, self._source.paths) + (
-                    self._closed_by(row) if not each.attribute else ""
+        for rejection in self._rejections():
+            if rejection.rejects(row.canonical):
+                message = reason(rejection.code, rejection.attribute, self._source.paths) + (
+                    self._closed_by(row) if not rejection.attribute else ""
                 )
                 diagnostics.append(
                     _complaint(
-                        line, each.code, said, _HINTS.get(each.code, "").format(each.attribute) or None
+                        line,
+                        rejection.code,
+                        message,
+                        _HINTS.get(rejection.code, "").format(rejection.attribute) or None,
                     )
                 )
         return diagnostics
@@ -230,7 +235,9 @@ class StreamChecker:
         if self._judged is not self.state:
             state, self._judged = self.state, self.state
             every = rejections(self._source, state, state.present, state.closed)
-            self._rejecting = [each for each in every if each.code != "RQ302" or self._schema.declared]
+            self._rejecting = [
+                rejection for rejection in every if rejection.code != "RQ302" or self._schema.declared
+            ]
         return self._rejecting
 
     def _closed_by(self, row: Row) -> str:

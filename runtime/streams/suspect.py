@@ -83,8 +83,8 @@ class Suspects:
             elif item is None:
                 self.passed_over += 1
         for group, series in self._series.items():
-            for name, each in series.items():
-                while (jump := each.look()) is not None:
+            for name, sequence in series.items():
+                while (jump := sequence.look()) is not None:
                     yield self._suspect(follower, group, name, jump)
 
     def _begin_anew(self, follower: StreamChecker, name: str, before: SourceState) -> Iterator[Suspect]:
@@ -136,11 +136,11 @@ class Suspects:
 
 def diagnostic(suspect: Suspect) -> Diagnostic:
     """Returns RQ227, with the place and the proposal."""
-    help = f"before that line: {suspect.accent}"
+    hint = f"before that line: {suspect.accent}"
     if suspect.planned:
-        help += f"; or earlier, or in a marker folder: {suspect.planned}"
+        hint += f"; or earlier, or in a marker folder: {suspect.planned}"
     message = jumps_like(suspect.attribute, suspect.group, suspect.jump)
-    return Diagnostic("RQ227", "warning", message, None, notes_on(suspect.jump, suspect.place), help)
+    return Diagnostic("RQ227", "warning", message, None, notes_on(suspect.jump, suspect.place), hint)
 
 
 def suspect_json(suspect: Suspect) -> dict[str, Any]:

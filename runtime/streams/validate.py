@@ -35,7 +35,7 @@ class Verdict:
 def validate(
     lines: Iterable[Line],
     schema: Schema,
-    on_finding: Callable[[Diagnostic], None] = lambda found: None,
+    on_finding: Callable[[Diagnostic], None] = lambda diagnostics: None,
     verdict: Verdict | None = None,
 ) -> Verdict:
     """Checks a stream and reports every error and warning, in order. An invalid line changes nothing.
@@ -49,15 +49,15 @@ def validate(
     follower = StreamChecker(schema)
     verdict = verdict or Verdict()
     for line in lines:
-        item, found = follower.take(line)
+        item, diagnostics = follower.take(line)
         verdict.lines += 1
         verdict.tuples += isinstance(item, Row)
         is_accent = item.kind == "accent" if isinstance(item, PassedOver) else isinstance(item, Accent | Grow)
         verdict.accents += is_accent
         verdict.punctuations += not is_accent and isinstance(item, Punctuation | PassedOver)
-        for each in found:
-            (verdict.findings if each.severity == "error" else verdict.warnings)[each.code] += 1
-            on_finding(each)
+        for diagnostic in diagnostics:
+            (verdict.findings if diagnostic.severity == "error" else verdict.warnings)[diagnostic.code] += 1
+            on_finding(diagnostic)
     return verdict
 
 
