@@ -78,7 +78,7 @@ TABLE_SHARE = 10
 """... and built if more than one in this number of all points has changed."""
 
 TREE_FILE = 500
-"""Number of points from which on a tree of a commit record has its own file ..."""
+"""Minimum number of points of a tree of a commit record to have its own file ..."""
 
 TREE_FILE_SHARE = 50
 """... which is rewritten if more than one in this number of points has changed."""

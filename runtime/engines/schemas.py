@@ -153,7 +153,7 @@ def _alias(alias: Any) -> Shape:
 
 
 def _text(expression: Any) -> Any:
-    """Returns an expression in which constants are replaced by their kind."""
+    """Returns an expression after replacing constants by their kind."""
     kind = expression.WhichOneof("expr_type")
     if kind == "expression_string":
         return _CONSTANTS.sub(_kind, expression.expression_string.expression)

@@ -178,7 +178,8 @@ class Format(ABC):
     def rows_at(
         self, spark: SparkSession, file: InputFile, places: Sequence[int]
     ) -> list[tuple[str | None, int]]:
-        """The rows at places in a file, which are in order: their texts, where rows are text, and their lines."""
+        """Returns the rows at positions in a file, given in order: the text of each row, if rows are text, and its
+        line."""
         return [(None, self.line_at(spark, file, place)) for place in places]
 
     @abstractmethod

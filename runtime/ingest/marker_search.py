@@ -23,7 +23,7 @@ class MarkerSearch:
     declared: Mapping[str, frozenset[str]] = field(factory=dict[str, frozenset[str]])
     """The attributes of each source that the query declares."""
     only: Mapping[str, str] = field(factory=dict[str, str])
-    """The folder of markers of each source of which no other markers count, as a URI."""
+    """The URI of the marker folder for each source that takes markers only from it."""
     _ahead: tuple[Mapping[str, Slice], Future[dict[str, Slice]]] | None = field(init=False, default=None)
 
     def at(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:

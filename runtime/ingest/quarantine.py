@@ -21,9 +21,9 @@ from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refu
 from cedilla.runtime.storage.files import Files, epoch_name, name_of
 
 _ASIDE = "_run="
-"""How the names of folders begin in which runs set lines aside."""
+"""Prefix of the names of folders into which runs write rejected lines before the commit."""
 _MARKERS = "markers.jsonl"
-"""The file of the markers, beside that of the tuples."""
+"""The file of rejected markers, next to the file of tuples."""
 
 
 @define(eq=False)

@@ -21,7 +21,7 @@ class Slice:
     low: int | None = None
     high: int | None = None
     without: frozenset[int] = frozenset()
-    """The places of lines that are set aside as bad markers; they would be bad tuples, too."""
+    """The positions of lines that are quarantined as bad markers; they would be bad tuples, too."""
 
     @property
     def numbered(self) -> Numbered:
@@ -60,7 +60,7 @@ class Slice:
         return evolve(self, low=place, scan=Scan(tuple(markers)))
 
     def leaving_out(self, places: frozenset[int]) -> Slice:
-        """Without the lines at some places."""
+        """Returns the slice without the lines at some positions."""
         return evolve(self, without=places, scan=Scan(self.scan.markers)) if places else self
 
     def ending(self, place: int | None) -> Slice:

@@ -1,4 +1,4 @@
-"""Checks that the names of files agree with the order in which they are read."""
+"""Checks that the names of files agree with their order of reading."""
 
 from __future__ import annotations
 

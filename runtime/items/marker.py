@@ -48,7 +48,7 @@ class MarkerLine:
 
     @property
     def is_meant(self) -> bool:
-        """Whether a marker is meant, and it is no complaint about a file that stands in the place of one."""
+        """True for a marker, valid or not; False for an error in a file that takes the place of one."""
         return self.kind != "columns" and self.code == "RQ212"
 
     @property

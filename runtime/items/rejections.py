@@ -1,5 +1,4 @@
-"""Reasons for rejecting tuples, and the settings by which they end the query (G34); the same for `run` and
-`simulate`."""
+"""Reasons for rejecting tuples, and the settings that decide about them (G34); the same for `run` and `simulate`."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class StateStore:
 
     def read(self, key: str, region: Tree = True) -> DataFrame | None:
         """Returns the rows of a state; purged rows and rows outside `region` may be missing. Columns that a segment
-        lacks are null. `None` if there are no rows.
+        lacks are null. An empty state gives `None`.
 
         Waits for segments that are still being written, unless their rows are in memory.
         """

@@ -45,7 +45,7 @@ def _is_exact(operator: Operator, kept: Sequence[Segment], released: Tree, epoch
 
 
 def _released(operator: Operator, inputs: tuple[Facts, ...], output: Facts) -> Tree:
-    """Returns the region of an operator's state in which rows do not wait any more."""
+    """Returns the region of an operator's state whose rows do not wait any more."""
     if isinstance(operator, Aggregate | Top):
         return output.closed
     if isinstance(operator, Sort):

@@ -54,7 +54,7 @@ class Console:
         )
 
     def data(self, text: str) -> None:
-        """Writes rows to standard output: control signs as the escapes of JSON, and nothing is left out."""
+        """Writes rows to standard output, without omissions; control characters become JSON escapes."""
         _write(sys.stdout, json_printable(text))
 
     def note(self, text: str) -> None:

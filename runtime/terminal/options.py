@@ -32,7 +32,7 @@ def _paths(named: Paths) -> dict[str, str]:
 
 
 def _several(given: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Names or paths; one may stand alone."""
+    """Names or paths; a single one need not be in a list."""
     several = [given] if isinstance(given, str | os.PathLike) else given
     return tuple(os.fspath(each) for each in several)
 
@@ -66,7 +66,7 @@ class Options:
     verbose: bool = False
 
     def of_query(self, query: str) -> Options:
-        """The options where a query's own folder may be read and written, too; `query`: its file, if it has one."""
+        """Returns options that also allow the query's own folder. `query`: its file, if it has one."""
         return evolve(self, allow_paths=(*self.allow_paths, *folder_of(query)))
 
     def check(self, plan: Plan) -> None:

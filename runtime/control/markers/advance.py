@@ -75,7 +75,7 @@ class MarkerEffects:
     set_aside: tuple[SetAside, ...] = ()
 
     def lines_of(self, source: str) -> frozenset[int]:
-        """The places of lines of a source that were meant as markers, are none, and are set aside."""
+        """Returns the positions of quarantined lines of a source that look like markers but are not valid."""
         return frozenset(
             each.marker.position
             for each in self.set_aside

@@ -83,7 +83,7 @@ class FolderSink(Sink):
         """Returns the number of tuples in a file written by `write`."""
 
     def _staged(self, number: int, run: int | None) -> str:
-        """Returns the folder in which a run stages an epoch; `None`: a run of an earlier version."""
+        """Returns the folder that stages a run's epoch; `None`: a run of an earlier version."""
         folder = f"{self._path}/{_STAGING}"
         return f"{folder}/{'' if run is None else f'{_RUN}{run:06d}/'}{epoch_name(number)}"
 
