@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from cedilla.compiler.analysis.safety import Safety, StateBound, missing, promised, safety
 from cedilla.compiler.analysis.suggestions import suggestion
 from cedilla.compiler.facts.schemes import Schemes, names, within
-from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Plan, Source, folders, is_within
 from cedilla.compiler.regions import ANYTHING
 from cedilla.grammar.diagnostics import Diagnostic, Severity
@@ -91,15 +90,15 @@ def read_once(plan: Plan) -> Iterator[Diagnostic]:
     """
     needed = {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}
     for operator in plan.operators:
-        if not isinstance(operator, Matching) or operator.name not in needed:
-            continue
-        for side, relation in enumerate(operator.inputs):
+        for side, relation in enumerate(
+            operator.inputs if operator.name in needed and operator.pairs else ()
+        ):
             tables = {node.name for node in plan.ancestors(relation) if isinstance(node, Source)}
             other = operator.inputs[1 - side]
             if not all(plan.source_of[name].table for name in tables) or not _streams(plan, other):
                 continue
             universe = plan.start[other].universe
-            lists = [universe.get(pair[1 - side], ANYTHING).listed for pair in operator.on]
+            lists = [universe.get(pair[1 - side], ANYTHING).listed for pair in operator.pairs]
             for listed in dict.fromkeys(lists):
                 table = listed.partition(".")[0]
                 if table in tables:
@@ -107,19 +106,11 @@ def read_once(plan: Plan) -> Iterator[Diagnostic]:
                         "RQ141",
                         "warning",
                         f"{operator.title} `{operator.name}` reads the table `{table}` once: "
-                        f"tuples of a value that is new in `{listed}` {_EFFECTS.get((operator.title, side), _LOST)}",
+                        f"tuples of a value that is new in `{listed}` {operator.without_partner(side)}",
                         operator.span,
                         help=f"a stream of what has to be known of new values, its key in {listed}, is joined as it "
                         "comes; nothing, where the table does not grow",
                     )
-
-
-_LOST = "meet no row of it and are dropped"
-_EFFECTS = {
-    ("Left join", 1): "come without its attributes",
-    ("Anti join", 1): "pass as those that it does not have",
-}
-"""The effect on a tuple without a row, by join and side of the table, if it is not dropped."""
 
 
 def _streams(plan: Plan, relation: str) -> list[str]:

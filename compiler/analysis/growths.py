@@ -9,7 +9,6 @@ from attrs import evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Attribute, Plan, Source, derive, follow
 
 
@@ -78,9 +77,7 @@ def _waits(plan: Plan, source: Source, grown: str) -> Iterator[str]:
     for other in source.attributes:
         if other.name == grown or not other.type.is_numeric:
             continue
-        for operator, reaction in follow(
-            plan, source.name, "alter", other.name, plan.start, frozenset({grown})
-        ):
+        for operator, reaction in follow(plan, source.name, "alter", other.name, frozenset({grown})):
             if reaction.kind == "accumulates" and operator.name not in seen:
                 seen.add(operator.name)
                 yield _label(operator.title, operator.name, operator.line)
@@ -104,8 +101,6 @@ def _let_go(plan: Plan, source: Source, attribute: Attribute) -> Iterator[tuple[
         wide[origin.name] = _grown(wide[origin.name], twin.name)
     before, after = derive(plan, narrow), derive(plan, wide)
     for operator in plan.operators:
-        if not isinstance(operator, Matching):
-            continue
         inputs = [tuple(facts[name] for name in operator.inputs) for facts in (before, after)]
         for side, name in enumerate(operator.inputs):
             lost = regions.difference(operator.released(inputs[0])[side], operator.released(inputs[1])[side])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.facts.facts import PRESENT, Facts
-from cedilla.compiler.operators import Operator, Project, Reaction
+from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.operators.reactions import SCALED, SHIFTED
 from cedilla.compiler.plan import Plan
+from cedilla.compiler.regions.affine import Affine
 
 OTHER = "*"
 """Any attribute that is not named, including those of later Adds."""
@@ -25,20 +26,22 @@ def reaction(
     attribute: str,
     side: int = 0,
     mentions: frozenset[str] = _NOTHING,
+    function: Affine = SCALED,
 ) -> Reaction | None:
     """Returns the reaction of an operator to an accent from one input, with the settings applied.
 
-    `mentions`: the attributes that the accent's description names. Returns `None` if no such accent can come.
+    `mentions`: the attributes that the accent's description names; `function`: of an Alter. Returns `None` if no such
+    accent can come.
     """
     inputs = inputs_of(plan, operator)
     type_ = inputs[side].types.get(attribute)
     if kind == "alter" and type_ is not None and not type_.has_units:
         return None
     if kind == "add" and inputs[side].present.get(attribute) is PRESENT:
-        stays = operator.reaction("drop", attribute, _NOTHING, inputs, side).kind == "aborts"
-        if stays:  # an attribute that is always present is never added
+        dropped = plan.reaction(operator.name, "drop", attribute, _NOTHING, side)
+        if dropped.kind == "aborts":  # an attribute that is always present is never added
             return None
-    outcome = operator.reaction(kind, attribute, mentions, inputs, side)
+    outcome = plan.reaction(operator.name, kind, attribute, mentions, side, function)
     if outcome.kind == "accumulates" and plan.settings["accents"] == "strict":
         return Reaction("aborts", outcome.rule)
     return outcome
@@ -52,10 +55,7 @@ def inputs_of(plan: Plan, operator: Operator) -> tuple[Facts, ...]:
 def attributes_of(plan: Plan, operator: Operator, side: int) -> list[str]:
     """Returns the attributes of an input, with those that a projection names before they exist (theory P4)."""
     names = list(inputs_of(plan, operator)[side].types)
-    if isinstance(operator, Project):
-        read = dict.fromkeys(name for e in operator.items.values() for name in sorted(attributes(e)))
-        names += [name for name in read if name not in names]
-    return names
+    return [*names, *(name for name in operator.reads(side) if name not in names)]
 
 
 def summary(plan: Plan, operator: Operator, kind: Kind) -> str:
@@ -64,10 +64,7 @@ def summary(plan: Plan, operator: Operator, kind: Kind) -> str:
     Writes `q.s` if the inputs react differently to `s`.
     """
     by_side = [
-        {
-            name: _text(reaction(plan, operator, kind, name, side))
-            for name in attributes_of(plan, operator, side)
-        }
+        {name: _to_any(plan, operator, kind, name, side) for name in attributes_of(plan, operator, side)}
         for side in range(len(operator.inputs))
     ]
     reactions = [
@@ -75,7 +72,17 @@ def summary(plan: Plan, operator: Operator, kind: Kind) -> str:
         for source, side in zip(operator.inputs, by_side, strict=True)
         for name, reacts in side.items()
     ]
-    return f"{SIGNS[kind]} {_grouped(reactions, _text(reaction(plan, operator, kind, OTHER)))}"
+    return f"{SIGNS[kind]} {_grouped(reactions, _to_any(plan, operator, kind, OTHER, 0))}"
+
+
+def _to_any(plan: Plan, operator: Operator, kind: Kind, attribute: str, side: int) -> str | None:
+    """Writes the reaction, and that to an Alter with an offset if it differs (2.8)."""
+    plain = reaction(plan, operator, kind, attribute, side)
+    shifted = reaction(plan, operator, kind, attribute, side, function=SHIFTED)
+    if plain is None or shifted is None or plain.passes == shifted.passes:
+        return _text(plain)
+    rest = f"of {', '.join(shifted.passes)} only" if shifted.passes else _text(shifted)
+    return f"{_text(plain)}, with an offset {rest}"
 
 
 def described(plan: Plan, operator: Operator) -> str:

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import ENDS, Memory, Schemes, is_finite, names, within, without_finite
-from cedilla.compiler.operators import Aggregate, CountWindow, Operator
+from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Plan, Source
 
 Verdict = Literal["bounded", "bounded if accents stop", "unbounded"]
@@ -88,13 +88,11 @@ def analysed(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Fac
 
 def _memory(plan: Plan, operator: Operator, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
     """Returns an operator's state; an aggregate over count windows keeps only groups that are not full."""
-    kept = operator.memory(inputs)
-    windows = plan.operator_of.get(operator.inputs[0])
-    if not isinstance(operator, Aggregate) or not isinstance(windows, CountWindow):
+    kept, windows = operator.memory(inputs), plan.operator_of.get(operator.inputs[0])
+    full = None if windows is None or operator.groups is None else windows.full_at(operator.groups)
+    if full is None:
         return kept
-    if {*windows.per, windows.alias} <= set(operator.by):  # every group becomes full sooner or later
-        return tuple(evolve(memory, one_per=frozenset(windows.per), output=False) for memory in kept)
-    return kept
+    return tuple(evolve(memory, one_per=full[1], output=False) for memory in kept)
 
 
 def _bound(

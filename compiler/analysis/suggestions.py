@@ -10,7 +10,6 @@ from attrs import evolve, frozen
 from cedilla.compiler.analysis.growths import sample
 from cedilla.compiler.analysis.safety import StateBound, analysed, promised
 from cedilla.compiler.facts.schemes import is_finite, without_finite
-from cedilla.compiler.operators import Aggregate, Session, Sort, Window
 from cedilla.compiler.plan import Attribute, Plan, Source
 
 _MAX_TRIED = 500
@@ -33,7 +32,7 @@ def suggestion(plan: Plan, bound: StateBound) -> str | None:
             effect = "let them pass" if bound.waits else "bound it"
             advice = f"{' and '.join(change.advice for change in changes)} would {effect}"
             return "".join([advice, *_of_promises(plan, changes)])
-    return "a group by a window of a punctuated attribute" if isinstance(bound.operator, Aggregate) else None
+    return bound.operator.remedy
 
 
 def _of_promises(plan: Plan, changes: Sequence[_Change]) -> Iterator[str]:
@@ -61,9 +60,7 @@ def _is_time(plan: Plan, source: Source, name: str) -> bool:
     """Returns True if the query uses an attribute as a time that grows."""
     if plan.start[source.name].types[name].name == "timestamp":
         return True
-    axes = [o.on for o in plan.operators if isinstance(o, Window | Session)]
-    axes += [o.keys[0][0] for o in plan.operators if isinstance(o, Sort)]
-    return name in axes and plan.start[source.name].types[name].is_numeric
+    return name in {o.axis for o in plan.operators} and plan.start[source.name].types[name].is_numeric
 
 
 def _is_mended(plan: Plan, sources: list[Source], bound: StateBound) -> bool:
@@ -99,7 +96,7 @@ def _changes(plan: Plan, bound: StateBound) -> Iterator[Sequence[_Change]]:
     yield from (pair for pair in combinations(single, 2) if pair[0].source is not pair[1].source)
     for source in streams:
         yield from ((_punctuated(source, [a.name]),) for a in source.attributes if a.name in needed)
-    if not isinstance(bound.operator, Aggregate):  # for an aggregate, other groups are the better advice
+    if bound.operator.remedy is None:  # for an aggregate, other groups are the better advice
         ended = [_ended(source) for source in streams]
         yield from ((change,) for change in ended)
         yield ended

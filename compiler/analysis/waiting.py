@@ -12,7 +12,6 @@ from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import Release
 from cedilla.compiler.analysis.suggestions import heartbeat_advice
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 
@@ -39,7 +38,7 @@ class Waiting:
         cls, release: Release, count: int | None, facts: Mapping[str, Facts], *, exact: bool = True
     ) -> Waiting:
         """Describes the rows that wait for a release; `facts`: the current ones of every relation."""
-        noun = "group" if isinstance(release.operator, Aggregate) else "row"
+        noun = release.operator.state.row if release.operator.state is not None else "row"
         unpunctuated = {
             s: names for s, names in release.sources.items() if not _has_come(names, facts[s].closed)
         }

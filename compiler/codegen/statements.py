@@ -18,14 +18,12 @@ from cedilla.compiler.expressions.expression_sql import sql
 from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
 from cedilla.compiler.operators import (
-    Aggregate,
     Operator,
     Project,
     Rename,
     Sample,
     Select,
     Union,
-    User,
     Window,
 )
 from cedilla.compiler.plan import Plan
@@ -229,11 +227,5 @@ def _has_fixed_attributes(plan: Plan, relation: str) -> bool:
     operator = plan.operator_of.get(relation)
     if operator is None:
         return False
-    if isinstance(operator, Project) and not operator.rest:
-        return all(
-            expressions.attributes(e) <= plan.start[operator.inputs[0]].types.keys()
-            for e in operator.items.values()
-        )
-    if isinstance(operator, Aggregate | User):
-        return False
-    return all(_has_fixed_attributes(plan, name) for name in operator.inputs)
+    fixed = operator.fixed_attributes(tuple(plan.start[name] for name in operator.inputs))
+    return fixed if fixed is not None else all(_has_fixed_attributes(plan, name) for name in operator.inputs)

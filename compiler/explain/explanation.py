@@ -21,6 +21,7 @@ from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
 from cedilla.compiler.facts.schemes import Schemes
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import KINDS, listed
+from cedilla.compiler.operators.reactions import signature
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.grammar.diagnostics import Diagnostic, render, to_json
 from cedilla.grammar.expression_formatter import quote
@@ -75,7 +76,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
 
 def _operator_json(plan: Plan, operator: Operator, state_safety: Safety) -> dict[str, Any]:
     inputs = inputs_of(plan, operator)
-    signature, invariants = operator.signature(inputs), operator.invariants(inputs)
+    profile, invariants = signature(operator, inputs), operator.invariants(inputs)
     return {
         "name": operator.name,
         "operator": operator.title,
@@ -84,9 +85,9 @@ def _operator_json(plan: Plan, operator: Operator, state_safety: Safety) -> dict
         "attributes": {name: str(type_) for name, type_ in plan.start[operator.name].types.items()},
         "units": dict(operator.units),
         "signature": {
-            "foundation": list(signature.foundation),
-            "merge": list(signature.merge),
-            "accumulate": list(signature.accumulate),
+            "foundation": list(profile.foundation),
+            "merge": list(profile.merge),
+            "accumulate": list(profile.accumulate),
         },
         "invariants": {
             "passes": invariants.passes,
@@ -225,9 +226,9 @@ def _value(value: object) -> str:
 
 def _facts(plan: Plan, operator: Operator) -> list[str]:
     inputs = inputs_of(plan, operator)
-    signature, invariants = operator.signature(inputs), operator.invariants(inputs)
+    profile, invariants = signature(operator, inputs), operator.invariants(inputs)
     return [
-        f"F={listed(signature.foundation)} M={listed(signature.merge)} A={listed(signature.accumulate)}",
+        f"F={listed(profile.foundation)} M={listed(profile.merge)} A={listed(profile.accumulate)}",
         f"passes {invariants.passes}",
         f"propagates {invariants.propagates}",
         f"purges {invariants.purges}" if operator.stateful else "stateless",

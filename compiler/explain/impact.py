@@ -1,8 +1,8 @@
 """Predicts the effect of each accent that a source may send: may I drop this column tomorrow? (design,
 section 8)
 
-The prediction is per source attribute, primitive and output. It uses the operators' own rules
-(`Operator.reaction`), so it matches a run. `*` represents an attribute that does not exist yet.
+The prediction is per source attribute, primitive and output. It uses what the operators' facts make of an accent
+(`operators.reactions`), so it matches a run. `*` represents an attribute that does not exist yet.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from attrs import evolve, frozen
 from cedilla.compiler.analysis.reactions import OTHER, inputs_of, reaction
 from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import is_finite
-from cedilla.compiler.operators import CountWindow, Limit, Operator, Project, Reaction
+from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import KINDS, Kind
+from cedilla.compiler.operators.reactions import SCALED, SHIFTED
 from cedilla.compiler.plan import Emit, Plan, Source
+from cedilla.compiler.regions.affine import Affine
 
 Verdict = Literal[
     "propagates", "coordinates", "accumulates", "absorbed", "ignored", "aborts", "refused", "cannot come"
@@ -98,6 +99,8 @@ class AccentImpact:
     outcomes: tuple[Outcome, ...] = ()
     code: str | None = None
     why: str | None = None
+    offset: bool = False
+    """Of an Alter: whether its function has an offset."""
 
     @property
     def same(self) -> object:
@@ -112,6 +115,7 @@ class Arrival:
 
     attribute: str
     mentions: frozenset[str]
+    function: Affine
     steps: tuple[Step, ...] = ()
 
 
@@ -122,21 +126,23 @@ def walk(
     attribute: str,
     mentions: frozenset[str] = frozenset(),
     state_safety: Safety | None = None,
+    function: Affine = SCALED,
 ) -> tuple[list[Step], dict[str, list[Arrival]]]:
     """Returns the steps of an accent in topological order, and relation -> its arrivals.
 
-    It is the first accent of the stream. `state_safety`: the plan's safety, if the caller has it.
+    It is the first accent of the stream. `state_safety`: the plan's safety, if the caller has it; `function`: of an
+    Alter.
     """
     state_safety = state_safety or safety(plan)
-    arriving: dict[str, dict[tuple[str, frozenset[str]], Arrival]] = {
-        source: {(attribute, mentions): Arrival(attribute, mentions)}
+    arriving: dict[str, dict[tuple[str, frozenset[str], Affine], Arrival]] = {
+        source: {(attribute, mentions, function): Arrival(attribute, mentions, function)}
     }
     steps: list[Step] = []
     for operator in plan.operators:
         for side, name in enumerate(operator.inputs):
             for arrival in arriving.get(name, {}).values():
                 carried, described = arrival.attribute, arrival.mentions
-                outcome = reaction(plan, operator, kind, carried, side, described)
+                outcome = reaction(plan, operator, kind, carried, side, described, arrival.function)
                 if outcome is None:
                     continue
                 waits = (
@@ -151,9 +157,10 @@ def walk(
                     onward = arriving.setdefault(operator.name, {})
                     for out in outcome.passes:
                         # Paths that meet are one arrival, because there may be exponentially many.
-                        before = onward.get((out, outcome.mentions), Arrival(out, outcome.mentions))
+                        key = out, outcome.mentions, outcome.functions.get(out, function)
+                        before = onward.get(key, Arrival(*key))
                         ways = {id(passed): passed for passed in (*before.steps, *arrival.steps, step)}
-                        onward[out, outcome.mentions] = evolve(before, steps=tuple(ways.values()))
+                        onward[key] = evolve(before, steps=tuple(ways.values()))
     return steps, {name: list(arrivals.values()) for name, arrivals in arriving.items()}
 
 
@@ -169,28 +176,26 @@ def _waits(
     """Says what a Drop or an Alter waits for at an operator; an Add never waits (D1)."""
 
     def by(described: frozenset[str]) -> str:
-        return operator.reaction(kind, attribute, described, inputs_of(plan, operator), side).kind
+        return plan.reaction(operator.name, kind, attribute, described, side).kind
 
-    if by(mentions) == "coordinates":
-        if len(operator.inputs) == 1:
-            return "until all that it can be computed from is gone"
-        other = operator.inputs[1 - side]
-        if attribute not in plan.start[other].types:
-            return None
-        return f"until `{other}` {'lacks' if kind == 'drop' else 'alters'} it alike, or is closed there"
     folded = [name for name in sorted(mentions) if by(frozenset({name})) == "accumulates"]
-    return ", and ".join(_covered(plan, operator, name, side, state_safety) for name in folded) or None
+    waits = [_covered(plan, operator, name, side, state_safety) for name in folded]
+    other = operator.inputs[1 - side] if len(operator.inputs) == 2 else None
+    if by(mentions.difference(folded)) == "coordinates":
+        if other is None:
+            waits.append("until all that it can be computed from is gone")
+        elif attribute in plan.start[other].types:
+            waits.append(
+                f"until `{other}` {'lacks' if kind == 'drop' else 'alters'} it alike, or is closed there"
+            )
+    return ", and ".join(waits) or None
 
 
 def _held(plan: Plan, operator: Operator, outcome: Reaction, state_safety: Safety) -> str | None:
     """Says how long state delays a Drop (G13). Operators that only count keep no values."""
-    keeps = any(not bound.memory.accents for bound in state_safety.of(operator.name))
-    if (
-        not keeps
-        or not outcome.passes
-        or outcome.kind == "aborts"
-        or isinstance(operator, Limit | CountWindow)
-    ):
+    memories = (bound.memory for bound in state_safety.of(operator.name))
+    keeps = any(not memory.accents and not memory.counts for memory in memories)
+    if not keeps or not outcome.passes or outcome.kind == "aborts":
         return None
     if plan.settings["drop"] == "eager":
         return None
@@ -226,6 +231,10 @@ def impacts(plan: Plan) -> Iterator[AccentImpact]:
             for kind in KINDS:
                 plain = _impact(plan, source, kind, attribute, (), state_safety)
                 yield plain
+                if kind == "alter" and plain.outcomes:
+                    shifted = _impact(plan, source, kind, attribute, (), state_safety, SHIFTED)
+                    if shifted.same != plain.same:
+                        yield evolve(shifted, offset=True)
                 if plain.outcomes:
                     yield from _described(plan, source, plain, state_safety)
         yield from _clashes(plan, source, state_safety)
@@ -235,9 +244,9 @@ def _attributes(plan: Plan, source: Source) -> list[str]:
     """Returns the declared attributes, those that a projection waits for (P4), and `OTHER`."""
     names = [attribute.name for attribute in source.attributes]
     for operator in plan.operators:
-        if isinstance(operator, Project) and source in plan.ancestors(operator.name):
-            read = (n for e in operator.items.values() for n in sorted(attributes(e)))
-            names += [n for n in read if n not in (*names, *plan.start[operator.inputs[0]].types)]
+        if source in plan.ancestors(operator.name):
+            for side, facts in enumerate(inputs_of(plan, operator)):
+                names += [n for n in operator.reads(side) if n not in (*names, *facts.types)]
     return [*dict.fromkeys(names), OTHER]
 
 
@@ -275,7 +284,13 @@ def _clashes(plan: Plan, source: Source, state_safety: Safety) -> Iterator[Accen
 
 
 def _impact(
-    plan: Plan, source: Source, kind: Kind, attribute: str, mentions: tuple[str, ...], state_safety: Safety
+    plan: Plan,
+    source: Source,
+    kind: Kind,
+    attribute: str,
+    mentions: tuple[str, ...],
+    state_safety: Safety,
+    function: Affine = SCALED,
 ) -> AccentImpact:
     declared = {a.name: a for a in source.attributes}.get(attribute)
     if kind == "alter" and declared is not None and not declared.type.is_numeric:
@@ -289,16 +304,13 @@ def _impact(
     # Tuples with different units have different functions, so an Alter of them becomes one for each unit
     # (N5).
     named = {declared.unit_from[0]} if kind == "alter" and declared and declared.unit_from else set[str]()
-    steps, arrived = walk(plan, source.name, kind, attribute, frozenset({*mentions, *named}), state_safety)
+    steps, arrived = walk(
+        plan, source.name, kind, attribute, frozenset({*mentions, *named}), state_safety, function
+    )
     ended = next((step for step in steps if step.reaction.kind == "aborts"), None)
     if ended is not None:
-        strict = ended.operator.reaction(
-            kind,
-            ended.attribute,
-            ended.mentions,
-            inputs_of(plan, ended.operator),
-            ended.operator.inputs.index(ended.input),
-        )
+        side = ended.operator.inputs.index(ended.input)
+        strict = plan.reaction(ended.operator.name, kind, ended.attribute, ended.mentions, side)
         code = "RQ211" if strict.kind == "accumulates" else _CODES[kind]
         return AccentImpact(source.name, kind, attribute, mentions, (), code, f"aborts: {ended.place}")
     if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:

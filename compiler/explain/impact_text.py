@@ -55,7 +55,7 @@ def _lines(alike: Mapping[tuple[_Row, ...], list[str]], width: int) -> Iterator[
 def _block(impacts: list[AccentImpact], others: list[str]) -> Iterator[_Row]:
     """Yields the rows of one attribute, without its name."""
     for impact in impacts:
-        label = SIGNS[impact.kind]
+        label = "  with an offset" if impact.offset else SIGNS[impact.kind]
         if impact.mentions:
             same = [f for f in impacts if f.kind is impact.kind and f.mentions]
             rest = len([name for name in others if name != impact.attribute])
@@ -78,7 +78,8 @@ def _rows(impact: AccentImpact, label: str) -> Iterator[_Row]:
         reached = outcome.emit if names == impact.attribute else f"{outcome.emit}: {names}" if names else ""
         groups.setdefault((outcome.verdict, outcome.notes), []).append(reached or f"not {outcome.emit}")
     for number, ((verdict, notes), reached) in enumerate(groups.items()):
-        why = [impact.why] if impact.why is not None and not impact.mentions and number == 0 else []
+        is_plain = not impact.mentions and not impact.offset
+        why = [impact.why] if impact.why is not None and is_plain and number == 0 else []
         yield label if number == 0 else "", verdict, ", ".join(reached), "; ".join([*why, *notes])
 
 
@@ -120,6 +121,7 @@ def _json(impact: AccentImpact) -> dict[str, Any]:
         "attribute": impact.attribute,
         "primitive": impact.kind,
         "described_by": list(impact.mentions),
+        **({"with_offset": True} if impact.offset else {}),
         "verdict": _verdict(impact),
         "code": impact.code,
         "reason": impact.why,

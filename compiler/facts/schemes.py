@@ -32,6 +32,7 @@ class Memory:
     `one_per`: at most one entry exists per value of these attributes.
     `undefined`: kept tuples may have ⊥ in the scheme, which no punctuation closes.
     `accents`: accents wait for others, not tuples (theory D1).
+    `counts`: no values of tuples are kept but those of keys.
     `output`: rows wait for the release, so without one they are never written.
     """
 
@@ -43,6 +44,7 @@ class Memory:
     one_per: Scheme | None = None
     undefined: bool = True
     accents: bool = False
+    counts: bool = False
     output: bool = False
 
 

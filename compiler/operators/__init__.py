@@ -11,7 +11,7 @@ about predicates), `equality` (what compares whole tuples or values). One functi
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.operators.aggregate import Aggregate
 from cedilla.compiler.operators.anti_join import AntiJoin
-from cedilla.compiler.operators.base import Invariants, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import Invariants, Operator
 from cedilla.compiler.operators.count_window import CountWindow
 from cedilla.compiler.operators.distinct import Distinct
 from cedilla.compiler.operators.intersect import Intersect
@@ -20,6 +20,7 @@ from cedilla.compiler.operators.left_join import LeftJoin
 from cedilla.compiler.operators.limit import Limit
 from cedilla.compiler.operators.minus import Minus
 from cedilla.compiler.operators.project import Project
+from cedilla.compiler.operators.reactions import Reaction, Signature
 from cedilla.compiler.operators.rename import Rename
 from cedilla.compiler.operators.sample import Sample
 from cedilla.compiler.operators.select import Select

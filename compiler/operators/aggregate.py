@@ -30,7 +30,7 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
+from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.regions import Domain, Tree
@@ -65,11 +65,15 @@ class Aggregate(Operator):
     differences: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "Aggregate"
     method: ClassVar[str] = "aggregate"
+    remedy: ClassVar[str] = "a group by a window of a punctuated attribute"
+    rules: ClassVar[Rules] = Rules("A2", "A3", "A4", ignored="A1")
     instead: ClassVar[str] = (
         "first, last and collect are of a stream's order: `sort[a](R)` gives one, `top[1 by a desc per k](R)` is the"
         " last by its values"
     )
-    stateful: ClassVar[bool] = True
+    state: ClassVar[Kept] = Kept(
+        "groups that are open then lack the tuples read before", row="group", stored="parts"
+    )
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -167,13 +171,33 @@ class Aggregate(Operator):
                 ("values that were altered and altered back may differ in the last digit",),
             )
 
-    def left_out(self, source: Facts) -> list[str]:
-        """Attributes that the function cannot take (G37)."""
-        return [n for n in self._others(source) if not self.takes(source.types[n])]
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.by
 
-    def takes(self, type_: Type) -> bool:
-        """Whether the function over all attributes can take one of a type."""
-        return self.function is None or type_.is_numeric or not FUNCTIONS[self.function].numeric
+    def fixed_attributes(self, inputs: tuple[Facts, ...]) -> bool:
+        return False
+
+    def is_in_each(self, name: str) -> bool:
+        return name in self.by
+
+    def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
+        for call in self.results(source).values():
+            if call.function == "sum":
+                for name in sorted(call.computed_from):
+                    yield name, _excluded(call, source), call.span
+
+    def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
+        return output.closed
+
+    def left_out(self, source: Facts) -> dict[str, str]:
+        """Attributes that the function cannot take (G37)."""
+        refused = {n: self.refused_by(source.types[n]) for n in self._others(source)}
+        return {name: function for name, function in refused.items() if function is not None}
+
+    def refused_by(self, type_: Type) -> str | None:
+        is_refused = self.function and FUNCTIONS[self.function].numeric and not type_.is_numeric
+        return self.function if is_refused else None
 
     def _others(self, source: Facts) -> list[str]:
         return [n for n in source.types if n not in self.by and n not in self.excepts]
@@ -221,54 +245,21 @@ class Aggregate(Operator):
             source.lacking.intersection(self.by),
         )
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        """The groups, and like the arguments of a computed attribute what conditions read, unless optional (G20)."""
         (source,) = inputs
-        chosen = [n for n in source.types if n in self._needed(source) and n not in self.by]
-        return Signature(
-            foundation=(*self.by, *chosen), accumulate=tuple(n for n in source.types if n not in self.by)
-        )
+        chosen = frozenset[str]().union(*(call.chosen_by for call in self.calls.values()))
+        needed = (n for n in source.types if n in chosen - {*self.by} and not source.may_be_undefined(n))
+        return {**dict.fromkeys(self.by, "A3"), **dict.fromkeys(needed, "G20")}
 
-    def _chosen_by(self) -> frozenset[str]:
-        return frozenset[str]().union(*(call.chosen_by for call in self.calls.values()))
-
-    def _needed(self, source: Facts) -> frozenset[str]:
-        """What conditions read: like the arguments of a computed attribute, Foundation unless optional (G20)."""
-        return frozenset(name for name in self._chosen_by() if not source.may_be_undefined(name))
-
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if attribute in self.by:
-            if kind == "drop":
-                return Reaction("aborts", "A3")
-            return self._carried("A2" if kind == "add" else "A4", (attribute,), mentions)
-        if kind == "drop" and attribute in self._needed(inputs[side]):
-            return Reaction("aborts", "G20")
-        users = self._users(attribute)
-        if not users:  # conditions read canonical values
-            chooses = attribute in self._chosen_by()
-            return Reaction("absorbed", "G20") if chooses else Reaction("ignored", "A1")
-        if kind == "add" and self.function == "count":  # a new result, which every group has at once
-            return Reaction("propagates", "A2", (attribute,))
-        if kind != "alter":
-            carried_on = tuple(n for n, f in users.items() if f != "count")
-            return self._carried("A2" if kind == "add" else "A3", carried_on, mentions)
-        carried_on = tuple(n for n, f in users.items() if FUNCTIONS[f].carry(IDENTITY) is not None)
-        return self._carried("A4", carried_on, mentions)
-
-    def _users(self, attribute: str) -> dict[str, str]:
-        """The results that are computed from an attribute, with their functions."""
-        if self.function is not None:
-            return {} if attribute in self.excepts else {attribute: self.function}
-        return {n: c.function for n, c in self.calls.items() if attribute in c.computed_from}
-
-    def _carried(self, rule: str, passes: tuple[str, ...], mentions: frozenset[str]) -> Reaction:
-        if not passes:
-            return Reaction("absorbed", "2.8")
-        kept = mentions & frozenset(self.by)
-        if mentions <= kept:
-            return Reaction("propagates", rule, passes, kept)
-        return Reaction("accumulates", rule, passes, kept)
+    def reads(self, side: int) -> Mapping[str, str]:
+        chosen = (name for call in self.calls.values() for name in sorted(call.chosen_by))
+        computed = (name for call in self.calls.values() for name in sorted(call.computed_from))
+        return {
+            **dict.fromkeys(chosen, "G20"),
+            **dict.fromkeys(computed, "2.8"),
+            **dict.fromkeys(self.by, "A4"),
+        }
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         group = ", ".join(self.by) or "everything"

@@ -8,8 +8,9 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory
-from cedilla.compiler.operators.base import Invariants
+from cedilla.compiler.operators.base import Invariants, Kept
 from cedilla.compiler.operators.join import Filtering
+from cedilla.compiler.regions import Tree
 
 
 @frozen(kw_only=True)
@@ -21,7 +22,22 @@ class AntiJoin(Filtering):
     """
 
     title: ClassVar[str] = "Anti join"
+    state: ClassVar[Kept] = Kept(
+        "tuples that wait in it are forgotten",
+        wrong="tuples would pass that have met a right one",
+        decisive=(1,),
+        apart=(1,),
+    )
     method: ClassVar[str] = "anti_join"
+
+    def without_partner(self, side: int) -> str:
+        return "pass as those that it does not have" if side == 1 else super().without_partner(side)
+
+    def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
+        return self.purge(inputs)[0]
+
+    def waiting_state(self, side: int) -> str:
+        return f"{self.name}.left"
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         left, right = super().memory(inputs)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Literal
 
 from attrs import field, frozen
 
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.facts.schemes import Memory, Schemes
+from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes
+from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.slips import meant
 from cedilla.grammar.syntax import Expression
@@ -21,12 +23,32 @@ KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
 
 
 @frozen
-class Signature:
-    """Foundation, Merge and Accumulator attributes of the input (paper, section 6.2)."""
+class Rules:
+    """The rules of the theory by which an operator does what its facts say (section 2).
 
-    foundation: tuple[str, ...] = ()
-    merge: tuple[str, ...] = ()
-    accumulate: tuple[str, ...] = ()
+    `read`: of an Alter that goes on, on what the operator reads. `merged`: where it waits for the other input;
+    `partial`: for other values of what its description names. `absorbed`: where an Alter does not show in the result;
+    `ignored`: where the output does not have the attribute.
+    """
+
+    add: str
+    drop: str
+    alter: str
+    read: str | None = None
+    merged: Mapping[Kind, str] | None = None
+    partial: str | None = None
+    absorbed: str = "2.8"
+    ignored: str = "P2"
+
+    def of(self, kind: Kind) -> str:
+        """The rule of an accent that goes on."""
+        return {"add": self.add, "drop": self.drop, "alter": self.alter}[kind]
+
+
+_ANOTHER = "**"  # an attribute that no query can name
+
+_Effect = dict[str, Tree]
+"""Output attribute -> its presence or its units, of those that an accent changes."""
 
 
 @frozen
@@ -39,17 +61,22 @@ class Invariants:
 
 
 @frozen
-class Reaction:
-    """What an operator does with an accent on one attribute.
+class Kept:
+    """What an operator keeps from epoch to epoch, and what it means for results that the tuples before are lost, as an
+    edit of the query may do (design, section 8).
 
-    `passes`: the output attributes that carry the accent on; `mentions`: the attributes that its
-    description names after the operator.
+    `restart`: what the results lack; `wrong`: what would be wrong in them, if the state of an input in `decisive` is
+    lost. `apart`: the inputs whose state stays right where the other input changes. `row`: what a row that waits is
+    called. `stored`: an epoch stores its new rows ("once"), partial results that are merged later ("parts"), or rows
+    that may be stored already ("again").
     """
 
-    kind: Literal["propagates", "coordinates", "accumulates", "absorbed", "ignored", "aborts"]
-    rule: str
-    passes: tuple[str, ...] = ()
-    mentions: frozenset[str] = frozenset()
+    restart: str
+    wrong: str | None = None
+    decisive: tuple[int, ...] = (0, 1)
+    apart: tuple[int, ...] = ()
+    row: str = "row"
+    stored: Literal["once", "parts", "again"] = "again"
 
 
 @frozen(kw_only=True)
@@ -66,12 +93,25 @@ class Operator(ABC):
     title: ClassVar[str]
     method: ClassVar[str]
     """What the epoch calls the operator, in generated programs."""
-    stateful: ClassVar[bool] = False
+    rules: ClassVar[Rules]
+    state: ClassVar[Kept | None] = None
+    """What it keeps; `None` where each output tuple is made of tuples of the same epoch."""
+    merges: ClassVar[bool] = True
+    """Whether an attribute that comes from both inputs is one in the output, so that both have to be in one unit."""
+    unites: ClassVar[bool] = False
+    """Whether the output is every tuple of all inputs."""
+    remedy: ClassVar[str | None] = None
+    """What bounds its state where no promise of a source would."""
     requires_order: ClassVar[Order] = Order.NONE
     """The order that the result depends on; an input with less is refused (RQ123)."""
 
     instead: ClassVar[str] = "a sort by some attributes before it gives an order: `sort[a, b](R)`"
     """A hint what helps where the input has too little order."""
+
+    @property
+    def stateful(self) -> bool:
+        """Whether it keeps anything from epoch to epoch."""
+        return self.state is not None
 
     @property
     def reads_order(self) -> bool:
@@ -98,15 +138,13 @@ class Operator(ABC):
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         """The output's facts from the inputs' (D1), and what the operator's state adds."""
 
-    @abstractmethod
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        """The operator's attribute profiles over the attributes of its inputs."""
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        """The attributes of an input that must not be dropped (Foundation), each with the rule."""
+        return {}
 
-    @abstractmethod
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        """What happens to an accent on `attribute` whose description names `mentions`, from input `side`."""
+    def reads(self, side: int) -> Mapping[str, str]:
+        """The attributes of an input that the operator names, each with the rule by which an accent may end there."""
+        return {}
 
     @abstractmethod
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
@@ -135,6 +173,79 @@ class Operator(ABC):
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         """What the operator keeps, tuples and waiting accents, and which punctuation releases it (theory 3.4)."""
         return ()
+
+    def about(self, names: frozenset[str]) -> Operator:
+        """The operator without the parts that some attributes have no part in."""
+        return self
+
+    def moved(self, mentioned: str) -> str | None:
+        """The rule by which a description by an attribute goes on over another, where that is more than a name."""
+        return None
+
+    # --- what only some operators have; the rest of the code asks all of them ---
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The attributes of both inputs by which their tuples meet."""
+        return ()
+
+    @property
+    def axis(self) -> str | None:
+        """An attribute that grows as time does, as the operator takes it."""
+        return None
+
+    @property
+    def groups(self) -> tuple[str, ...] | None:
+        """The attributes whose values make a group, of which one row comes out."""
+        return None
+
+    @property
+    def fixes_units(self) -> bool:
+        """Whether the units of its attributes never change after it (theory N6)."""
+        return False
+
+    def full_at(self, groups: tuple[str, ...]) -> tuple[int, Scheme] | None:
+        """The number of output tuples at which a group is complete, and the attributes for each of whose values only
+        one group is not (theory 1.3); `None` where only punctuation completes it."""
+        return None
+
+    def fixed_attributes(self, inputs: tuple[Facts, ...]) -> bool | None:
+        """Whether accents cannot bring it an attribute; `None` where that is so if it is of all inputs."""
+        return None
+
+    def is_in_each(self, name: str) -> bool:
+        """Whether the output has an attribute's value of every tuple, not of one chosen or computed from several."""
+        return True
+
+    def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
+        """The attributes that are added, each with the tuples that are left out."""
+        yield from ()
+
+    def left_out(self, source: Facts) -> dict[str, str]:
+        """The attributes that the function over all attributes cannot take, each with the function (G37)."""
+        return {}
+
+    def refused_by(self, type_: Type) -> str | None:
+        """The function over all attributes that cannot take one of a type (G37)."""
+        return None
+
+    def without_partner(self, side: int) -> str:
+        """What becomes of tuples of one input that meet none of the other, in words."""
+        return "meet no row of it and are dropped"
+
+    # --- state ---
+
+    def released(self, inputs: tuple[Facts, ...]) -> tuple[Tree, ...]:
+        """Of each input the region of tuples that state lets go of before the input closes it."""
+        return (False,) * len(inputs)
+
+    def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
+        """The region of state in which no row waits any more."""
+        return False
+
+    def waiting_state(self, side: int) -> str:
+        """The key of the state that holds the rows of an input that wait."""
+        return self.name
 
     def constructor(self) -> str:
         """The call that builds this operator in the generated program."""
@@ -193,26 +304,3 @@ def taken(names: Iterable[str], inputs: tuple[Facts, ...]) -> str | None:
     """A name that an operator gives, where its input has come to have an attribute of that name."""
     (source,) = inputs
     return next((name for name in names if source.may_have(name) is not False), None)
-
-
-def windowed(
-    kind: Kind,
-    attribute: str,
-    mentions: frozenset[str],
-    on: str,
-    names: Sequence[str],
-    per: Sequence[str],
-    mentioned: str,
-) -> Reaction:
-    """What a window on an attribute, per keys, does with an accent (W1 to W5); `mentioned`: the rule for those
-    described by the attribute, which are described by the first of the window's names from here on."""
-    if kind == "drop" and attribute in (*per, on):
-        return Reaction("aborts", "W2")
-    if kind == "alter" and attribute == on:
-        return Reaction("absorbed", "W3")
-    if kind == "add" and attribute in names:
-        return Reaction("aborts", "J2")
-    if on in mentions:
-        return Reaction("propagates", mentioned, (attribute,), mentions - {on} | {names[0]})
-    rule = {"add": "W1", "drop": "W2", "alter": "W4"}[kind]
-    return Reaction("propagates", rule, (attribute,), mentions)

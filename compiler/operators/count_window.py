@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
@@ -10,8 +11,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LONG
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import NO_STATE, PRESENT, Facts, StateFacts, fold_closed
-from cedilla.compiler.facts.schemes import Memory
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require, taken
+from cedilla.compiler.facts.schemes import Memory, Scheme
+from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require, taken
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
@@ -31,7 +32,10 @@ class CountWindow(Operator):
     alias: str
     title: ClassVar[str] = "Count window"
     method: ClassVar[str] = "count_window"
-    stateful: ClassVar[bool] = True
+    rules: ClassVar[Rules] = Rules("W1", "W2", "W4")
+    state: ClassVar[Kept] = Kept(
+        "it counts from 0", wrong="windows that were counted before would come again"
+    )
     requires_order: ClassVar[Order] = Order.ARRIVAL
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
@@ -52,6 +56,9 @@ class CountWindow(Operator):
             present={**source.present, self.alias: PRESENT},
         )
 
+    def full_at(self, groups: tuple[str, ...]) -> tuple[int, Scheme] | None:
+        return (self.size, frozenset(self.per)) if {*self.per, self.alias} <= set(groups) else None
+
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         return taken((self.alias,), inputs)
 
@@ -60,15 +67,11 @@ class CountWindow(Operator):
         (source,) = inputs
         return fold_closed(source, frozenset(source.types) - frozenset(self.per))
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(foundation=self.per)
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self.per, "W2")
 
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if kind == "drop" and attribute in self.per:
-            return Reaction("aborts", "W2")
-        return Reaction("propagates", _RULES[kind], (attribute,), mentions)
+    def reads(self, side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self.per, "W4")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = ", ".join(self.per) or "everything"
@@ -76,7 +79,7 @@ class CountWindow(Operator):
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         per = frozenset(self.per)
-        return (Memory(what="counters", within=per, one_per=per),)
+        return (Memory(what="counters", within=per, one_per=per, counts=True),)
 
     def parameters(self) -> dict[str, object]:
         return {"size": f"{self.size} rows", "per": list(self.per), "as": self.alias}

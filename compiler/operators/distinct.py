@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -9,7 +10,7 @@ from attrs import field, frozen
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, listed, require
+from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, listed, require
 from cedilla.compiler.operators.equality import floating
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
@@ -25,7 +26,10 @@ class Distinct(Operator):
     on: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "Distinct"
     method: ClassVar[str] = "distinct"
-    stateful: ClassVar[bool] = True
+    rules: ClassVar[Rules] = Rules("G42", "G42", "G42")
+    state: ClassVar[Kept] = Kept(
+        "a tuple that passed before passes once more", wrong="tuples would pass that have passed before"
+    )
     instead: ClassVar[str] = (
         "`top[1 by a per k](R)` chooses the tuple of each key by its values, `distinct(project[k](R))` passes keys only"
     )
@@ -58,16 +62,11 @@ class Distinct(Operator):
         (source,) = inputs
         return fold_closed(source, frozenset(source.types) - frozenset(self.keys(source)))
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        (source,) = inputs
-        return Signature(foundation=self.on) if self.on else Signature(merge=tuple(source.types))
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self.on, "G42")
 
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if kind == "drop" and attribute in self.on:
-            return Reaction("aborts", "G42")
-        return Reaction("propagates", "G42", (attribute,), mentions)
+    def reads(self, side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self.on, "G42")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if not self.on:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
-from cedilla.compiler.operators.base import Invariants
+from cedilla.compiler.operators.base import Invariants, Kept
 from cedilla.compiler.operators.equality import check_types, common_types, compared, floating
 from cedilla.compiler.operators.union import Coordinated
 from cedilla.grammar.diagnostics import Diagnostic
@@ -26,7 +26,7 @@ class Intersect(Coordinated):
     all: bool = False
     title: ClassVar[str] = "Intersect"
     method: ClassVar[str] = "intersect"
-    stateful: ClassVar[bool] = True
+    state: ClassVar[Kept] = Kept("tuples read before are in no result")
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         left, right = inputs

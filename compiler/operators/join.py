@@ -31,7 +31,7 @@ from cedilla.compiler.facts.schemes import (
     renamed,
     without_finite,
 )
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
+from cedilla.compiler.operators.base import KINDS, Invariants, Kept, Operator, Rules, require
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
@@ -46,7 +46,13 @@ class Matching(Operator):
     """
 
     on: tuple[tuple[str, str], ...] = field(converter=lambda pairs: tuple(tuple(p) for p in pairs))
-    stateful: ClassVar[bool] = True
+    rules: ClassVar[Rules] = Rules("J2", "J3", "G12")
+
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self.keys(side), "J3")
+
+    def reads(self, side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self.keys(side), "J4")
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         left, right = inputs
@@ -67,6 +73,10 @@ class Matching(Operator):
             for a, _ in self.on
             if left.types[a].name == "double"
         ]
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        return self.on
 
     def keys(self, side: int) -> tuple[str, ...]:
         """The join attributes of one input, 0 left and 1 right."""
@@ -178,7 +188,7 @@ def _defined(name: str, facts: Facts) -> Tree:
 
 
 def released_too_much(
-    was: Matching, now: Matching, side: int, before: Mapping[str, Facts], after: Mapping[str, Facts]
+    was: Operator, now: Operator, side: int, before: Mapping[str, Facts], after: Mapping[str, Facts]
 ) -> Tree:
     """The tuples of one input that a join has let go of, and that could meet tuples of what follows: an edited query,
     or a wider domain (theory N1). `False` where there is none."""
@@ -195,6 +205,9 @@ class Join(Matching):
     """
 
     title: ClassVar[str] = "Join"
+    rules: ClassVar[Rules] = Rules("J2", "J3", "G12", merged=dict.fromkeys(KINDS, "J1"), partial="J1")
+    state: ClassVar[Kept] = Kept("tuples read before meet none that come later", apart=(0, 1))
+    merges: ClassVar[bool] = False
     method: ClassVar[str] = "join"
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
@@ -278,23 +291,6 @@ class Join(Matching):
         )
         return next(both, None)
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        names = tuple(dict.fromkeys(name for pair in self.on for name in pair))
-        return Signature(foundation=names, merge=names)
-
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if kind == "drop" and attribute in self.keys(side):
-            return Reaction("aborts", "J3")
-        if attribute in self.shared():  # else each input's attribute goes its own way (D1)
-            return Reaction("coordinates", "J1", (attribute,), mentions & frozenset(self.keys(side)))
-        if kind == "add":
-            other = inputs[1 - side]
-            aborts = attribute in other.types and other.may_have(attribute) is not False
-            return Reaction("aborts" if aborts else "propagates", "J2", (attribute,), mentions)
-        return Reaction("propagates", "J3" if kind == "drop" else "G12", (attribute,), mentions)
-
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         """Either name of a key will do."""
         met = both(*promised)
@@ -340,21 +336,6 @@ class Filtering(Matching):
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         return self.left_schemes(inputs, promised)
-
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(foundation=tuple(dict.fromkeys(name for pair in self.on for name in pair)))
-
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        is_key = attribute in self.keys(side)
-        if kind == "drop" and is_key:
-            return Reaction("aborts", "J3")
-        if side == 1:
-            return Reaction("absorbed", "J4") if kind == "alter" and is_key else Reaction("ignored", "P2")
-        return Reaction(
-            "propagates", {"add": "J2", "drop": "J3", "alter": "G12"}[kind], (attribute,), mentions
-        )
 
     def _invariants(self, passes: str, purges: str) -> Invariants:
         left, right = (", ".join(self.keys(side)) for side in (0, 1))

@@ -10,9 +10,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.operators.base import Invariants
+from cedilla.compiler.operators.base import Invariants, Kept
 from cedilla.compiler.operators.join import Join
-from cedilla.compiler.regions import ANYTHING
+from cedilla.compiler.regions import ANYTHING, Tree
 
 
 @frozen(kw_only=True)
@@ -24,6 +24,12 @@ class LeftJoin(Join):
     """
 
     title: ClassVar[str] = "Left join"
+    state: ClassVar[Kept] = Kept(
+        "tuples that wait in it are forgotten",
+        wrong="tuples would pass alone that have met a right one",
+        decisive=(1,),
+        apart=(0, 1),
+    )
     method: ClassVar[str] = "left_join"
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
@@ -54,6 +60,15 @@ class LeftJoin(Join):
             closed=regions.union(done, regions.intersection(joined.closed, paired)),
             lacking=left.lacking | (joined.types.keys() - left.types.keys()),
         )
+
+    def without_partner(self, side: int) -> str:
+        return "come without its attributes" if side == 1 else super().without_partner(side)
+
+    def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
+        return self.purge(inputs)[0]
+
+    def waiting_state(self, side: int) -> str:
+        return f"{self.name}.waiting"
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         left, right = super().memory(inputs)

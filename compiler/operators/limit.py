@@ -10,7 +10,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import ENDS, Schemes
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules
 from cedilla.grammar.diagnostics import Diagnostic
 
 
@@ -21,7 +21,8 @@ class Limit(Operator):
     count: int
     title: ClassVar[str] = "Limit"
     method: ClassVar[str] = "limit"
-    stateful: ClassVar[bool] = True
+    rules: ClassVar[Rules] = Rules("1.3", "1.3", "1.3")
+    state: ClassVar[Kept] = Kept("it counts from 0", wrong="more tuples would pass than the limit")
     requires_order: ClassVar[Order] = Order.ARRIVAL
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
@@ -30,14 +31,6 @@ class Limit(Operator):
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
         return evolve(source, closed=regions.union(source.closed, state.closed, self.count == 0))
-
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature()
-
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        return Reaction("propagates", "1.3", (attribute,), mentions)
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(

@@ -10,7 +10,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules
 from cedilla.compiler.operators.equality import check_types, clash, common_types, compared, floating
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic
@@ -28,7 +28,11 @@ class Minus(Operator):
     all: bool = False
     title: ClassVar[str] = "Minus"
     method: ClassVar[str] = "minus"
-    stateful: ClassVar[bool] = True
+    rules: ClassVar[Rules] = Rules("G36", "G13", "G36", ignored="G36")
+    state: ClassVar[Kept] = Kept(
+        "tuples read before are in no result, and exclude none",
+        wrong="tuples would pass that the right input has excluded",
+    )
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         return Order.NONE
@@ -52,16 +56,6 @@ class Minus(Operator):
         missing = right.types.keys() - left.types.keys()  # no left tuple is defined on these
         undefined = {n: Domain(regions.complement(regions.defined(n))) for n in missing}
         return regions.exists(right.closed, missing, undefined)
-
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature()
-
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if side == 1:  # the right input is compared in canonical values, and never comes out
-            return Reaction("ignored", "G36")
-        return Reaction("propagates", "G13" if kind == "drop" else "G36", (attribute,), mentions)
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """An attribute that was added to both inputs with types that cannot be compared."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, scalar_calls
 from cedilla.compiler.expressions.aggregate_parts import slope_of_alter
 from cedilla.compiler.expressions.exact_conversions import converted_type
 from cedilla.compiler.expressions.step_functions import Step, stepped
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import (
     ABSENT,
@@ -30,7 +31,7 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes, folded, renamed
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import KINDS, Invariants, Operator, Rules
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.operators.moves import Axes, Move
 from cedilla.compiler.regions import UNION, Domain, Operation, Tree
@@ -68,6 +69,7 @@ class Project(Operator):
     differences: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "Project"
     method: ClassVar[str] = "project"
+    rules: ClassVar[Rules] = Rules("P1", "P1", "P1", merged=dict.fromkeys(KINDS, "G20"), partial="P3")
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -102,6 +104,14 @@ class Project(Operator):
         if not self.rest or self.convert:
             return None
         return next((n for n in self.items if source.may_have(n) is not False), None)
+
+    @property
+    def fixes_units(self) -> bool:
+        return self.absorb
+
+    def fixed_attributes(self, inputs: tuple[Facts, ...]) -> bool | None:
+        exist = (expressions.attributes(e) <= inputs[0].types.keys() for e in self.items.values())
+        return None if self.rest else all(exist)
 
     def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
         (source,) = inputs
@@ -205,14 +215,33 @@ class Project(Operator):
         )
         return Facts(types, universe, present, units, regions.union(moved_closed, *views), lacking)
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
+    @cached_property
+    def _readers(self) -> dict[str, tuple[str, ...]]:
+        """Attribute -> the items that read it."""
+        readers: dict[str, tuple[str, ...]] = {}
+        for name, expression in self.items.items():
+            for read in expressions.attributes(expression):
+                readers[read] = *readers.get(read, ()), name
+        return readers
+
+    def about(self, names: frozenset[str]) -> Project:
+        chosen = {item for name in names for item in self._readers.get(name, ())}
+        return evolve(self, items={name: self.items[name] for name in self.items if name in chosen})
+
+    def moved(self, mentioned: str) -> str | None:
+        """What is rounded: its steps are described instead."""
+        items = [self.items[name] for name in self._readers.get(mentioned, ())]
+        if any(map(expressions.affine, items)):
+            return None
+        steps = (stepped(item, {mentioned: axis}) for item in items for axis in (TIMESTAMP, LONG))
+        return "W5" if any(steps) else None
+
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
         (source,) = inputs
-        chosen = self.chosen(source.types).values()
-        read = frozenset[str]().union(*(expressions.attributes(e) for e in chosen))
-        return Signature(
-            foundation=tuple(n for n in sorted(self._computed_from()) if not source.may_be_undefined(n)),
-            accumulate=tuple(name for name in source.types if name not in read),
-        )
+        return {n: "G20" for n in sorted(self._computed_from()) if not source.may_be_undefined(n)}
+
+    def reads(self, side: int) -> Mapping[str, str]:
+        return {name: "N6" if self._absorbs(name) else "G20" for name in sorted(self._readers)}
 
     def _absorbs(self, name: str) -> bool:
         return self.absorb and name in self.items
@@ -222,36 +251,6 @@ class Project(Operator):
             return frozenset()
         computed = (e for e in self.items.values() if not isinstance(e, Attribute))
         return frozenset[str]().union(*(expressions.attributes(e) for e in computed))
-
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        (source,) = inputs
-        if self.rest and not self.convert and kind == "add" and attribute in self.items:
-            return Reaction("aborts", "J2")
-        if kind == "alter" and self._absorbs(attribute):
-            return Reaction("absorbed", "N6")
-        items = self.chosen({**source.types, **dict.fromkeys((attribute, *sorted(mentions)))})
-        users = {n: e for n, e in items.items() if attribute in expressions.attributes(e)}
-        if not users:  # the primitive is looked at before the description (G19)
-            return Reaction("ignored", "P2")
-        if kind == "drop" and attribute in self._computed_from() and not source.may_be_undefined(attribute):
-            return Reaction("aborts", "G20")
-        carried = tuple(
-            n
-            for n, e in users.items()
-            if (expressions.affine(e) if kind == "alter" else _may_be_undefined(e))
-        )
-        if not carried:
-            return Reaction("absorbed", "G20")
-        axes = _axes(items, source.types)
-        described = frozenset(axes[m][0] if m in axes else m for m in mentions)
-        if not mentions <= axes.keys():
-            return Reaction("accumulates", "P3", carried, described & frozenset(items))
-        if kind != "alter" and any(_is_defined_without(attribute, users[n]) for n in carried):
-            return Reaction("coordinates", "G20", carried, described)
-        moved = any(isinstance(axes[m][1], Step) for m in mentions)
-        return Reaction("propagates", "W5" if moved else "P1", carried, described)
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         (source,) = inputs
@@ -330,16 +329,6 @@ def _views(axes: Axes, items: Mapping[str, Expression], types: Mapping[str, Type
 
 def _step(expression: Expression, types: Mapping[str, Type]) -> tuple[str, Step] | None:
     return None if expressions.affine(expression) else stepped(expression, types)
-
-
-def _may_be_undefined(expression: Expression) -> bool:
-    """Whether an expression has no value where no attribute has."""
-    return not expressions.defined(expression, lambda _: False, all, any)
-
-
-def _is_defined_without(attribute: str, expression: Expression) -> bool:
-    """Whether an expression may have a value where an attribute has none."""
-    return expressions.defined(expression, lambda name: name != attribute, all, any)
 
 
 def presence_of(source: Facts, expression: Expression) -> Tree:

@@ -11,7 +11,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Schemes, renamed
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
+from cedilla.compiler.operators.base import Invariants, Operator, Rules, require
 from cedilla.compiler.regions import UNION, Box, Operation, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
@@ -23,6 +23,7 @@ class Rename(Operator):
     names: dict[str, str] = field(converter=dict)
     title: ClassVar[str] = "Rename"
     method: ClassVar[str] = "rename"
+    rules: ClassVar[Rules] = Rules("P1", "P1", "P1")
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
@@ -74,16 +75,6 @@ class Rename(Operator):
 
     def _image(self, box: dict[str, Tree]) -> Iterable[Box]:
         yield {self._new(n): regions.renamed(members, self._new(n)) for n, members in box.items()}
-
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature()
-
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if kind == "add" and attribute in self.names.values() and attribute not in self.names:
-            return Reaction("aborts", "J2")
-        return Reaction("propagates", "P1", (self._new(attribute),), frozenset(map(self._new, mentions)))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants("every tuple", "every punctuation", "stateless")

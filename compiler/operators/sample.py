@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, listed, require
+from cedilla.compiler.operators.base import Invariants, Operator, Rules, listed, require
 from cedilla.compiler.operators.equality import floating
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.parser import parse_expression
@@ -46,6 +46,7 @@ class Sample(Operator):
     digits: Mapping[str, int] = field(factory=dict[str, int], converter=dict[str, int])
     title: ClassVar[str] = "Sample"
     method: ClassVar[str] = "sample"
+    rules: ClassVar[Rules] = Rules("S1", "S4", "S6", read="S5")
 
     @property
     def predicate(self) -> Expression:
@@ -69,16 +70,11 @@ class Sample(Operator):
         (source,) = inputs
         return source
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(foundation=self.by)
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self.by, "S3")
 
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if kind == "drop" and attribute in self.by:
-            return Reaction("aborts", "S3")
-        rule = {"add": "S1", "drop": "S4", "alter": "S5" if attribute in self.by else "S6"}[kind]
-        return Reaction("propagates", rule, (attribute,), mentions)
+    def reads(self, side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self.by, "S5")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         share = f"{self.count} in {self.parts}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
@@ -10,7 +11,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.types import BOOLEAN
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import Invariants, Operator, Rules
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.expression_formatter import format_expression
@@ -30,6 +31,7 @@ class Select(Operator):
     predicate: Expression = field(converter=_parsed)
     title: ClassVar[str] = "Select"
     method: ClassVar[str] = "select"
+    rules: ClassVar[Rules] = Rules("S1", "S4", "S6", read="S5")
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -47,18 +49,11 @@ class Select(Operator):
         never = regions.complement(predicates.possible(self.predicate, source.types))
         return evolve(source, closed=regions.union(source.closed, never))
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(foundation=tuple(sorted(expressions.attributes(self.predicate))))
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return dict.fromkeys(sorted(expressions.attributes(self.predicate)), "S3")
 
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if kind == "drop" and attribute in expressions.attributes(self.predicate):
-            return Reaction("aborts", "S3")
-        rule = {"add": "S1", "drop": "S4", "alter": "S6"}[kind]
-        if kind == "alter" and attribute in expressions.attributes(self.predicate):
-            rule = "S5"
-        return Reaction("propagates", rule, (attribute,), mentions)
+    def reads(self, side: int) -> Mapping[str, str]:
+        return dict.fromkeys(expressions.attributes(self.predicate), "S5")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(

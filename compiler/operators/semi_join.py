@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.base import Invariants
+from cedilla.compiler.operators.base import Invariants, Kept
 from cedilla.compiler.operators.join import Filtering
 
 
@@ -20,6 +20,7 @@ class SemiJoin(Filtering):
     """
 
     title: ClassVar[str] = "Semi join"
+    state: ClassVar[Kept] = Kept("tuples that wait in it are forgotten", apart=(1,))
     method: ClassVar[str] = "semi_join"
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:

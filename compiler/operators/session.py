@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import ClassVar
 
@@ -24,17 +24,7 @@ from cedilla.compiler.facts.facts import (
     fold_closed,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.operators.base import (
-    Invariants,
-    Kind,
-    Operator,
-    Reaction,
-    Signature,
-    require,
-    require_axis,
-    taken,
-    windowed,
-)
+from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require, require_axis, taken
 from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Level, Operation, Tree, Value
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -56,10 +46,15 @@ class Session(Operator):
     on_type: Type = field(default=LONG, converter=lambda t: Type.parse(t) if isinstance(t, str) else t)
     title: ClassVar[str] = "Session"
     method: ClassVar[str] = "session"
-    stateful: ClassVar[bool] = True
+    rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3")
+    state: ClassVar[Kept] = Kept("sessions that are open then lack the tuples read before", stored="once")
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         return min(inputs[0].order, Order.PLACED)
+
+    @property
+    def axis(self) -> str:
+        return self.on
 
     def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
         (source,) = inputs
@@ -177,13 +172,14 @@ class Session(Operator):
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         return taken((self.alias,), inputs)
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(foundation=(*self.per, self.on))
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return dict.fromkeys((*self.per, self.on), "W2")
 
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        return windowed(kind, attribute, mentions, self.on, (self.alias,), self.per, "G29")
+    def reads(self, side: int) -> Mapping[str, str]:
+        return {self.on: "W3", **dict.fromkeys(self.per, "W4")}
+
+    def moved(self, mentioned: str) -> str | None:
+        return "G29" if mentioned == self.on else None
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = "".join(f"{name}, " for name in self.per)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -11,7 +11,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, always, require
+from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, always, require
 from cedilla.compiler.regions import ANYTHING, Domain, Tree, Universe
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -34,7 +34,8 @@ class Sort(Operator):
     settled: bool = False
     title: ClassVar[str] = "Sort"
     method: ClassVar[str] = "sort"
-    stateful: ClassVar[bool] = True
+    rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2")
+    state: ClassVar[Kept] = Kept("tuples that wait in it are forgotten", stored="once")
 
     @property
     def reads_order(self) -> bool:
@@ -60,6 +61,13 @@ class Sort(Operator):
                 )
         return []
 
+    @property
+    def axis(self) -> str:
+        return self.keys[0][0]
+
+    def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
+        return self.passable(inputs[0])
+
     def passable(self, source: Facts) -> Tree:
         """The keys of the tuples that may be written: all that comes strictly before them is closed (E4), and where
         ties have to wait, all that ties with them too (E2)."""
@@ -80,18 +88,11 @@ class Sort(Operator):
             source.lacking,
         )
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(foundation=self._names)
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self._names, "G42")
 
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if kind == "drop" and attribute in self._names:
-            return Reaction("aborts", "G42")
-        rule = {"add": "G42", "drop": "G13", "alter": "G12"}[kind]
-        if kind == "alter" and attribute in self._names:
-            rule = "3.2"  # canonical keys: the order stays
-        return Reaction("propagates", rule, (attribute,), mentions)
+    def reads(self, side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self._names, "3.2")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = ", ".join(self._names)

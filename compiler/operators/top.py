@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
@@ -9,8 +10,9 @@ from attrs import evolve, field, frozen
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
+from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require
 from cedilla.compiler.operators.sort import Key, written
+from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
 
 
@@ -26,7 +28,8 @@ class Top(Operator):
     per: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "Top"
     method: ClassVar[str] = "top"
-    stateful: ClassVar[bool] = True
+    rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2")
+    state: ClassVar[Kept] = Kept("groups that are open then lack the tuples read before", stored="parts")
 
     @property
     def reads_order(self) -> bool:
@@ -55,18 +58,17 @@ class Top(Operator):
     def _foundation(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*self.per, *(name for name, _ in self.keys)]))
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(foundation=self._foundation())
+    def is_in_each(self, name: str) -> bool:
+        return False
 
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if kind == "drop" and attribute in self._foundation():
-            return Reaction("aborts", "G42")
-        rule = {"add": "G42", "drop": "G13", "alter": "G12"}[kind]
-        if kind == "alter" and attribute in self._foundation():
-            rule = "3.2"  # canonical keys: the order stays, and so do the groups
-        return Reaction("propagates", rule, (attribute,), mentions)
+    def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
+        return output.closed
+
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return dict.fromkeys([*self.per, *(name for name, _ in self.keys)], "G42")
+
+    def reads(self, side: int) -> Mapping[str, str]:
+        return dict.fromkeys([*self.per, *(name for name, _ in self.keys)], "3.2")
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         group = ", ".join(self.per) or "everything"

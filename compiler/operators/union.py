@@ -10,7 +10,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature
+from cedilla.compiler.operators.base import Invariants, Operator, Rules
 from cedilla.compiler.operators.equality import check_types, clash, common_types
 from cedilla.compiler.regions import ANYTHING, Domain, Level, Tree
 from cedilla.grammar.diagnostics import Diagnostic
@@ -20,20 +20,13 @@ from cedilla.grammar.diagnostics import Diagnostic
 class Coordinated(Operator):
     """Both inputs feed every output cell, so each accent is coordinated between them: signature (∅, all, ∅)."""
 
+    rules: ClassVar[Rules] = Rules("U2", "U3", "U4")
+
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         return Order.NONE
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         return merged(inputs)
-
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(merge=tuple(common_types(inputs)))
-
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        rule = {"add": "U2", "drop": "U3", "alter": "U4"}[kind]
-        return Reaction("coordinates", rule, (attribute,), mentions)
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """An attribute that was added to both inputs with types that no common type holds, or cannot be compared."""
@@ -46,6 +39,7 @@ class Union(Coordinated):
     """`left union right`: every tuple of both."""
 
     title: ClassVar[str] = "Union"
+    unites: ClassVar[bool] = True
     method: ClassVar[str] = "union"
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:

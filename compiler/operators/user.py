@@ -23,13 +23,13 @@ from cedilla.compiler.facts.facts import (
     fold_units,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
-from cedilla.compiler.operators.base import Invariants, Kind, Operator, Reaction, Signature, require
+from cedilla.compiler.operators.base import Invariants, Kept, Kind, Operator, Rules, require
 from cedilla.compiler.operators.equality import check_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
-_MERGED = {"add": "U2", "drop": "U3", "alter": "U4"}
+_MERGED: Mapping[Kind, str] = {"add": "U2", "drop": "U3", "alter": "U4"}
 
 
 def _types(given: Mapping[str, Type | str] | None) -> dict[str, Type] | None:
@@ -59,6 +59,8 @@ class User(Operator):
     computed: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "User operator"
     method: ClassVar[str] = "user"
+    state: ClassVar[Kept] = Kept("tuples that it keeps are forgotten", stored="once")
+    rules: ClassVar[Rules] = Rules("2.2", "2.2", "2.2", merged=_MERGED, ignored="2.2")
 
     @property
     def waits(self) -> bool:
@@ -66,7 +68,7 @@ class User(Operator):
         return bool(self.accumulate)
 
     @property
-    def stateful(self) -> bool:  # type: ignore[override]
+    def stateful(self) -> bool:
         return self.waits
 
     def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
@@ -164,6 +166,18 @@ class User(Operator):
             facts.lacking.intersection(names),
         )
 
+    def fixed_attributes(self, inputs: tuple[Facts, ...]) -> bool:
+        return False
+
+    def is_in_each(self, name: str) -> bool:
+        return False
+
+    def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
+        return self.closed_groups(inputs)
+
+    def waiting_state(self, side: int) -> str:
+        return f"{self.name}.{('left', 'right')[side]}" if len(self.inputs) == 2 else self.name
+
     def closed_groups(self, inputs: tuple[Facts, ...]) -> Tree:
         """The groups that no later tuple of any input belongs to, over `foundation`."""
         groups = (fold_closed(f, frozenset(f.types) - frozenset(self.foundation)) for f in inputs)
@@ -183,34 +197,12 @@ class User(Operator):
         """Whether the output has no place for an attribute that both inputs have."""
         return name not in self.merge and (self.returns is None or name in self.returns)
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(self.foundation, self.merge, self.accumulate)
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return dict.fromkeys(self.foundation, "2.2")
 
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        if kind == "drop" and attribute in self.foundation:
-            return Reaction("aborts", "2.2")
-        if kind == "add" and self._is_taken(attribute, inputs, side):
-            return Reaction("aborts", "J2")
-        if self.returns is not None and attribute not in self.returns:
-            return Reaction("ignored", "2.2")
-        if kind == "alter" and attribute in self.accumulate:
-            return Reaction("absorbed", "2.8")
-        kept = self._described(mentions)
-        if not mentions <= kept:
-            return Reaction("accumulates", "2.2", (attribute,), kept)
-        if attribute in self.merge and len(inputs) == 2:
-            return Reaction("coordinates", _MERGED[kind], (attribute,), kept)
-        return Reaction("propagates", "2.2", (attribute,), kept)
-
-    def _is_taken(self, attribute: str, inputs: tuple[Facts, ...], side: int) -> bool:
-        if attribute in self.computed:
-            return True
-        others = [facts for number, facts in enumerate(inputs) if number != side]
-        return self._conflicting(attribute) and any(
-            attribute in facts.types and facts.may_have(attribute) is not False for facts in others
-        )
+    def reads(self, side: int) -> Mapping[str, str]:
+        named = dict.fromkeys((*self.foundation, *self.merge), "2.2")
+        return {**named, **dict.fromkeys(self.accumulate, "2.8")}
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if not self.waits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import inf
 from typing import ClassVar
@@ -16,16 +16,7 @@ from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.operators.base import (
-    Invariants,
-    Kind,
-    Operator,
-    Reaction,
-    Signature,
-    require_axis,
-    taken,
-    windowed,
-)
+from cedilla.compiler.operators.base import Invariants, Operator, Rules, require_axis, taken
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -53,6 +44,7 @@ class Window(Operator):
     alias: str | tuple[str, str]
     title: ClassVar[str] = "Window"
     method: ClassVar[str] = "window"
+    rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,6 +55,10 @@ class Window(Operator):
     def bounds(self) -> dict[str, Affine]:
         """The bounds by their names; none where the alias is the window's number."""
         return {} if isinstance(self.alias, str) else bounds_of(self.alias, self.length, self.step)
+
+    @property
+    def axis(self) -> str:
+        return self.on
 
     def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
         (source,) = inputs
@@ -197,13 +193,14 @@ class Window(Operator):
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         return taken(self.names, inputs)
 
-    def signature(self, inputs: tuple[Facts, ...]) -> Signature:
-        return Signature(foundation=(self.on,))
+    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
+        return {self.on: "W2"}
 
-    def reaction(
-        self, kind: Kind, attribute: str, mentions: frozenset[str], inputs: tuple[Facts, ...], side: int
-    ) -> Reaction:
-        return windowed(kind, attribute, mentions, self.on, self.names, (), "W5")
+    def reads(self, side: int) -> Mapping[str, str]:
+        return {self.on: "W3"}
+
+    def moved(self, mentioned: str) -> str | None:
+        return "W5" if mentioned == self.on else None
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(

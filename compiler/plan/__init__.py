@@ -8,15 +8,12 @@ from cedilla.compiler.plan.places import check_paths, folders, is_within
 from cedilla.compiler.plan.plan import (
     DEFAULTS,
     SETTINGS,
-    Attribute,
     Emit,
-    Heartbeat,
     Plan,
-    Source,
-    TableColumn,
     derive,
     follow,
 )
+from cedilla.compiler.plan.sources import Attribute, Heartbeat, Source, TableColumn
 
 __all__ = [
     "DEFAULTS",

@@ -28,7 +28,6 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import (
     Aggregate,
     Call,
-    CountWindow,
     Operator,
     Project,
     Sample,
@@ -241,8 +240,7 @@ def aggregate_of(
         unit = unit_of_call(call.function, [argument.unit for argument in arguments])
         units |= {} if unit is None else {call.alias: unit}
         differences += [call.alias] if any(_is_difference(each, read) for each in arguments) else []
-    windows = (o for o in planned if o.name in inputs and isinstance(o, CountWindow))
-    sizes = [w.size for w in windows if {*w.per, w.alias} <= set(node.by)]
+    full = next((o.full_at(node.by) for o in planned if o.name in inputs), None)
     return Aggregate(
         **common,
         inputs=inputs,
@@ -250,7 +248,7 @@ def aggregate_of(
         function=node.function,
         excepts=node.excepts or (),
         calls=calls,
-        complete=next(iter(sizes), None),
+        complete=None if full is None else full[0],
         units=units,
         differences=differences,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cedilla.compiler.expressions.conversions import check_is_number, converted, known_unit
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
-from cedilla.compiler.plan.plan import Attribute
+from cedilla.compiler.plan.sources import Attribute
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.expression_formatter import unit_text

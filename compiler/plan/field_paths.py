@@ -14,7 +14,7 @@ from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
 
 if TYPE_CHECKING:
-    from cedilla.compiler.plan.plan import Attribute
+    from cedilla.compiler.plan.sources import Attribute
 
 FieldPath = tuple[str, ...]
 

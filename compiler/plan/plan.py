@@ -3,185 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from fractions import Fraction
+from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field, frozen
 
-from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import LATENT, NO_STATE, PRESENT, Facts, StateFacts
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.plan.field_paths import FieldPath, TextPath, path_text
-from cedilla.compiler.plan.topics import TOPIC, TOPICS
-from cedilla.compiler.regions import Domain, Tree
+from cedilla.compiler.operators.reactions import SCALED, Probe
+from cedilla.compiler.plan.sources import Source
+from cedilla.compiler.plan.topics import TOPIC
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.expression_formatter import quote, unit_text
-from cedilla.grammar.parser import parse_punctuation
-from cedilla.grammar.syntax import SETTINGS, SetPattern
+from cedilla.grammar.syntax import SETTINGS
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
 
+_Reactions = Callable[..., Reaction]
+_Arriving = tuple[str, frozenset[str], Affine]
+"""An accent at a relation: its attribute, what its description names, and the function of an Alter."""
+
 DEFAULTS: dict[str, str] = {name: values[0] for name, values in SETTINGS.items()}
-
-
-def _type(type_: Type | str) -> Type:
-    return Type.parse(type_) if isinstance(type_, str) else type_
-
-
-@lru_cache(1024)
-def _members(name: str, type_: Type, domain: str) -> Tree:
-    """Returns the values of a declared domain; cached, because each marker needs it."""
-    return patterns.value_set(name, type_, parse_punctuation(f"[{name} in {domain}]").conditions[0].pattern)
-
-
-class TableColumn(NamedTuple):
-    """An attribute of a table whose values are the domain of another attribute."""
-
-    table: str
-    attribute: str
-
-
-@frozen
-class Attribute:
-    """A declared attribute.
-
-    `domain`: its domain as text, `{1, 2}`, `[1, 10)` or `devices.s`. `unit`: that of its canonical values.
-    `unit_from`: the attribute that names the unit of each tuple, and the units that it may name.
-
-    `members`: the values of a domain that comes from a table, once the table is read. `keys`: the path of its
-    value in an object; empty if its name is the key. `in_text`: its value is a number inside a text.
-    """
-
-    name: str
-    type: Type = field(converter=_type)
-    optional: bool = False
-    domain: str | None = None
-    members: Tree | None = field(default=None, eq=False, repr=False)
-    unit: str | None = None
-    unit_from: tuple[str, tuple[str, ...]] | None = None
-    keys: FieldPath = ()
-    in_text: bool = False
-
-    def domain_members(self) -> Tree:
-        """Returns the declared domain without ⊥; every value of the type if none is declared or read yet."""
-        if self.column is not None:
-            return regions.defined(self.name) if self.members is None else self.members
-        if self.domain is None:
-            boolean = self.type.name == "boolean"
-            return regions.values(self.name, [False, True]) if boolean else regions.defined(self.name)
-        return _members(self.name, self.type, self.domain)
-
-    @property
-    def has_list(self) -> bool:
-        """True if the declared domain is a list of values; only such a domain may grow by a marker."""
-        return self.domain is not None and self.column is None and isinstance(self._pattern(), SetPattern)
-
-    @property
-    def column(self) -> TableColumn | None:
-        """The table and attribute whose values are the domain."""
-        if self.domain is None or self.domain[0] in "{[(":
-            return None
-        return TableColumn(*self.domain.split("."))
-
-    @property
-    def listed(self) -> str:
-        """The user's name of a list that comes from a table."""
-        return (self.domain or "") if self.column is not None else ""
-
-    def _pattern(self) -> patterns.Pattern:
-        return parse_punctuation(f"[{self.name} in {self.domain}]").conditions[0].pattern
-
-    def __str__(self) -> str:
-        domain = f" in {self.domain}" if self.domain else ""
-        unit = f" unit {unit_text(self.unit)}" if self.unit else ""
-        if self.unit_from is not None:
-            of, units = self.unit_from
-            unit = f" unit from {of} in {{{', '.join(map(unit_text, units))}}}"
-        words = "from text" if self.in_text else "from"
-        origin = f" {words} {quote(path_text(self.keys))}" if self.keys else ""
-        return f"{self.name}{'?' if self.optional else ''}: {self.type}{origin}{unit}{domain}"
-
-
-@frozen
-class Heartbeat:
-    """The engine's own punctuation: `attribute < max(attribute) - delay`, in units of the axis."""
-
-    attribute: str
-    delay: Fraction = field(converter=Fraction)
-
-
-@frozen(kw_only=True)
-class Source:
-    """A stream, or a table: a bounded relation, closed by `*` from the start."""
-
-    name: str
-    attributes: tuple[Attribute, ...] = field(converter=tuple)
-    format: str
-    path: str
-    table: bool = False
-    punctuated: tuple[tuple[str, ...], ...] = ()
-    heartbeat: Heartbeat | None = None
-    markers: str | None = None
-    """A folder of files that hold markers only."""
-    metrics: tuple[str, ...] = ()
-    """The metrics whose data points are read; empty for all."""
-    partitioned: str | None = None
-    """The attribute whose values each come from one partition of a topic (theory N9)."""
-    by_name: bool = False
-    """Reads files in the order of their names, not of their times (theory G38)."""
-    markers_only: bool = False
-    """Only markers of that folder count; others are bad tuples (RQ326)."""
-    partitions: int | None = field(default=None, eq=False)
-    """The number of partitions of a topic, once the brokers were asked."""
-    line: int = field(default=0, eq=False)
-    span: Span | None = field(default=None, eq=False, repr=False)
-
-    @property
-    def is_topic(self) -> bool:
-        """True if it is a topic of Kafka, and not a folder of files or a table."""
-        return self.format in TOPICS
-
-    @property
-    def arrival(self) -> Arrival:
-        """The order of its tuples. Those of a topic have none, because its partitions advance independently."""
-        return Arrival(Order.NONE if self.is_topic else Order.ARRIVAL, self.table)
-
-    @property
-    def units(self) -> dict[str, str]:
-        """The declared units of its canonical values."""
-        return {a.name: a.unit for a in self.attributes if a.unit is not None}
-
-    @property
-    def paths(self) -> dict[str, FieldPath]:
-        """The paths of values inside objects, for attributes whose name is not the key."""
-        return {a.name: TextPath(a.keys) if a.in_text else a.keys for a in self.attributes if a.keys}
-
-    @property
-    def tied(self) -> frozenset[str]:
-        """The attributes that no accent may drop, because one of them names the unit of another (theory N5)."""
-        pairs = ((a.name, a.unit_from[0]) for a in self.attributes if a.unit_from is not None)
-        return frozenset(name for pair in pairs for name in pair)
-
-    def facts(self, droppable: frozenset[str]) -> Facts:
-        """Returns the facts when the query starts. `droppable`: attributes that a Drop may remove (⊥ lemma)."""
-        universe: dict[str, Domain] = {}
-        for attribute in self.attributes:
-            members = attribute.domain_members()
-            if attribute.optional or attribute.name in droppable:
-                members = regions.union(members, regions.complement(regions.defined(attribute.name)))
-            universe[attribute.name] = Domain(members, attribute.type.is_integral, attribute.listed)
-        return Facts(
-            {a.name: a.type for a in self.attributes},
-            universe,
-            {a.name: LATENT if a.optional else PRESENT for a in self.attributes},
-        )
 
 
 @frozen(kw_only=True)
@@ -324,8 +170,6 @@ class Plan:
         Excludes attributes that some operator needs (Foundation), and those with a declared domain: coverage
         of the domain relies on a value being present (⊥ lemma, G5).
         """
-        nothing = {source.name: source.facts(frozenset()) for source in self.sources}
-        facts = derive(self, nothing)
         return {
             source.name: frozenset(
                 a.name
@@ -334,13 +178,34 @@ class Plan:
                 or (
                     a.domain is None
                     and a.name not in source.tied
-                    and not any(
-                        r.kind == "aborts" for _, r in follow(self, source.name, "drop", a.name, facts)
-                    )
+                    and not any(r.kind == "aborts" for _, r in follow(self, source.name, "drop", a.name))
                 )
             )
             for source in self.sources
         }
+
+    @cached_property
+    def reaction(self) -> _Reactions:
+        """`Operator.reaction` over the streams' start; remembered, as it is asked for each marker of a stream."""
+        facts = derive(self, {source.name: source.facts(frozenset()) for source in self.sources})
+
+        @lru_cache(4096)
+        def probe(name: str, kind: Kind, attribute: str, side: int, function: Affine) -> Probe:
+            operator = self.operator_of[name]
+            return Probe(operator, kind, attribute, tuple(facts[i] for i in operator.inputs), side, function)
+
+        @lru_cache(4096)
+        def reaction(
+            name: str,
+            kind: Kind,
+            attribute: str,
+            mentions: frozenset[str],
+            side: int,
+            function: Affine = SCALED,
+        ) -> Reaction:
+            return probe(name, kind, attribute, side, function).reaction(mentions)
+
+        return reaction
 
     @cached_property
     def start(self) -> dict[str, Facts]:
@@ -377,23 +242,25 @@ def follow(
     source: str,
     kind: Kind,
     attribute: str,
-    facts: Mapping[str, Facts],
     mentions: frozenset[str] = frozenset(),
+    function: Affine = SCALED,
 ) -> list[tuple[Operator, Reaction]]:
     """Returns the reaction of every operator to an accent on a source's attribute, in topological order.
 
-    An operator without an entry never sees the accent.
+    `function`: of an Alter. An operator without an entry never sees the accent.
     """
     # A set in the order of arrival: ways that meet are merged, because there may be exponentially many.
-    arriving: dict[str, dict[tuple[str, frozenset[str]], None]] = {source: {(attribute, mentions): None}}
+    arriving: dict[str, dict[_Arriving, None]] = {source: {(attribute, mentions, function): None}}
     reactions: list[tuple[Operator, Reaction]] = []
     for operator in plan.operators:
-        inputs = tuple(facts[name] for name in operator.inputs)
         for side, name in enumerate(operator.inputs):
-            for carried, described in arriving.get(name, ()):
-                reaction = operator.reaction(kind, carried, described, inputs, side)
+            for carried, described, altered in arriving.get(name, ()):
+                reaction = plan.reaction(operator.name, kind, carried, described, side, altered)
                 reactions.append((operator, reaction))
                 if reaction.kind != "aborts":
                     onward = arriving.setdefault(operator.name, {})
-                    onward |= dict.fromkeys((out, reaction.mentions) for out in reaction.passes)
+                    onward |= {
+                        (out, reaction.mentions, reaction.functions.get(out, function)): None
+                        for out in reaction.passes
+                    }
     return reactions

@@ -11,7 +11,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.slips import closest, meant
 
 if TYPE_CHECKING:
-    from cedilla.compiler.plan.plan import Attribute
+    from cedilla.compiler.plan.sources import Attribute
 
 OTLP = "otlp"
 """The format whose lines are requests of many data points."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import predicates
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Aggregate, Operator, Top, User
-from cedilla.compiler.plan.plan import Plan, Source
+from cedilla.compiler.operators import Operator
+from cedilla.compiler.plan.plan import Plan
+from cedilla.compiler.plan.sources import Source
 from cedilla.compiler.plan.telemetry import REQUESTS, keys_in_point
 from cedilla.compiler.regions import Tree
-from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.diagnostics import failure
 
 _TOTALS = ("value", "count", "sum")
 """The fields that cumulative points count from their start on."""
@@ -43,29 +43,17 @@ def check_sums(plan: Plan) -> None:
 
 def _check(plan: Plan, field: str, names: _Names, restricting: Mapping[str, _Names]) -> None:
     for operator in plan.operators:
-        if isinstance(operator, Aggregate):
-            (relation,) = operator.inputs
-            facts = plan.start[relation]
-            for name, excluded, span in _sums(operator, facts):
-                if name in names.get(relation, ()) and not _are_deltas(
-                    facts, relation, excluded, restricting
-                ):
-                    raise failure(
-                        "RQ161",
-                        f"sum of `{name}`: `{field}` of a cumulative data point is a total since its start",
-                        span or operator.span,
-                        hint='`temporality: string in {"delta"}` in the declaration sets cumulative points aside, '
-                        '`kind: string in {"gauge"}` all but gauges; or `select` or `where` leave them out',
-                    )
-
-
-def _sums(operator: Aggregate, facts: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
-    """Yields the attributes that are added, each with the tuples that are left out."""
-    for call in operator.results(facts).values():
-        if call.function == "sum":
-            possible = True if call.where is None else predicates.possible(call.where, facts.types)
-            for name in sorted(call.computed_from):
-                yield name, regions.complement(possible), call.span
+        relation = operator.inputs[0]
+        facts = plan.start[relation]
+        for name, excluded, span in operator.sums(facts):
+            if name in names.get(relation, ()) and not _are_deltas(facts, relation, excluded, restricting):
+                raise failure(
+                    "RQ161",
+                    f"sum of `{name}`: `{field}` of a cumulative data point is a total since its start",
+                    span or operator.span,
+                    hint='`temporality: string in {"delta"}` in the declaration sets cumulative points aside, '
+                    '`kind: string in {"gauge"}` all but gauges; or `select` or `where` leave them out',
+                )
 
 
 def _are_deltas(facts: Facts, relation: str, excluded: Tree, restricting: Mapping[str, _Names]) -> bool:
@@ -81,7 +69,7 @@ def _are_deltas(facts: Facts, relation: str, excluded: Tree, restricting: Mappin
 def _names(
     plan: Plan, source: Source, field: str, ends: Callable[[str], bool] = lambda relation: False
 ) -> _Names:
-    """Follows a field of a source through the plan, up to aggregates, `top`, user operators, and where it `ends`."""
+    """Follows a field of a source through the plan, up to operators that choose or compute, and where it `ends`."""
     declared = {a.name for a in source.attributes if keys_in_point(a.name, a.keys) == (field,)}
     names: _Names = {source.name: set() if ends(source.name) else declared}
     for operator in plan.operators:
@@ -99,9 +87,6 @@ def _arriving(operator: Operator, names: _Names) -> Iterator[tuple[int, str]]:
 
 
 def _passes(plan: Plan, operator: Operator, side: int, name: str) -> tuple[str, ...]:
-    if isinstance(operator, User | Top):
+    if not operator.is_in_each(name):
         return ()
-    if isinstance(operator, Aggregate):
-        return (name,) if name in operator.by else ()
-    inputs = tuple(plan.start[relation] for relation in operator.inputs)
-    return tuple(operator.reaction("alter", name, frozenset(), inputs, side).passes)
+    return plan.reaction(operator.name, "alter", name, frozenset(), side).passes

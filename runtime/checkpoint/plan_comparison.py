@@ -6,7 +6,7 @@ built anew from a named epoch on. An output goes on where it breaks nothing that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from attrs import evolve
@@ -14,7 +14,7 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, Facts
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.join import Matching, released_too_much
+from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.checkpoint.change import Change, Changes, Effect
@@ -143,7 +143,7 @@ class _Comparison:
         if regions.is_empty(gone, state.universe):
             return
         mentions = regions.attributes(gone)
-        for operator, reaction in follow(self.plan, source.name, "drop", name, self.plan.start, mentions):
+        for operator, reaction in follow(self.plan, source.name, "drop", name, mentions):
             if reaction.kind == "aborts":
                 why = f"`{name}` was dropped from `{source.name}`, and the operator requires it (RQ209)"
                 self._add("new checkpoint", _label(operator), "cannot take its input", why)
@@ -172,10 +172,8 @@ class _Comparison:
                 self._add("continues", f"{old.title} {old.name}", "is gone", "its state is forgotten")
 
     def _let_go(self, old: Operator, new: Operator) -> None:
-        """What a join has not kept, as no tuple of the other input could have met it."""
-        if not isinstance(old, Matching) or not isinstance(new, Matching):
-            return
-        for side in (0, 1):
+        """What an operator has not kept, as no tuple of the other input could have met it."""
+        for side in range(len(new.inputs)):
             lost = released_too_much(old, new, side, self.before, self.after)
             if lost is False:
                 continue
@@ -201,16 +199,16 @@ class _Comparison:
     def _anew(self, operator: Operator, what: str, sides: Any, *, continued: bool) -> None:
         """A state that begins with this epoch. `sides`: the inputs of which nothing is kept."""
         tables = sorted({table for side in sides for table in self._read_tables(operator.inputs[side])})
-        kind = type(operator).__name__
+        assert operator.state is not None
         if tables:
             why = f"its state would be built anew, and {_read(tables)}"
             self._add("new checkpoint", _label(operator), what, why)
-        elif continued and kind in _WRONG_ANEW and (1 in sides or not isinstance(operator, Matching)):
-            why = f"its state would be built anew: {_WRONG_ANEW[kind]}"
+        elif continued and operator.state.wrong and set(sides) & set(operator.state.decisive):
+            why = f"its state would be built anew: {operator.state.wrong}"
             self._add("new checkpoint", _label(operator), what, why)
         else:
             of = "" if len(sides) == len(operator.inputs) else f" of the {SIDES[sides[0]]} input"
-            why = f"its state{of} is built anew from epoch {self.epoch} on: {_PARTIAL[kind]}"
+            why = f"its state{of} is built anew from epoch {self.epoch} on: {operator.state.restart}"
             self._add("continues after", _label(operator), what, why)
 
     def _read_tables(self, relation: str) -> Iterator[str]:
@@ -336,34 +334,6 @@ class _Comparison:
 
 
 _BEGINS = "and says by Adds and Alters what is in force"
-
-_PARTIAL: Mapping[str, str] = {
-    "Aggregate": "groups that are open then lack the tuples read before",
-    "Top": "groups that are open then lack the tuples read before",
-    "Session": "sessions that are open then lack the tuples read before",
-    "Join": "tuples read before meet none that come later",
-    "LeftJoin": "tuples that wait in it are forgotten",
-    "SemiJoin": "tuples that wait in it are forgotten",
-    "AntiJoin": "tuples that wait in it are forgotten",
-    "Sort": "tuples that wait in it are forgotten",
-    "Intersect": "tuples read before are in no result",
-    "Minus": "tuples read before are in no result, and exclude none",
-    "Distinct": "a tuple that passed before passes once more",
-    "Limit": "it counts from 0",
-    "CountWindow": "it counts from 0",
-    "User": "tuples that it keeps are forgotten",
-}
-"""What a state that begins with an epoch means for the results."""
-
-_WRONG_ANEW: Mapping[str, str] = {
-    "Minus": "tuples would pass that the right input has excluded",
-    "AntiJoin": "tuples would pass that have met a right one",
-    "LeftJoin": "tuples would pass alone that have met a right one",
-    "Distinct": "tuples would pass that have passed before",
-    "Limit": "more tuples would pass than the limit",
-    "CountWindow": "windows that were counted before would come again",
-}
-"""Where results would not only lack something, but be wrong."""
 
 
 def _read(tables: list[str]) -> str:

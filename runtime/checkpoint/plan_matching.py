@@ -7,8 +7,7 @@ from collections.abc import Mapping, Set
 from attrs import frozen
 
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Join
-from cedilla.compiler.operators.join import Matching, released_too_much
+from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Emit, Plan
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 
@@ -41,14 +40,9 @@ class Match:
         continued: dict[str, str] = {}
         for name, alike in self.alike.items():
             now, was = new.operator_of[name], old.operator_of[alike]
-            if alike not in was_read or not isinstance(now, Matching) or not isinstance(was, Matching):
+            if alike not in was_read or type(was) is not type(now) or was.pairs != now.pairs:
                 continue
-            if type(was) is not type(now) or was.on != now.on:
-                continue
-            for side in (0, 1):
-                # What an outer, semi or anti join keeps of the left is told apart by what the right had.
-                if side == 0 and not isinstance(now, Join):
-                    continue
+            for side in now.state.apart if now.state is not None else ():
                 is_same = self.same.get(now.inputs[side]) == was.inputs[side]
                 if is_same and released_too_much(was, now, side, before, after) is False:
                     continued[f"{alike}.{SIDES[side]}"] = f"{name}.{SIDES[side]}"

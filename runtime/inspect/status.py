@@ -20,6 +20,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
 from cedilla.compiler.facts.markers import Alter
 from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators.reactions import reaction
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Level, Tree
 from cedilla.grammar.diagnostics import render
@@ -318,7 +319,7 @@ def _waiting_alters(
             continue
         function, where = history[-1], regions.map_leaves(live, lambda leaf, h=history: leaf == h)
         mentions = regions.attributes(where)
-        kind = operator.reaction("alter", attribute, mentions, inputs, side).kind
+        kind = reaction(operator, "alter", attribute, mentions, inputs, side).kind
         if kind in _WAIT:
             near = where if kind == "coordinates" else True
             lagging = list(
@@ -364,7 +365,7 @@ def _waiting_drops(
     gone = regions.difference(regions.difference(started, source.may_have(attribute)), source.closed)
     if regions.is_empty(gone, source.universe):
         return
-    kind = operator.reaction("drop", attribute, regions.attributes(gone), inputs, side).kind
+    kind = reaction(operator, "drop", attribute, regions.attributes(gone), inputs, side).kind
     if kind not in _WAIT:
         return
     left = regions.difference(facts[operator.name].may_have(attribute), facts[operator.name].closed)

@@ -18,6 +18,7 @@ from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Ren
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.operators.reactions import SCALED
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
@@ -214,7 +215,9 @@ def _steps(plan: Plan, source: str, accent: Accent, found: Safety) -> dict[str, 
         case Alter(attribute) | ToUnit(attribute):
             kind = "alter"
     by_operator: dict[str, list[tuple[Kind, Step]]] = {}
-    for step in walk(plan, source, kind, attribute, accent.mentions, found)[0]:
+    primitive = accent.primitive
+    function = primitive.function if isinstance(primitive, Alter | ToUnit) else SCALED
+    for step in walk(plan, source, kind, attribute, accent.mentions, found, function)[0]:
         by_operator.setdefault(step.operator.name, []).append((kind, step))
     return by_operator
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.operators import Union
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -57,6 +56,6 @@ def _united_in(plan: Plan, relation: str) -> str | None:
         if len(readers) != 1 or plan.graph.number_of_edges(relation, readers[0]) != 1:
             return united
         operator = plan.operator_of.get(readers[0])
-        if not isinstance(operator, Union):
+        if operator is None or not operator.unites:
             return united
         united = relation = operator.name

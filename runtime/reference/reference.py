@@ -17,7 +17,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import ABSENT, MOST, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
-from cedilla.compiler.plan.plan import Heartbeat
+from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
 from cedilla.compiler.regions.value_mapping import ValueMapping

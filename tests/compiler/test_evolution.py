@@ -23,6 +23,7 @@ from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.facts.facts import ABSENT, COMMON, LATENT, ORIGINAL, PRESENT, Facts, History, Presence
 from cedilla.compiler.operators import Aggregate, Call, CountWindow, Join, Project, Select, Union, Window
 from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.operators.reactions import reaction, signature
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.parser import parse_expression
@@ -284,16 +285,16 @@ PROJECTED = {"X": "X", "Y": "Y", "sum": "X + Y", "either": "coalesce(X, Y)", "sa
     ("kind", "passes"), [("add", {"X", "sum", "either"}), ("drop", {"X", "sum", "either"}), ("alter", {"X"})]
 )
 def test_what_is_optional_may_be_dropped_under_a_computed_value(kind: Kind, passes: set[str]) -> None:
-    """An input of a computed attribute is Foundation unless it is optional (G20)."""
+    """An input of a computed attribute is Foundation unless it is optional (G20); `either` is there as long as Y is."""
     project = Project(name="p", inputs=("s",), items=PROJECTED)
     for optional in (False, True):
         facts = Facts({"X": LONG, "Y": LONG}, {}, dict.fromkeys("XY", LATENT if optional else PRESENT))
-        reaction = project.reaction(kind, "X", frozenset(), (facts,), 0)
-        foundation = project.signature((facts,)).foundation
+        found = reaction(project, kind, "X", frozenset(), (facts,), 0)
+        foundation = signature(project, (facts,)).foundation
         if optional or kind != "drop":
-            assert set(reaction.passes) == passes
+            assert set(found.passes) == (passes if optional else passes - {"either"})
         else:
-            assert (reaction.kind, reaction.rule) == ("aborts", "G20")
+            assert (found.kind, found.rule) == ("aborts", "G20")
         assert foundation == (() if optional else ("X", "Y"))
 
 
@@ -515,16 +516,24 @@ def test_conditions_need_what_they_read() -> None:
         name="g", inputs=("s",), by=["a"], calls={"r": "avg(t where b > 1 or x = t)", "n": "count(x)"}
     )
 
-    def reaction(kind: Kind, attribute: str) -> tuple[str, str]:
-        found = group.reaction(kind, attribute, frozenset(), (source,), 0)
+    def said(kind: Kind, attribute: str) -> tuple[str, str]:
+        found = reaction(group, kind, attribute, frozenset(), (source,), 0)
         return found.kind, found.rule
 
-    assert reaction("drop", "b") == reaction("drop", "t") == ("aborts", "G20")
-    assert reaction("alter", "b") == reaction("add", "b") == ("absorbed", "G20")
-    assert reaction("alter", "t") == ("propagates", "A4")
-    assert reaction("drop", "x") == reaction("add", "x") == ("absorbed", "2.8")
-    assert reaction("drop", "a") == ("aborts", "A3")
-    assert group.signature((source,)).foundation == ("a", "b", "t")
+    assert said("drop", "b") == said("drop", "t") == ("aborts", "G20")
+    assert said("alter", "b") == said("add", "b") == ("absorbed", "G20")
+    assert said("alter", "t") == ("propagates", "A4")
+    assert said("drop", "x") == said("add", "x") == ("absorbed", "2.8")
+    assert said("drop", "a") == ("aborts", "A3")
+    assert signature(group, (source,)).foundation == ("a", "b", "t")
+
+
+def test_an_alter_of_what_no_tuple_has_where_a_condition_holds_is_absorbed() -> None:
+    """Where the condition excludes a group nothing feeds its result, and that is no Alter (D1)."""
+    source = Facts({"v": LONG}, {}, {"v": PRESENT})
+    group = Aggregate(name="g", inputs=("s",), by=["v"], calls={"n": "sum(v where v > 1)"})
+    shifted = Affine(Fraction(2), Fraction(1))
+    assert reaction(group, "alter", "v", frozenset(), (source,), 0, shifted).passes == ("v",)
 
 
 CALLS = (

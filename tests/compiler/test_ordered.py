@@ -17,6 +17,7 @@ from cedilla.compiler.compile import compile_query
 from cedilla.compiler.expressions.types import LONG
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Session, Sort, Top
+from cedilla.compiler.operators.reactions import reaction, signature
 from cedilla.compiler.operators.sort import prefix
 from cedilla.compiler.regions import UNDEFINED, Domain
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -389,8 +390,8 @@ def test_what_an_order_reads_cannot_be_dropped(relation: str, foundation: set[st
     plan = compile_query(f'{HEAD}emit {relation} to json "o";').plan
     (operator,) = plan.operators
     inputs = (plan.start["r"],)
-    assert set(operator.signature(inputs).foundation) == foundation
+    assert set(signature(operator, inputs).foundation) == foundation
     for name in plan.start["r"].types:
-        aborts = operator.reaction("drop", name, frozenset(), inputs, 0).kind == "aborts"
+        aborts = reaction(operator, "drop", name, frozenset(), inputs, 0).kind == "aborts"
         assert aborts == (name in foundation)
     assert not plan.droppable["r"] & (foundation - {"p"})

@@ -132,6 +132,21 @@ def test_accents_that_wait_or_end_a_strict_query(rule: str, query: str, accent: 
         Query(query, STRICT).take(accent)
 
 
+@pytest.mark.parametrize(
+    ("query", "accent", "said"),
+    [
+        (AVERAGES, "[[w < 3, +(x: double)]]", "[[+(x: double)]]"),
+        ("aggregate[avg by k except ts](r)", "[[k = 1, w < 3, +(x: double)]]", "[[k = 1, +(x: double)]]"),
+        ("project[k, x](r)", "[[w < 3, +(x: int)]]", "[[+(x: int)]]"),
+        ("session[5 on ts per k as begin](r)", "[[ts > 5, +(x: int)]]", "[[+(x: int)]]"),
+    ],
+)
+@pytest.mark.parametrize("settings", ["", STRICT], ids=["", "strict"])
+def test_an_add_never_waits(query: str, accent: str, said: str, settings: str) -> None:
+    """D1: it is announced where some tuple may have the attribute; so a strict query has nothing against it."""
+    assert Query(query, settings).accents(accent) == [said]
+
+
 EXTENDED = "extend[v * 2 as z](r)"
 
 

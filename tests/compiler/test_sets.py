@@ -16,6 +16,7 @@ from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING
 from cedilla.compiler.facts.facts import LATENT, ORIGINAL, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Distinct, Intersect, Limit, Minus, Rename, Union
+from cedilla.compiler.operators.reactions import reaction
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError
@@ -52,7 +53,8 @@ def test_rename_refuses_an_attribute_of_the_new_name() -> None:
     rename = Rename(name="n", inputs=("s",), names={"a": "b"})
     assert rename.conflict((Facts({"a": LONG}, {}, {"a": PRESENT}),)) is None
     assert rename.conflict((Facts({"a": LONG, "b": LONG}, {}, {"a": PRESENT, "b": PRESENT}),)) == "b"
-    assert rename.reaction("add", "b", frozenset(), (), 0).kind == "aborts"
+    inputs = (Facts({"a": LONG}, {}, {"a": PRESENT}),)
+    assert reaction(rename, "add", "b", frozenset(), inputs, 0).kind == "aborts"
 
 
 # --- distinct ---

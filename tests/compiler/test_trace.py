@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from cedilla.compiler.compile import compile_query
+from cedilla.compiler.explain.explanation import explain_text
 from cedilla.compiler.explain.impact import AccentImpact, Outcome, impacts
+from cedilla.compiler.explain.impact_text import evolution_text
 from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.operators import Select, Union
 from cedilla.compiler.plan import Plan
@@ -43,6 +45,47 @@ def test_a_fate_is_what_applying_the_accent_comes_to(text: str) -> None:
             check(plan, impact)
 
 
+SUMS = """
+stream r(k: int, t: double unit degF, v: double) from json "r" punctuated on k;
+emit aggregate[{}](r) to json "out";
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "marker", "outcome", "said"),
+    [
+        ("sum(t) as s by k", "[[unit(t, degC)]]", "absorbed (2.8)", ()),
+        ("sum(t) as s by k", "[[alter(t, y -> y * 2)]]", "propagates (A4)", ("s",)),
+        ("sum(t) as s, max(t) as m by k", "[[unit(t, degC)]]", "propagates (A4)", ("m",)),
+        ("sum by k except v", "[[unit(t, degC)]]", "absorbed (2.8)", ()),
+        ("count(t) as n by k", "[[alter(t, y -> y * 2)]]", "absorbed (2.8)", ()),
+        ("sum(t * 2) as s by k", "[[alter(t, y -> y + 1)]]", "absorbed (2.8)", ()),
+    ],
+)
+def test_a_trace_says_of_an_alter_what_its_function_does(
+    calls: str, marker: str, outcome: str, said: tuple[str, ...]
+) -> None:
+    """An offset counts once for each value, so no sum goes through it (2.8)."""
+    (step,) = traced(SUMS.format(calls), ("r", marker))
+    assert step.relations[-1].does == (outcome,)
+    altered = [re.search(r"(?:alter|unit)\((\w+)", text) for text in step.outputs[0].says.alters]
+    assert tuple(match[1] for match in altered if match) == said
+
+
+def test_an_alter_with_an_offset_has_a_row_of_its_own_where_it_ends() -> None:
+    plan = compile_query(SUMS.format("sum(t) as s, max(t) as m by k")).plan
+    found = {
+        (impact.offset, outcome.verdict, outcome.attributes)
+        for impact in impacts(plan)
+        if (impact.kind, impact.attribute, impact.mentions) == ("alter", "t", ())
+        for outcome in impact.outcomes
+    }
+    assert found == {(False, "propagates", ("s", "m")), (True, "propagates", ("m",))}
+    alone = compile_query(SUMS.format("sum(t) as s by k")).plan
+    assert re.search(r"with an offset +absorbed +not aggregate +Aggregate aggregate", evolution_text(alone))
+    assert "with an offset absorbed (2.8)" in explain_text(alone)
+
+
 def check(plan: Plan, impact: AccentImpact) -> None:
     name = NEW if impact.attribute == "*" else impact.attribute
     known = name in plan.start[impact.source].types
@@ -50,7 +93,7 @@ def check(plan: Plan, impact: AccentImpact) -> None:
     accent = {
         "add": f"[[+({name}: {plan.start[impact.source].types[name] if known else 'double'})]]",
         "drop": f"[[-({name})]]",
-        "alter": f"[[alter({name}, y -> y * 2)]]",
+        "alter": f"[[alter({name}, y -> y * 2{' + 1' if impact.offset else ''})]]",
     }[impact.kind]
     if impact.kind == "add" and known:
         return  # a drop would have to come first, and may itself wait

@@ -11,6 +11,7 @@ from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Join, Project, Union, User
+from cedilla.compiler.operators.reactions import reaction
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError
 from tests.compiler.test_evolution import World, check_fold, closed, history, presence, same, worlds
@@ -112,27 +113,28 @@ WAITS = {"foundation": ("k",), "merge": ("k",), "accumulate": ("t",)}
         (WAITS, "drop", "t", "k", ("propagates", "2.2")),
         (WAITS, "alter", "k", "", ("propagates", "2.2")),
         (WAITS, "alter", "k", "t", ("accumulates", "2.2")),
-        (WAITS, "add", "new", "other", ("accumulates", "2.2")),
+        (WAITS, "add", "new", "other", ("propagates", "2.2")),
+        (WAITS, "drop", "new", "other", ("accumulates", "2.2")),
     ],
 )
 def test_the_signature_says_what_becomes_of_an_accent(
     given: dict[str, Any], kind: Any, attribute: str, mentions: str, expected: tuple[str, str]
 ) -> None:
-    found = user(**given).reaction(kind, attribute, frozenset(mentions.split()), (LEFT,), 0)
+    found = reaction(user(**given), kind, attribute, frozenset(mentions.split()), (LEFT,), 0)
     assert (found.kind, found.rule) == expected
 
 
 def test_merged_attributes_are_coordinated() -> None:
     operator = user(2, merge=("k",))
     nothing: frozenset[str] = frozenset()
-    found = [operator.reaction(kind, "k", nothing, (LEFT, RIGHT), 0) for kind in ("add", "drop", "alter")]
+    found = [reaction(operator, kind, "k", nothing, (LEFT, RIGHT), 0) for kind in ("add", "drop", "alter")]
     assert [(each.kind, each.rule) for each in found] == [
         ("coordinates", "U2"),
         ("coordinates", "U3"),
         ("coordinates", "U4"),
     ]
-    assert operator.reaction("add", "u", nothing, (LEFT, RIGHT), 0).kind == "aborts"
-    assert operator.reaction("add", "new", nothing, (LEFT, RIGHT), 0).kind == "propagates"
+    assert reaction(operator, "add", "u", nothing, (LEFT, RIGHT), 0).kind == "aborts"
+    assert reaction(operator, "add", "new", nothing, (LEFT, RIGHT), 0).kind == "propagates"
 
 
 def test_an_attribute_that_would_be_twice_is_refused() -> None:

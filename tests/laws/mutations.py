@@ -75,7 +75,7 @@ MUTATIONS = (
     ),
     Mutation(
         "1.1 the bottom value is part of every domain",
-        "compiler/plan/plan.py",
+        "compiler/plan/sources.py",
         "            if attribute.optional or attribute.name in droppable:",
         "            if False:",
     ),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Grow
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.join import Matching, released_too_much
+from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Attribute, Plan, Source, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
@@ -108,11 +108,10 @@ def check_growth(
         if not regions.is_empty(opened, now[name].universe):
             why = "its inputs have closed something together, for the old values only"
             raise _stuck(what, operator, why, span)
-        if isinstance(operator, Matching):
-            for side in (0, 1):
-                if released_too_much(operator, operator, side, was, now) is not False:
-                    why = f"it has kept nothing of `{operator.inputs[side]}` for the new values"
-                    raise _stuck(what, operator, why, span)
+        for side, relation in enumerate(operator.inputs):
+            if released_too_much(operator, operator, side, was, now) is not False:
+                why = f"it has kept nothing of `{relation}` for the new values"
+                raise _stuck(what, operator, why, span)
 
 
 def _stuck(what: str, operator: Operator, why: str, span: Span | None) -> DiagnosticError:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename
-from cedilla.compiler.operators import Aggregate, Operator
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, ToUnit
+from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan import Plan, derive, follow
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -26,10 +27,11 @@ def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, acc
     name = primitive.attribute
     declared = {a.name: a for a in plan.source_of[source].attributes}.get(name)
     mentions = accent.mentions
+    function = primitive.function if isinstance(primitive, Alter | ToUnit) else IDENTITY
     if isinstance(primitive, Alter) and declared is not None and declared.unit_from is not None:
         # While tuples are in the units that they name, it is one Alter for each unit (N5).
         mentions |= {declared.unit_from[0]} & regions.attributes(states[source].units[name])
-    for operator, reaction in follow(plan, source, kind, name, plan.start, mentions):
+    for operator, reaction in follow(plan, source, kind, name, mentions, function):
         if reaction.kind == "aborts" and kind == "drop":
             raise failure(
                 "RQ209",
@@ -62,11 +64,12 @@ def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, acc
 
 
 def _check_functions(plan: Plan, source: str, added: Add) -> None:
-    for operator, reaction in follow(plan, source, "add", added.attribute, plan.start):
-        if isinstance(operator, Aggregate) and reaction.passes and not operator.takes(added.type):
+    for operator, reaction in follow(plan, source, "add", added.attribute):
+        function = operator.refused_by(added.type)
+        if function is not None and reaction.passes:
             raise failure(
                 "RQ211",
-                f"{operator.function} of Aggregate `{operator.name}` cannot take `{added.attribute}`: "
+                f"{function} of {operator.title} `{operator.name}` cannot take `{added.attribute}`: "
                 f"it is {added.type} (G37)",
                 hint=f"`except {added.attribute}`, or `set accents = accumulate;` leaves it out",
             )

@@ -9,7 +9,6 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 
@@ -71,9 +70,8 @@ def _waiting(epoch: EpochEnd, name: str, during: Facts, now: Facts) -> dict[str,
 def left_out(plan: Plan, before: Mapping[str, Facts], after: Mapping[str, Facts]) -> tuple[str, ...]:
     """Returns sentences about added attributes that an aggregate cannot take (G37)."""
     return tuple(
-        f"{operator.name} leaves out {name}: {operator.function} requires numbers"
+        f"{operator.name} leaves out {name}: {function} requires numbers"
         for operator in plan.operators
-        if isinstance(operator, Aggregate)
-        for name in operator.left_out(after[operator.inputs[0]])
+        for name, function in operator.left_out(after[operator.inputs[0]]).items()
         if name not in before[operator.inputs[0]].types
     )

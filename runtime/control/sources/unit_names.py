@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from attrs import field, frozen
 
 from cedilla.compiler.facts.markers import Accent
-from cedilla.compiler.operators import Join, Project
 from cedilla.compiler.plan import Plan, Source, follow
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units.units import is_same, leads, of_differences
@@ -84,7 +83,7 @@ class UnitNames:
         carried = _carried(self.plan, source, name)
         for emit in self.plan.emits:
             operator = self.plan.operator_of.get(emit.relation)
-            if isinstance(operator, Project) and operator.absorb:
+            if operator is not None and operator.fixes_units:
                 (before,) = operator.inputs
                 yield from (unit for each, unit in emit.units.items() if (before, each) in carried)
 
@@ -99,7 +98,7 @@ def _choices(source: Source) -> dict[str, tuple[str, ...]]:
 
 def _carried(plan: Plan, source: str, name: str) -> frozenset[tuple[str, str]]:
     """Returns the relations and attributes that an Alter of a source's attribute changes."""
-    reactions = follow(plan, source, "alter", name, plan.start)
+    reactions = follow(plan, source, "alter", name)
     reached = {(operator.name, each) for operator, reaction in reactions for each in reaction.passes}
     return frozenset({(source, name), *reached})
 
@@ -128,7 +127,7 @@ def check_meetings(plan: Plan, states: Mapping[str, SourceState], accent: Accent
     units = relation_units(plan, states)
     for operator in plan.operators:
         met = [unit for i in operator.inputs if (unit := units[i].get(name)) is not None]
-        if isinstance(operator, Join) or len(met) < 2 or is_same(*met):
+        if not operator.merges or len(met) < 2 or is_same(*met):
             continue
         raise failure(
             "RQ142",
