@@ -117,7 +117,7 @@ def statement(plan: Plan, operator: Operator, constant: str, inputs: tuple[str, 
     if operator.stateful or type(operator) not in _WRITERS:
         return Statement(call)
     types = tuple(plan.start[name].types for name in operator.inputs)
-    why = _changing(plan, operator, types)
+    why = _CHANGES[type(operator)](plan, operator, types)
     if why is not None:
         return Statement(call, why)
     code = _WRITERS[type(operator)](operator, types[0], *inputs)
@@ -167,33 +167,53 @@ def _with_columns(texts: Mapping[str, str]) -> str:
 # --- what accents may change ---------------------------------------------------------------------------------
 
 
-def _changing(plan: Plan, operator: Operator, types: tuple[Types, ...]) -> str | None:
-    """Explains why fixed Spark calls are not enough for an operator; `None` if they are."""
-    match operator:
-        case Select():
-            return _widening(types[0], lambda each: condition_sql(operator, each))
-        case Window() if operator.bounds or operator.step != operator.length:
-            return "a row for each window" if operator.step != operator.length else "the bounds of a window"
-        case Window():
-            return _widening(types[0], lambda each: window_sql(operator, each))
-        case Project():
-            if operator.name in plan.placed and not operator.rest:
-                return "with the place of each tuple"
-            read = frozenset[str]().union(*map(expressions.attributes, operator.items.values()))
-            if later := sorted(read - types[0].keys()):
-                return f"`{later[0]}` may come later"
-            if operator.absorb and (whole := [n for n in operator.items if _may_widen(types[0][n])]):
-                return f"`{whole[0]}` is a double where a double keeps it"
-            return _widening(types[0], lambda each: str(items_sql(operator, each)))
-        case Union() if any(_may_widen(each) for side in types for each in side.values()):
-            return "types may differ"
-        case Union() if types[0].keys() != types[1].keys():
-            return "one side lacks attributes"
-        case Rename() if operator.names.keys() & {*operator.names.values()}:
-            return "names change places"
-        case _:
-            fixed = all(_has_fixed_attributes(plan, name) for name in operator.inputs)
-            return None if fixed else "attributes may come and go"
+def _select_changes(plan: Plan, operator: Select, types: tuple[Types, ...]) -> str | None:
+    return _widening(types[0], lambda wider: condition_sql(operator, wider))
+
+
+def _window_changes(plan: Plan, operator: Window, types: tuple[Types, ...]) -> str | None:
+    if operator.bounds or operator.step != operator.length:
+        return "a row for each window" if operator.step != operator.length else "the bounds of a window"
+    return _widening(types[0], lambda wider: window_sql(operator, wider))
+
+
+def _project_changes(plan: Plan, operator: Project, types: tuple[Types, ...]) -> str | None:
+    if operator.name in plan.placed and not operator.rest:
+        return "with the place of each tuple"
+    if later := sorted(operator.reads(0).keys() - types[0].keys()):
+        return f"`{later[0]}` may come later"
+    if operator.absorb and (whole := [n for n in operator.items if _may_widen(types[0][n])]):
+        return f"`{whole[0]}` is a double where a double keeps it"
+    return _widening(types[0], lambda wider: str(items_sql(operator, wider)))
+
+
+def _rename_changes(plan: Plan, operator: Rename, types: tuple[Types, ...]) -> str | None:
+    if operator.names.keys() & {*operator.names.values()}:
+        return "names change places"
+    return _attributes_change(plan, operator)
+
+
+def _union_changes(plan: Plan, operator: Union, types: tuple[Types, ...]) -> str | None:
+    if any(_may_widen(type_) for side in types for type_ in side.values()):
+        return "types may differ"
+    if types[0].keys() != types[1].keys():
+        return "one side lacks attributes"
+    return _attributes_change(plan, operator)
+
+
+def _attributes_change(plan: Plan, operator: Operator) -> str | None:
+    fixed = all(_has_fixed_attributes(plan, name) for name in operator.inputs)
+    return None if fixed else "attributes may come and go"
+
+
+_CHANGES: dict[type[Operator], Callable[..., str | None]] = {
+    Select: _select_changes,
+    Project: _project_changes,
+    Window: _window_changes,
+    Rename: _rename_changes,
+    Union: _union_changes,
+}
+"""Functions that explain why fixed Spark calls are not enough for an operator; `None` if they are."""
 
 
 def _widening(types: Types, text: Callable[[Types], str]) -> str | None:

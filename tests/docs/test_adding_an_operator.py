@@ -52,7 +52,7 @@ NAMES = {
     "grammar/slips.py": ("_OPERATORS", "_BRACKETED"),
     "grammar/foreign.py": ("WORDS", "CLAUSES", "OPERATORS"),
     "compiler/plan/planner.py": ("_of_one", "_of_two"),
-    "compiler/codegen/statements.py": ("_WRITERS", "_changing"),
+    "compiler/codegen/statements.py": ("_WRITERS", "_CHANGES"),
     "runtime/operators/epoch.py": ("types_of",),
     "runtime/reference/scalars/__init__.py": ("VALUES",),
     "tests/compiler/test_rules.py": ("GO_ON", "END_THERE", "END_THE_QUERY"),
