@@ -53,7 +53,7 @@ def heartbeat_advice(plan: Plan, source: Source, name: str) -> str | None:
         return None
     delay = "10 seconds" if plan.start[source.name].types[name].name == "timestamp" else "10"
     heartbeat = f"`heartbeat {name} delay {delay}` of `{source.name}`"
-    return f"{heartbeat} has Cedilla punctuate by itself, that long behind the greatest {name}"
+    return f"{heartbeat} makes Cedilla punctuate by itself, that far below the greatest {name}"
 
 
 def _is_time(plan: Plan, source: Source, name: str) -> bool:

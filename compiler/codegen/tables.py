@@ -93,7 +93,7 @@ def table(
 
 
 def _without_constant_columns(table: Table) -> Table:
-    """Returns a table in which numbers that all rows share are part of the shapes: a join need not copy them."""
+    """Moves numbers that all rows share into the shapes, so that a join need not copy them."""
     columns = list(zip(*table.rows, strict=True))
     varying = dict(table.columns)
     shapes = list(table.shapes)

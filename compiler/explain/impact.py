@@ -295,7 +295,7 @@ def _impact(
     declared = {a.name: a for a in source.attributes}.get(attribute)
     if kind == "alter" and declared is not None and not declared.type.is_numeric:
         return AccentImpact(
-            source.name, kind, attribute, mentions, (), "RQ208", f"refused: {declared.type} is no number"
+            source.name, kind, attribute, mentions, (), "RQ208", f"refused: {declared.type} is not a number"
         )
     if kind == "add" and declared is not None and attribute not in plan.droppable[source.name]:
         return AccentImpact(

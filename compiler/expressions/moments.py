@@ -44,7 +44,7 @@ def moment_of(text: str) -> datetime:
         with suppress(ValueError, OverflowError):
             moment = datetime.fromisoformat(text)
             return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-    raise ValueError(f"{text!r} is no timestamp in ISO form")
+    raise ValueError(f"{text!r} is not a timestamp in ISO form")
 
 
 def loses_digits(text: str) -> bool:
@@ -60,4 +60,4 @@ def day_of(text: str) -> date:
     if DAY.fullmatch(text):
         with suppress(ValueError):
             return date.fromisoformat(text)
-    raise ValueError(f"{text!r} is no date in ISO form")
+    raise ValueError(f"{text!r} is not a date in ISO form")

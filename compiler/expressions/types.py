@@ -134,7 +134,7 @@ class Type:
                 raise ValueError(f"{literal.text} is neither true nor false")
             return value
         if self.element is not None:
-            raise ValueError(f"{literal.text} is no array")
+            raise ValueError(f"{literal.text} is not an array")
         if not isinstance(value, str):
             raise ValueError(f"{literal.text} is not a string")
         if self.name not in _AXES:

@@ -273,7 +273,7 @@ def _read_recode(node: RecodeAttribute, type_: Type) -> Recode:
         values = [pair[side] for pair in pairs]
         if (twice := next((v for n, v in enumerate(values) if v in values[:n]), None)) is not None:
             span = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
-            hint = "nobody could tell afterwards which was meant"
+            hint = "afterwards the two could not be distinguished"
             raise failure("RQ462", f"{type_.wire(twice)} {problem}", span, hint=hint)
     return Recode(node.name, ValueMapping(tuple((before, after) for before, after in pairs)), type_)
 
@@ -322,7 +322,7 @@ def _function(parameter: str, body: Expression) -> Affine:
     if form is None or form[0] != parameter or has_units(body):
         hint = f"an alter requires the shape {parameter} -> {parameter} * a + b with a > 0 (paper, section 3)"
         if has_units(body):
-            hint = f"numbers only; the unit behind it is said by `alter(t, {parameter} -> ..., unit degC)`"
+            hint = f"numbers only; the unit of the result is given by `alter(t, {parameter} -> ..., unit degC)`"
         raise failure("RQ202", f"the function is not affine in `{parameter}`", body.span, hint=hint)
     if form[1].slope <= 0:
         raise failure(

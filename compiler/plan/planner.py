@@ -384,7 +384,7 @@ class _Planner:
         if attribute.qualifier is not None:
             node = self._reference(attribute.qualifier, attribute.span)
             if node not in inputs:
-                raise failure("RQ112", f"`{attribute.qualifier}` is no input of the join", attribute.span)
+                raise failure("RQ112", f"`{attribute.qualifier}` is not an input of the join", attribute.span)
             return inputs.index(node)
         inside = [attribute.name in self.facts[i].types for i in inputs]
         return inside.index(True) if sum(inside) == 1 else None

@@ -48,7 +48,7 @@ def topic_of(path: str, span: Span | None = None) -> Topic:
         hint = 'brokers and a topic: `"host:9092/topic"`, `"one:9092,two:9092/topic"`'
         if (whole := re.fullmatch(r"(.+/.+)/\d+", address)) and _ADDRESS.fullmatch(whole[1]):
             hint = f'all partitions of a topic are read and written: `"{whole[1]}"`'
-        raise failure("RQ440", f"`{path}` is no address of a topic", span, hint=hint)
+        raise failure("RQ440", f"`{path}` is not the address of a topic", span, hint=hint)
     return Topic(match["servers"], match["name"], key or None)
 
 
@@ -76,5 +76,5 @@ def check_output(path: str, attributes: Collection[str], span: Span | None) -> N
     """
     key = topic_of(path, span).key
     if key is not None and key not in attributes:
-        message = f"`{key}` is to be the key of records, and is no attribute of what is emitted"
+        message = f"`{key}` is the key of records, and is not an attribute of the output"
         raise failure("RQ449", message, span, hint=meant(key, attributes, "attributes"))

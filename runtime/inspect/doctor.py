@@ -14,8 +14,10 @@ from cedilla.runtime.storage.sealed import SealedFiles
 
 
 def examine(path: str) -> Integrity:
-    """Look at a checkpoint, in a local folder or in a store. Raises `DiagnosticError`: RQ411 where there is none,
-    RQ430 or RQ431 where it cannot be reached."""
+    """Checks a checkpoint, in a local folder or in a store.
+
+    Raises `DiagnosticError`: RQ411 without a checkpoint, RQ430 or RQ431 if it cannot be reached.
+    """
     documents = SealedFiles(Files(), path.rstrip("/"))
     if not any(documents.files.exists(f"{documents.root}/{name}") for name in (PLAN, COMMITS)):
         raise no_checkpoint(path)
@@ -23,7 +25,7 @@ def examine(path: str) -> Integrity:
 
 
 def integrity_text(path: str, found: Integrity) -> str:
-    """What was found, a line each; what is wrong are diagnostics."""
+    """Writes the results, a line each; problems are diagnostics."""
     looked = ", ".join(f"{kind} {count}" for kind, count in found.checked.items())
     if found.problems:
         lines = [f"{path} is not whole: a run does not go on from it"]

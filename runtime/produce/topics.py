@@ -37,7 +37,7 @@ class Sent(Target):
         """Raises RQ449 if the key of records is not an attribute of the stream."""
         names = [attribute.name for attribute in source.attributes]
         if self._key is not None and self._key not in names:
-            message = f"`{self._key}` is to be the key of records, and is no attribute of the stream"
+            message = f"`{self._key}` is the key of records, and is not an attribute of the stream"
             raise failure("RQ449", message, hint=f"attributes: {', '.join(names)}")
 
     def dealt(self, row: Mapping[str, Any], text: str) -> Record:

@@ -271,7 +271,7 @@ def _in_force(state: SourceState) -> Iterator[Described]:
             continue
         if codes := regions.attributes(existing) & state.codes.keys():
             message = f"the accent {change} is of tuples that codes of `{min(codes)}` tell"
-            why = "codes that are told by codes have no canonical form"
+            why = "codes that depend on other codes have no canonical form"
             raise DiagnosticError([Diagnostic("RQ213", "error", message, notes=(why,))])
         yield Described(translate(existing, scale), change)
 

@@ -192,7 +192,7 @@ class StreamChecker:
         }
         for name in sorted(state.codes.keys() & raw.keys()):
             if canonical[name] is None:
-                hint = "a recode lists every value that may come behind it"
+                hint = "a recode lists every value that may come after it"
                 diagnostics.append(_complaint(line, "RQ314", reason("RQ314", name), hint))
         if any(each.code == "RQ314" for each in diagnostics):
             return None, diagnostics
@@ -248,7 +248,7 @@ class StreamChecker:
 
 
 def _is_meant(line: Line, attributes: Collection[str]) -> bool:
-    """Whether a line is a marker, or was meant as one."""
+    """Returns True if a line is a marker, or resembles one."""
     if line.is_csv:
         return csv_records.is_marker(line.text)
     try:

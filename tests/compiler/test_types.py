@@ -55,7 +55,7 @@ def test_arrays_have_the_units_of_their_elements() -> None:
     numbers, words = Type.parse("array<array<int>>"), Type.parse("array<string>")
     assert (numbers.has_units, numbers.is_numeric, words.has_units) == (True, False, False)
     assert (numbers.spark, words.spark) == ("ARRAY<ARRAY<INT>>", "ARRAY<STRING>")
-    with pytest.raises(ValueError, match='"a" is no array'):
+    with pytest.raises(ValueError, match='"a" is not an array'):
         read(words, '"a"')
 
 

@@ -50,7 +50,7 @@ def test_the_hint_names_the_promise_and_the_heartbeat_where_an_attribute_is_a_ti
     emit aggregate[count() as n by w](window[60 on ts as w](a)) to json "o";"""
     hint = next(line for line in call("check", "-", text=text).stdout.splitlines() if "= help:" in line)
     assert "`punctuated on ts` of `a` would bound it if `a` sends such punctuations" in hint
-    assert "`heartbeat ts delay 10` of `a` has Cedilla punctuate by itself" in hint
+    assert "`heartbeat ts delay 10` of `a` makes Cedilla punctuate by itself" in hint
     mended = text.replace('"a";', '"a" heartbeat ts delay 10;', 1)
     assert "nothing to complain about" in call("check", "-", text=mended).stdout
 

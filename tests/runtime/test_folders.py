@@ -1,4 +1,4 @@
-"""Folders that lie in each other: what `run` refuses or warns of, `simulate` does, too."""
+"""Folders that overlap: what `run` refuses or warns of, `simulate` does, too."""
 
 from __future__ import annotations
 
