@@ -22,7 +22,7 @@ from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.frames import ORDER, of_table, order
-from cedilla.runtime.engines.jobs import Jobs, settle
+from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.load import load
@@ -63,7 +63,7 @@ def outputs(
                 if epoch.has_rows(emit.relation):
                     found[emit.name] += _rows(frames[emit.name])
             closed_by_state = dict(epoch.closed_by_state)
-            settle(jobs.take())
+            wait_all(jobs.take())
             planned = dict(state.segments)
             state.commit(planned, state.measured(planned), state.unused(segments))
         sources = {name: given.next_epoch() for name, given in sources.items()}

@@ -46,7 +46,7 @@ class Jobs:
             pool.shutdown(cancel_futures=True)
 
 
-def settle(jobs: Iterable[Future[Any]]) -> None:
+def wait_all(jobs: Iterable[Future[Any]]) -> None:
     """Waits for all of the jobs, then raises the error of the first one that failed."""
     jobs = tuple(jobs)
     wait(jobs)

@@ -21,12 +21,12 @@ _STATM = Path("/proc/self/statm")
 
 
 @define(eq=False)
-class Growth:
+class MemoryGrowth:
     """The resident memory of this process, measured after each epoch; systems without /proc report no growth."""
 
     _epochs: int = field(init=False, default=0)
     _first: int = field(init=False, default=0)
-    is_too_much: bool = field(init=False, default=False)
+    exceeds_limit: bool = field(init=False, default=False)
     """True if it has grown by more than 1 GiB."""
 
     def look(self) -> None:
@@ -35,7 +35,7 @@ class Growth:
         resident = _resident()
         if self._epochs <= _WARM_EPOCHS:
             self._first = max(self._first, resident)
-        self.is_too_much = self._epochs >= _MIN_EPOCHS and resident - self._first > _MAX_GROWTH
+        self.exceeds_limit = self._epochs >= _MIN_EPOCHS and resident - self._first > _MAX_GROWTH
 
 
 def _resident() -> int:
@@ -45,7 +45,7 @@ def _resident() -> int:
     return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def go_on_in_a_new_process() -> None:
+def restart_process() -> None:
     """Restarts this process's command in the same process id; does not return."""
     sys.stdout.flush()
     sys.stderr.flush()

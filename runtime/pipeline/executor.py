@@ -28,7 +28,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import refusal
-from cedilla.runtime.engines.jobs import Jobs, settle
+from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.sinks.callback import CallbackSink, OnEpoch
@@ -37,7 +37,7 @@ from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import Quarantine
 from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.ingest.strangers import strangers
+from cedilla.runtime.ingest.unrelated_files import unrelated_files
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
 from cedilla.runtime.pipeline.growing_batch import GrowingBatch, More
@@ -295,14 +295,14 @@ class Executor:
             record = evolve(running.record, topics=self.topics.read_to(self._base.topics, paths))
             report = evolve(running.report, files_left=left)
             if self.plan.settings["drift"] != "infer":
-                report = evolve(report, warnings=(*report.warnings, *self._strangers(parts)))
+                report = evolve(report, warnings=(*report.warnings, *self._unrelated_files(parts)))
             self._in_flight.append(evolve(running, record=record, report=report))
 
-    def _strangers(self, parts: Mapping[str, Slice]) -> Iterator[Diagnostic]:
+    def _unrelated_files(self, parts: Mapping[str, Slice]) -> Iterator[Diagnostic]:
         """The files of an epoch that is about to start in which no tuple has an attribute."""
         sources = self._base.sources
         for name, part in parts.items():
-            yield from strangers(self.files, self.plan.source_of[name], sources[name].field_types, part)
+            yield from unrelated_files(self.files, self.plan.source_of[name], sources[name].field_types, part)
 
     def _looked(
         self, slices: Mapping[str, Slice], remaining: Remaining
@@ -326,7 +326,7 @@ class Executor:
 
     def _complete(self, running: RunningEpoch) -> None:
         """Wait for an epoch's jobs, and commit it."""
-        settle(running.jobs)
+        wait_all(running.jobs)
         number = running.record.epoch
         stages = [partial(self.sinks[n].stage_markers, number, m) for n, m in running.markers.items()]
         if self.on_epoch is None:

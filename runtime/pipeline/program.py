@@ -29,7 +29,7 @@ from cedilla.runtime.checkpoint.ownership import owned
 from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.java_messages import silence
-from cedilla.runtime.engines.memory import Growth, go_on_in_a_new_process
+from cedilla.runtime.engines.memory import MemoryGrowth, restart_process
 from cedilla.runtime.engines.outages import lost_server
 from cedilla.runtime.engines.settings import check_settings, own_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
@@ -82,7 +82,7 @@ def run(
 
 def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
-    growth, stopping = Growth(), Stopping()
+    growth, stopping = MemoryGrowth(), Stopping()
     last: int | None = None
 
     def tell(report: EpochReport) -> None:
@@ -106,7 +106,7 @@ def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
             )
     except Outgrown:
         console.note("Sail has taken 1 GiB more of memory than at the start: going on in a new process")
-        go_on_in_a_new_process()
+        restart_process()
     except KeyboardInterrupt:
         silence()
         after = "the last committed epoch" if last is None else f"epoch {last}, the last that is committed"
@@ -158,7 +158,7 @@ def start(
     on_epoch: OnEpoch | None = None,
     consent: Callable[[Changes], bool] = lambda changes: False,
     on_step: Callable[[str], None] = lambda step: None,
-    growth: Growth | None = None,
+    growth: MemoryGrowth | None = None,
     stopping: Stopping | None = None,
 ) -> None:
     """Run a plan until its input is done (`once`) or for ever; `on_step` is told what takes time before, between and
@@ -228,11 +228,11 @@ def start(
             executor.close()
 
 
-def _ends(pressed: Callable[[], bool], growth: Growth | None) -> bool:
+def _ends(pressed: Callable[[], bool], growth: MemoryGrowth | None) -> bool:
     """Whether a run that is asked to end, ends. Raises `Outgrown`."""
     if pressed():
         return True
-    if growth is not None and growth.is_too_much:
+    if growth is not None and growth.exceeds_limit:
         raise Outgrown
     return False
 

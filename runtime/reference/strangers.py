@@ -1,4 +1,4 @@
-"""Detects files of a simulation without any attribute of the stream (`items.strangers`)."""
+"""Detects files of a simulation without any attribute of the stream (`items.unrelated_files`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.json_objects import parse_line
-from cedilla.runtime.items.strangers import complaint, is_asked, names_read
+from cedilla.runtime.items.unrelated_files import is_asked, names_read, unrelated_file
 from cedilla.runtime.reference.inputs import Input, is_marker
 
 
@@ -41,4 +41,4 @@ class SimulatedStrangers:
         """Yields RQ320 for each file without such a tuple."""
         for (name, file), keys in self._files.items():
             if keys is not None:
-                yield complaint(self._plan.source_of[name], file, keys, states[name].field_types)
+                yield unrelated_file(self._plan.source_of[name], file, keys, states[name].field_types)

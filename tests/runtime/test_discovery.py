@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
-from cedilla.runtime.engines.memory import Growth
+from cedilla.runtime.engines.memory import MemoryGrowth
 from cedilla.runtime.formats.listing import in_order
 from cedilla.runtime.pipeline import discovery
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
@@ -124,7 +124,7 @@ class _Run:
         self.spark, self.root = spark, root
         self.said: list[str] = []
         self.failure: BaseException | None = None
-        self._stop = Growth()
+        self._stop = MemoryGrowth()
         self._thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
@@ -146,7 +146,7 @@ class _Run:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.is_too_much = True
+        self._stop.exceeds_limit = True
         self._thread.join()
 
     def wait_for(self, condition: Callable[[], bool]) -> None:

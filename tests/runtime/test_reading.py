@@ -15,7 +15,7 @@ from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.jobs import Jobs, settle
+from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.engines.tuning import Tuning
 from tests.pipeline import Run
 from tests.stream import decode
@@ -107,7 +107,7 @@ def test_a_job_that_fails_is_heard_of() -> None:
     jobs.start(lambda: 1 // 0)
     started = jobs.take()
     with pytest.raises(ZeroDivisionError):
-        settle(started)
+        wait_all(started)
     assert done == [1]
     assert jobs.take() == ()
     jobs.close()

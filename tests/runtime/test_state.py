@@ -12,7 +12,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.jobs import Jobs, settle
+from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.state.segments import Segment, StateStore
 from cedilla.runtime.storage.files import Files
 from tests.pipeline import Run
@@ -198,7 +198,7 @@ def test_a_segment_stays_while_a_row_may_be_asked_for(spark: SparkSession, tmp_p
     }
     for number, (key, text) in enumerate(rows.items()):
         store.append(key, spark.sql(text), number)
-    settle(jobs.take())
+    wait_all(jobs.take())
     measured = store.measured(store.segments)
     store.commit(store.segments, measured, ())
     for attribute, below in {"k": 4, "day": 4}.items():
@@ -230,7 +230,7 @@ def measured(spark: SparkSession, root: Path, rows: DataFrame) -> Segment | None
     jobs = Jobs()
     store = StateStore(spark, Files(), str(root / "state"), jobs)
     store.append("k", rows, 0)
-    settle(jobs.take())
+    wait_all(jobs.take())
     jobs.close()
     found = store.measured(store.segments)["k"]
     return found[0] if found else None
@@ -289,7 +289,7 @@ def test_state_that_is_written_elsewhere_is_noticed(spark: SparkSession, tmp_pat
     store = StateStore(spark, Elsewhere(tmp_path / "far"), str(tmp_path / "state"), jobs)
     store.append("k", spark.range(3), 0)
     with pytest.raises(DiagnosticError) as raised:
-        settle(jobs.take())
+        wait_all(jobs.take())
     assert raised.value.diagnostics[0].code == "RQ432"
     jobs.close()
 

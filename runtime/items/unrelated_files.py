@@ -66,7 +66,7 @@ def _keys_of_elements(blocks: Iterable[bytes], names: Set[str]) -> list[str] | N
     return list(dict.fromkeys(name.decode("utf-8", "replace") for name in names_in_start))
 
 
-def complaint(source: Source, file: str, keys: Sequence[str], known: Iterable[str]) -> Diagnostic:
+def unrelated_file(source: Source, file: str, keys: Sequence[str], known: Iterable[str]) -> Diagnostic:
     """Returns RQ320. `keys`: the keys of the first tuple of the file; `known`: the attributes."""
     known = sorted(known)
     shown = ", ".join(f"`{key}`" for key in keys[:_MAX_SHOWN]) + (", ..." if len(keys) > _MAX_SHOWN else "")

@@ -1,4 +1,4 @@
-"""Finds files of an epoch whose tuples have no attribute of the stream (`items.strangers`)."""
+"""Finds files of an epoch whose tuples have no attribute of the stream (`items.unrelated_files`)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from cedilla.runtime.formats.source import InputFile, Types
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.items.lines import unpacked
 from cedilla.runtime.items.marker import MarkerLine
-from cedilla.runtime.items.strangers import complaint, is_asked, keys_of, names_read
+from cedilla.runtime.items.unrelated_files import is_asked, keys_of, names_read, unrelated_file
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import UNREADABLE, read_metadata
 
 _BLOCK = 1 << 18
 
 
-def strangers(files: Files, source: Source, types: Types, part: Slice) -> Iterator[Diagnostic]:
+def unrelated_files(files: Files, source: Source, types: Types, part: Slice) -> Iterator[Diagnostic]:
     """Yields RQ320 for such files of a slice, except for a file that an earlier epoch has begun. `types`: the types of
     attributes before the slice, by all of their names.
 
@@ -38,7 +38,7 @@ def strangers(files: Files, source: Source, types: Types, part: Slice) -> Iterat
         names = names_read(source, attributes)
         keys = _columns(files, file) if part.format.columnar else _keys(files, file, source.format, names)
         if keys is not None and names.isdisjoint(keys):
-            yield complaint(source, file.shown, keys, attributes)
+            yield unrelated_file(source, file.shown, keys, attributes)
 
 
 def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:
