@@ -93,8 +93,6 @@ class Checkpoint:
         self.streams = plans.streams
         is_same = stored.is_of(plan)
         if is_same and not is_longer(plan, last.sources):
-            if not stored.complete:
-                self._write(plans.edited(stored, plan, stored.since))
             return last
         changes = on_edited(self.path, stored, last, plan)
         if changes.commit == evolve(last, epoch=changes.commit.epoch):
@@ -133,7 +131,7 @@ class Checkpoint:
         if self.documents.exists(name):
             record = self.documents.read(name)
             if record["batch"] == batch:
-                self._batch_after = record.get("after", -1)
+                self._batch_after = record["after"]
                 locate = self.folders.locate
                 listed = {
                     n: [locate(n, input_file(f)) for f in found] for n, found in record["files"].items()

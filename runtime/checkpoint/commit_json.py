@@ -7,7 +7,6 @@ from typing import Any
 
 from attrs import asdict
 
-from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Presence, StateFacts
 from cedilla.compiler.regions import Domain, Tree
@@ -28,7 +27,7 @@ from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
 
-_VERSION = 2
+_VERSION = 3
 
 
 def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> dict[str, Any]:
@@ -52,9 +51,9 @@ def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> d
         "counters": dict(record.counters),
         "read": dict(record.read),
         "written": dict(record.written),
-        **({"suspects": dict(record.suspects)} if record.suspects else {}),
-        **({"topics": dict(record.topics)} if record.topics else {}),
-        **({"inferred": {n: dict(found) for n, found in record.inferred.items()}} if record.inferred else {}),
+        "suspects": dict(record.suspects),
+        "topics": dict(record.topics),
+        "inferred": {name: dict(attributes) for name, attributes in record.inferred.items()},
         "time": record.time,
         "engine": record.engine,
         "run": record.run,
@@ -72,12 +71,9 @@ def _dump_segment(segment: Segment, home: str) -> dict[str, Any]:
 
 
 def _load_segment(data: dict[str, Any], home: str) -> Segment:
-    if "place" in data:
-        return Segment(f"{home}/state/{data['place']}", **{n: v for n, v in data.items() if n != "place"})
-    # Earlier versions have the whole path, which the checkpoint may have left.
-    place = data["path"].rpartition("/state/")[2]
-    place = place if "/" in place else f"state/{place}"
-    return Segment(**{**data, "path": f"{home}/state/{place}"} if home else data)
+    if "place" not in data:
+        return Segment(**data)
+    return Segment(f"{home}/state/{data['place']}", **{n: v for n, v in data.items() if n != "place"})
 
 
 def load_commit(data: dict[str, Any], trees: Trees | None = None, home: str = "") -> Commit:
@@ -90,17 +86,23 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None, home: str = ""
         {name: Progress(**p) for name, p in data["progress"].items()},
         {name: _load_source(state, trees, f"source {name}") for name, state in data["sources"].items()},
         {name: _load_sink(state, trees, f"sink {name}") for name, state in data["sinks"].items()},
-        {n: _load_state_facts(n, held, data.get("closed", {}), trees) for n, held in data["held"].items()},
+        {
+            n: StateFacts(
+                _load_trees(held, bool, trees, f"held {n}"),
+                trees.load(f"closed {n}", data["closed"][n], bool),
+            )
+            for n, held in data["held"].items()
+        },
         {key: tuple(_load_segment(s, home) for s in segments) for key, segments in data["segments"].items()},
         data["counters"],
-        data.get("read", {}),
-        data.get("written", {}),
-        data.get("suspects", {}),
-        data.get("time"),
-        data.get("engine"),
-        data.get("topics", {}),
-        data.get("inferred", {}),
-        data.get("run"),
+        data["read"],
+        data["written"],
+        data["suspects"],
+        data["time"],
+        data["engine"],
+        data["topics"],
+        data["inferred"],
+        data["run"],
     )
 
 
@@ -136,31 +138,16 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         _load_trees(data["units"], load_history, trees, f"{slot} units"),
         _load_trees(data["original"], load_function, trees, f"{slot} original"),
         trees.load(f"{slot} closed", data["closed"], bool),
-        tuple(_load_altered(each) for each in data.get("alters", ())),
-        doubled=frozenset(data.get("doubled", ())),
-        digits=data.get("digits", {}),
-        grown={name: load_tree(values, bool) for name, values in data.get("grown", {}).items()},
-        added_units=data.get("added_units", {}),
-        named_units={name: tuple(units) for name, units in data.get("named_units", {}).items()},
-        undeclared=data.get("undeclared", {}),
-        codes=_load_trees(data.get("codes", {}), load_function, trees, f"{slot} codes"),
-        names=Names(data.get("names", {}), _load_trees(data.get("named", {}), str, trees, f"{slot} named")),
+        tuple(_load_altered(each) for each in data["alters"]),
+        doubled=frozenset(data["doubled"]),
+        digits=data["digits"],
+        grown={name: load_tree(values, bool) for name, values in data["grown"].items()},
+        added_units=data["added_units"],
+        named_units={name: tuple(units) for name, units in data["named_units"].items()},
+        undeclared=data["undeclared"],
+        codes=_load_trees(data["codes"], load_function, trees, f"{slot} codes"),
+        names=Names(data["names"], _load_trees(data["named"], str, trees, f"{slot} named")),
     ).next_epoch()
-
-
-def _load_state_facts(
-    name: str, data: Mapping[str, Any], closed: Mapping[str, Any], trees: Trees
-) -> StateFacts:
-    held = _load_trees(data, bool, trees, f"held {name}")
-    if name in closed:
-        return StateFacts(held, trees.load(f"closed {name}", closed[name], bool))
-    # Earlier versions wrote what is closed among the held Drops: of a limit the opposite, of a sort, of a session.
-    before = {
-        attribute: held.pop(attribute) for attribute in ("$open", "$clear", "$done") if attribute in held
-    }
-    return StateFacts(
-        held, regions.union(*(regions.complement(t) if n == "$open" else t for n, t in before.items()))
-    )
 
 
 def _dump_domain(domain: Domain) -> list[Any]:
@@ -193,9 +180,9 @@ def _load_sink(data: dict[str, Any], trees: Trees, slot: str) -> SinkState:
         _load_trees(data["present"], Presence, trees, f"{slot} present"),
         _load_trees(data["scale"], load_affine, trees, f"{slot} scale"),
         trees.load(f"{slot} closed", data["closed"], bool),
-        {name: Type.parse(text) for name, text in data.get("types", {}).items()},
-        {name: load_tree(members, bool) for name, members in data.get("domains", {}).items()},
-        data.get("units", {}),
+        {name: Type.parse(text) for name, text in data["types"].items()},
+        {name: load_tree(members, bool) for name, members in data["domains"].items()},
+        data["units"],
     )
 
 

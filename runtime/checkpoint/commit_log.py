@@ -15,7 +15,6 @@ from cedilla.runtime.storage.written import damaged
 FOLDER = "commits"
 """The folder of commit records in a checkpoint."""
 _RECORD = re.compile(r"\d+\.json")
-"""A killed run of an earlier version may have left a record beside them that is not whole."""
 
 
 @frozen

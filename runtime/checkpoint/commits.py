@@ -33,8 +33,7 @@ class Commit:
     `counters`: code -> rejected tuples; `read`: source -> tuples that were none of them; `written`: output -> tuples.
     `suspects`: source -> what its watch goes on from, as JSON values (`jumps.watch_record`). `time`: when it was
     committed; `engine`: what ran the epoch. `topics`: how far topics are read (`topics.Read`). `inferred`: source ->
-    attribute that `set drift = infer` has added -> the epoch that did. `run`: the number of the run that committed it,
-    `None` in records of earlier versions.
+    attribute that `set drift = infer` has added -> the epoch that did. `run`: the number of the run that committed it.
     """
 
     epoch: int = -1
@@ -52,4 +51,4 @@ class Commit:
     engine: str | None = None
     topics: Mapping[str, Any] = field(factory=dict[str, Any])
     inferred: Mapping[str, Mapping[str, int]] = field(factory=dict[str, Mapping[str, int]])
-    run: int | None = None
+    run: int = 0

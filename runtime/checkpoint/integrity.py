@@ -128,8 +128,6 @@ def _check_input(documents: SealedFiles, record: LastRecord) -> None:
         if record.data is None:
             _check_after(documents, batch, -1)
             return
-        if record.data.get("run") is None:  # earlier versions did not have all of them
-            return
         if batch is None:
             raise missing(f"{root}/batch-*.json")
         if not documents.exists(PATHS):
@@ -151,8 +149,6 @@ def _check_covered(documents: SealedFiles, batch: Batch) -> None:
     root = documents.root
     listed = records(documents.files, root)
     expected = 0
-    if documents.files.folders(f"{root}/spark/sources", "") and listed:
-        expected = listed[0].first  # an earlier version left the others to Spark
     for record in listed:
         if record.first > expected:
             break

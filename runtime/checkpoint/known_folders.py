@@ -112,8 +112,8 @@ class KnownFolders:
         content = documents.read(PATHS)
 
         def of(kind: str) -> dict[str, KnownFolder]:
-            recorded = content.get(f"{kind}{_RECORDED}", {})
-            return {n: KnownFolder(path, recorded.get(n, path)) for n, path in content.get(kind, {}).items()}
+            recorded = content[f"{kind}{_RECORDED}"]
+            return {n: KnownFolder(path, recorded[n]) for n, path in content[kind].items()}
 
         streams, markers, tables = map(of, _KINDS)
         return cls(home, streams, markers, tables)
@@ -131,7 +131,7 @@ class KnownFolders:
             if last is None or last.at == at:
                 return last or KnownFolder(at, at)
             moved = KnownFolder(at, last.recorded)
-            recorded = [*read().get(source.name, ()), *read().get("", ())]
+            recorded = read().get(source.name, ())
             if not _Recognition(
                 files, source, f"{what} `{source.name}`", path, last, moved, recorded
             ).is_same():
@@ -192,10 +192,8 @@ class _Recognition:
         return old is not None and old == new and old.exists()
 
     def _check_lengths(self, pairs: Sequence[tuple[ReadFile, FoundFile]]) -> None:
-        if all(read.length is None for read, _ in pairs):
-            raise self._refused("the checkpoint, of an earlier version, knows too little of its files")
         for read, file in pairs:
-            if read.length is not None and read.length != file.length:
+            if read.length != file.length:
                 raise self._refused(f"{file.path} is not the file that was read by this name")
         for read, file in pairs[:_COMPARED]:
             before = self.last.locate(read.path)
@@ -207,7 +205,7 @@ class _Recognition:
 
     def _check_depth(self, known: Mapping[str, ReadFile], found: Iterable[FoundFile]) -> None:
         """Files that were read, at other places in the folder, would be read again."""
-        read = {(name_of(f.path), f.length, f.modified) for f in known.values() if f.length is not None}
+        read = {(name_of(f.path), f.length, f.modified) for f in known.values()}
         for file in found:
             if file.path not in known and (name_of(file.path), file.length, file.modified) in read:
                 raise self._refused(f"{file.path} was read, but at another place in the folder")
@@ -229,7 +227,7 @@ def check_content(
     another disk is mounted there, or the files were made again. One file may have grown, and is not read again."""
     lengths = {file.path: file.length for file in read.get(source.name, ())}
     pairs = [(file, lengths[path]) for file in found if (path := folder.record(file.path)) in lengths]
-    if len(pairs) > 1 and all(length not in (None, file.length) for file, length in pairs):
+    if len(pairs) > 1 and all(length != file.length for file, length in pairs):
         file, length = pairs[0]
         message = (
             f"{folder.at} of stream `{source.name}` has other files by the names of those that were read: {file.path} "

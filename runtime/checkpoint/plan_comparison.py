@@ -94,14 +94,8 @@ class _Comparison:
                     why = f"it is read in epoch {self.epoch}, or when files come"
                     self._add("at once", f"table {source.name} (line {source.line})", "is new", why)
                 continue
-            changes = compare_source(
-                old,
-                self.plan,
-                source.name,
-                self.commit.sources[source.name],
-                self.epoch,
-                complete=self.stored.complete,
-            )
+            state = self.commit.sources[source.name]
+            changes = compare_source(old, self.plan, source.name, state, self.epoch)
             self.items += changes.items
             self.states[source.name] = changes.state
             if changes.intact:
@@ -248,7 +242,7 @@ class _Comparison:
                 )
 
     def _is_moved(self, old: Emit, new: Emit) -> bool:
-        return self.stored.complete and old.path.rstrip("/") != new.path.rstrip("/")
+        return old.path.rstrip("/") != new.path.rstrip("/")
 
     def _new_output(self, emit: Emit, where: str) -> None:
         self.sinks[emit.name] = SinkState.start(self.plan.start[emit.relation])
@@ -264,7 +258,7 @@ class _Comparison:
         if self._is_moved(old, emit):
             why = f"it goes on in {emit.path}, which has epochs already: the folder as it was moved"
             self._add("continues", where, f"{old.path} → {emit.path}", why)
-        if old.original_units != emit.original_units and self.stored.complete:
+        if old.original_units != emit.original_units:
             what = "in original units" if emit.original_units else "no more in original units"
             self._add("at once", where, what, f"Alters at the end of epoch {self.epoch} say so")
         if old.format != emit.format:
@@ -304,8 +298,6 @@ class _Comparison:
             yield "tuples may come that its punctuations have excluded"
 
     def _settings(self) -> None:
-        if not self.stored.complete:
-            return
         for name, value in self.plan.settings.items():
             if (before := self.old.settings[name]) != value:
                 self._add("at once", "settings", f"{name}: {before} → {value}")

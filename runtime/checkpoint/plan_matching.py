@@ -97,8 +97,7 @@ def match_emits(stored: StoredPlan, new: Plan, matched: Match) -> dict[str, Emit
             free.remove(candidates[0])
 
     for emit in new.emits:
-        if stored.complete:
-            claim(emit, [e for e in free if e.path.rstrip("/") == emit.path.rstrip("/")])
+        claim(emit, [e for e in free if e.path.rstrip("/") == emit.path.rstrip("/")])
     for emit in new.emits:
         claim(emit, [e for e in free if e.name == emit.name])
     for emit in new.emits:

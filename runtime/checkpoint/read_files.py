@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import unquote
 
 from attrs import frozen
 
@@ -16,17 +14,16 @@ from cedilla.runtime.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.storage.sealed import SealedFiles
 
 _RECORD = re.compile(r"(\d+)-(\d+)\.json")
-_BATCH = re.compile(r"batch(?:-(\d+))?\.json")
+_BATCH = re.compile(r"batch-(\d+)\.json")
 
 
 @frozen
 class ReadFile:
-    """A file that a batch has had, by its recorded path; its length in bytes and its modification time, `None` in
-    records of earlier versions."""
+    """A file of a batch, by its recorded path. `length`: in bytes; `modified`: in milliseconds since 1970, if known."""
 
     path: str
-    length: int | None = None
-    modified: int | None = None
+    length: int
+    modified: int | None
 
     def is_like(self, other: FoundFile) -> bool:
         """Whether a file has the same length and time."""
@@ -43,11 +40,8 @@ class Batch:
 
 
 def input_file(stored: list[Any]) -> InputFile:
-    """A file of a batch; records of before have its URI in the second place, and perhaps what is not known any more."""
-    path, *rest = stored
-    if isinstance(rest[0], str):
-        return InputFile(path, rest[1], is_markers=bool(rest[2:] and rest[-1]))
-    return InputFile(path, *rest)
+    """Returns a file of a batch from its record."""
+    return InputFile(*stored)
 
 
 def last_batch(files: Files, root: str) -> Batch | None:
@@ -57,7 +51,7 @@ def last_batch(files: Files, root: str) -> Batch | None:
         return None
     data = documents.read(name)
     read = {name: [*map(_of_batch, listed)] for name, listed in data["files"].items()}
-    return Batch(data["batch"], read, data.get("after", -1))
+    return Batch(data["batch"], read, data["after"])
 
 
 def batch_of_run(run: int) -> str:
@@ -66,8 +60,8 @@ def batch_of_run(run: int) -> str:
 
 
 def batch_names(documents: SealedFiles) -> list[str]:
-    """The documents of batches, of the last run last. Earlier versions had one for all runs."""
-    found = [(int(match[1] or -1), name) for name in documents.names() if (match := _BATCH.fullmatch(name))]
+    """Returns the documents of batches, of the last run last."""
+    found = [(int(match[1]), name) for name in documents.names() if (match := _BATCH.fullmatch(name))]
     return [name for _, name in sorted(found)]
 
 
@@ -112,20 +106,13 @@ def _done(files: Files, root: str, last: Batch | None) -> Batch | None:
 
 
 def seen(files: Files, root: str, last: Batch | None) -> Iterator[tuple[str, Sequence[ReadFile]]]:
-    """The files of all batches, by source; of those that only Spark's record knows, which was the only one
-    before, by an empty name."""
+    """Yields the files of all batches, by source."""
     if last is not None:
         yield from last.files.items()
     listed = records(files, root)
     for record in listed:
         for source, stored in SealedFiles(files, root).read(f"files/{record.name}").items():
-            # Earlier versions have only the paths.
-            yield source, [ReadFile(f) if isinstance(f, str) else ReadFile(*f) for f in stored]
-    if not listed or min(record.first for record in listed) > 0:
-        for source in files.folders(f"{root}/spark/sources", ""):
-            for log in files.list(f"{root}/spark/sources/{source}"):
-                entries = (json.loads(line) for line in files.read(log.path).splitlines()[1:])
-                yield "", [ReadFile(re.sub("^file:/+", "file:/", unquote(e["path"]))) for e in entries]
+            yield source, [ReadFile(*file) for file in stored]
 
 
 @frozen(order=True)

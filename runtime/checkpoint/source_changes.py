@@ -33,12 +33,9 @@ class SourceChanges:
     items: tuple[Change, ...] = field(converter=tuple)
 
 
-def compare_source(
-    old: Source, plan: Plan, name: str, state: SourceState, epoch: int, *, complete: bool
-) -> SourceChanges:
-    """Compare a declaration with the one before. `state`: where the source stands; `complete`: whether the old
-    path, promises and heartbeat are known."""
-    return _Comparison(old, plan, plan.source_of[name], state, epoch).compared(complete=complete)
+def compare_source(old: Source, plan: Plan, name: str, state: SourceState, epoch: int) -> SourceChanges:
+    """Compares a declaration with the old one. `state`: of the source after the last commit."""
+    return _Comparison(old, plan, plan.source_of[name], state, epoch).compared()
 
 
 class _Comparison:
@@ -50,10 +47,8 @@ class _Comparison:
         self.where = f"{'table' if new.table else 'stream'} {new.name} (line {new.line})"
         self.is_read = new.table  # in the first epoch, if only in part
 
-    def compared(self, *, complete: bool) -> SourceChanges:
-        items = [*self._kind(), *self._removed(), *self._attributes()]
-        if complete:
-            items += self._promises()
+    def compared(self) -> SourceChanges:
+        items = [*self._kind(), *self._removed(), *self._attributes(), *self._promises()]
         return SourceChanges(self.state, self.before.keys() <= self.after.keys(), items)
 
     def _change(self, effect: Effect, what: str, why: str = "") -> Change:

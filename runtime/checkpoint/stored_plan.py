@@ -14,11 +14,11 @@ from cedilla.compiler import operators
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Heartbeat, Plan
 from cedilla.compiler.plan.planner import plan_query
-from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.parser import parse_query
+from cedilla.runtime.storage.written import unreadable
 
 PLAN = "plan.json"
-_VERSION = 3
+_VERSION = 4
 
 
 @contextmanager
@@ -28,31 +28,24 @@ def reading(path: str) -> Iterator[None]:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
         reason = f"`{problem.args[0]}` is missing" if isinstance(problem, KeyError) else str(problem)
-        hint = "another version of Cedilla may have written it: that one reads it; or a new checkpoint and a new output"
-        raise failure("RQ411", f"the checkpoint {path} cannot be read: {reason}", hint=hint) from None
+        raise unreadable(path, reason) from None
 
 
-def check_version(data: Mapping[str, Any], latest: int) -> None:
-    """Raise `ValueError` where a later version of Cedilla has written something of a checkpoint."""
-    if data.get("version", 1) > latest:
-        raise ValueError(f"its form is number {data['version']}, of a later version; this one knows {latest}")
+def check_version(data: Mapping[str, Any], version: int) -> None:
+    """Raises `ValueError` if another version of Cedilla wrote a document of a checkpoint."""
+    if data["version"] != version:
+        raise ValueError(f"its form is number {data['version']}, and this version of Cedilla reads {version}")
 
 
 @frozen
 class StoredPlan:
-    """A plan and the epoch from which on it is in force.
-
-    `complete`: paths, settings and promises are known too; version 1 stored only `Plan.describe`.
-    """
+    """A plan and the epoch from which on it is in force."""
 
     since: int
     plan: Plan
-    complete: bool = True
 
     def is_of(self, plan: Plan) -> bool:
         """Whether a plan is the same in all that a checkpoint knows of it."""
-        if not self.complete:
-            return self.plan.describe() == plan.describe()
         return _dump(evolve(self, plan=plan)) == _dump(self)
 
 
@@ -70,12 +63,9 @@ class StoredPlans:
 
     @classmethod
     def load(cls, data: dict[str, Any]) -> StoredPlans:
-        """From the JSON of `plan.json`; version 1 held the lines of one plan."""
+        """Loads the plans from the JSON of `plan.json`."""
         check_version(data, _VERSION)
-        if data["version"] > 1:
-            return cls([_load(each) for each in data["plans"]], data["streams"])
-        first = plan_of(data["plan"])
-        return evolve(cls.start(first), plans=[StoredPlan(0, first, complete=False)])
+        return cls([_load(each) for each in data["plans"]], data["streams"])
 
     def dump(self) -> dict[str, Any]:
         """As JSON values."""
@@ -132,11 +122,11 @@ def _load(data: dict[str, Any]) -> StoredPlan:
         evolve(
             source,
             path=more["path"],
-            markers=more.get("markers"),
-            metrics=tuple(more.get("metrics", ())),
-            partitioned=more.get("partitioned"),
-            by_name=more.get("by_name", False),
-            markers_only=more.get("markers_only", False),
+            markers=more["markers"],
+            metrics=tuple(more["metrics"]),
+            partitioned=more["partitioned"],
+            by_name=more["by_name"],
+            markers_only=more["markers_only"],
             punctuated=tuple(map(tuple, more["punctuated"])),
             heartbeat=more["heartbeat"] and Heartbeat(more["heartbeat"][0], Fraction(more["heartbeat"][1])),
         )

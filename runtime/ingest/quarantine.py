@@ -78,13 +78,12 @@ class Quarantine:
         for name in self._aside:
             self._publish(name, epoch, self.run)
 
-    def recover(self, last: int, run: int | None) -> None:
+    def recover(self, last: int, run: int) -> None:
         """Publishes the lines of the last epoch, which `run` has committed, and deletes those of epochs that did not
         commit."""
         for name in self.files.folders(f"{self.checkpoint}/quarantine", ""):
             folder = self._folder(name)
-            if run is not None:
-                self._publish(name, last, run)
+            self._publish(name, last, run)
             for aside in self.files.folders(folder, _ASIDE):
                 if aside <= f"{_ASIDE}{self.run:06d}":
                     self.files.delete(f"{folder}/{aside}")

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from attrs import asdict, evolve, frozen
@@ -25,7 +23,7 @@ from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Level, Tree
 from cedilla.grammar.diagnostics import render
 from cedilla.runtime.change_detection.monitor_record import reported_changes
-from cedilla.runtime.checkpoint.checkpoint import Commit, moment
+from cedilla.runtime.checkpoint.checkpoint import Commit
 from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
@@ -123,7 +121,7 @@ def read_status(path: str) -> Status:
             for change in reported_changes(kept)
         ),
         counters=dict(commit.counters),
-        committed=commit.time or _modified(root / "commits" / f"{commit.epoch:012d}.json"),
+        committed=commit.time or "",
         engine=commit.engine,
         read=dict(commit.read),
         written=dict(commit.written),
@@ -374,7 +372,3 @@ def _waiting_drops(
     if lagging and not regions.is_empty(left, facts[operator.name].universe):
         region_text = _where(gone, source)
         yield f"-({attribute}) of {name} at {operator.name}, {region_text}: waits for {' and '.join(lagging)}"
-
-
-def _modified(path: Path) -> str:
-    return moment(datetime.fromtimestamp(path.stat().st_mtime, UTC))

@@ -137,7 +137,7 @@ class Executor:
         """What an edited query goes on from; the outputs of the one before are brought to their end first."""
         changes = resume(path, stored, last, plan, lambda e: self.sinks[e.name].check_fresh(), self.consent)
         self.notes = tuple(news(plan, last.sources, changes.commit.sources))
-        for emit in stored.plan.emits if stored.complete else ():
+        for emit in stored.plan.emits:
             sink = self._sink(emit)
             sink.publish(last.epoch, last.run)
             sink.tidy(last.epoch)
@@ -378,7 +378,7 @@ class Executor:
 
     # --- output ---
 
-    def _publish(self, number: int, run: int | None) -> None:
+    def _publish(self, number: int, run: int) -> None:
         for sink in self.sinks.values():
             sink.publish(number, run)
 

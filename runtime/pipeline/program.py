@@ -139,9 +139,7 @@ def main(plan: Plan, flow: Flow) -> None:
 
 def _check_flow(plan: Plan, flow: Flow) -> None:
     """Raise RQ415 unless a program's flow is the one that its plan is compiled to."""
-    # Before there was one flow, there was a function for each output.
-    text = inspect.getsource(flow) if callable(flow) else ""
-    if ast.dump(ast.parse(text)) != ast.dump(ast.parse(flow_text(plan))):
+    if ast.dump(ast.parse(inspect.getsource(flow))) != ast.dump(ast.parse(flow_text(plan))):
         hint = "edit the `.rq` file, and `cedilla compile` it again"
         message = (
             "the flow of this program is not that of its plan: one was edited, or another version compiled it"

@@ -33,7 +33,7 @@ class Segment:
     """Rows that one epoch added. `schema`: as a Spark DDL text. `length`: in bytes.
 
     `bounds`: attribute -> the least and the greatest of its values, if known. `rows`, `files`: the numbers of rows and
-    files; `None` in records of earlier versions. `checksum`: that of its files, if known.
+    files, if known. `checksum`: of its files, if known.
     """
 
     path: str

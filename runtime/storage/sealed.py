@@ -15,11 +15,12 @@ from attrs import frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.storage.written import damaged, missing
+from cedilla.runtime.storage.written import damaged, missing, unreadable
 
 _SEAL = re.compile(r'\{"\$sealed": "(\d+) ([0-9a-f]{8})"(?:, |(?=\}))')
-_BROKEN_SEAL = re.compile(r'.{0,3}sealed|[^"]*"[^"]*"[^"]*"\d+ [0-9a-f]{8}"', re.DOTALL)
-"""The start of a document with a damaged seal; documents of earlier versions have none."""
+
+_OTHER_VERSION = re.compile(r'\{\s*"version": \d')
+"""The start of the records of versions that wrote no seals."""
 
 
 def seal(name: str, text: str) -> str:
@@ -29,13 +30,10 @@ def seal(name: str, text: str) -> str:
 
 
 def unseal(name: str, text: str) -> str:
-    """Returns the JSON object that `seal` took; an object of an earlier version, without a seal, is unchanged. Raises
-    `ValueError`."""
+    """Returns the JSON object that `seal` took. Raises `ValueError`."""
     found = _SEAL.match(text)
     if found is None:
-        if _BROKEN_SEAL.match(text):
-            raise ValueError("its seal is damaged")
-        return text
+        raise ValueError("its seal is damaged")
     rest = "{" + text[found.end() :]
     if f"{found[1]} {found[2]}" != _sum(name, rest):
         raise ValueError("its content is not what was written")
@@ -55,10 +53,16 @@ class SealedFiles:
     root: str
 
     def text(self, name: str) -> str:
-        """Returns the text of a document. Raises `DiagnosticError`: RQ451 if it is missing, RQ478 if it is damaged."""
+        """Returns the text of a document.
+
+        Raises `DiagnosticError`: RQ451 if it is missing, RQ478 if it is damaged, RQ411 if another version wrote it.
+        """
         path = f"{self.root}/{name}"
         try:
-            return unseal(name, self.files.read(path))
+            text = self.files.read(path)
+            if _OTHER_VERSION.match(text):
+                raise unreadable(self.root, f"{name} is of another version of Cedilla")
+            return unseal(name, text)
         except ValueError as problem:  # also bytes that are not UTF-8
             raise damaged(path, str(problem)) from None
         except DiagnosticError as problem:
@@ -67,8 +71,7 @@ class SealedFiles:
             raise
 
     def read(self, name: str) -> Any:
-        """Returns the content of a document. Raises the errors of `text`, and `ValueError` if one without a seal is not
-        JSON."""
+        """Returns the content of a document. Raises the errors of `text`."""
         return json.loads(self.text(name))
 
     def exists(self, name: str) -> bool:

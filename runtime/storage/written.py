@@ -56,6 +56,12 @@ def missing(path: str) -> DiagnosticError:
     return failure("RQ451", message, hint=hint)
 
 
+def unreadable(checkpoint: str, reason: str) -> DiagnosticError:
+    """Returns RQ411: another version of Cedilla wrote a checkpoint."""
+    hint = "another version of Cedilla may have written it: that one reads it; or a new checkpoint and a new output"
+    return failure("RQ411", f"the checkpoint {checkpoint} cannot be read: {reason}", hint=hint)
+
+
 def damaged(path: str, why: str) -> DiagnosticError:
     """Returns RQ478: a file or folder of a checkpoint is not what was written."""
     hint = (

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from cedilla.compiler import Plan, compile_query
 from cedilla.runtime.checkpoint.change import Changes
-from cedilla.runtime.checkpoint.commit_json import dump_commit
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_comparison import compare
 from cedilla.runtime.checkpoint.plan_matching import match
-from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
+from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.reference.node import Node
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.state.segments import Segment
+from tests.checkpoints import write_checkpoint
 
 Items = Sequence[tuple[str, dict[str, Any]]]
 
@@ -45,13 +44,10 @@ def ran(plan: Plan, items: Items) -> Reference:
     return reference
 
 
-def write_checkpoint(folder: Path, reference: Reference, epoch: int = 7) -> Path:
-    """A checkpoint in a folder."""
+def checkpoint_of(folder: Path, reference: Reference, epoch: int = 7) -> Path:
+    """Writes the checkpoint of a reference after an epoch."""
     (folder / "commits").mkdir(parents=True)
-    (folder / "plan.json").write_text(json.dumps(StoredPlans.start(reference.plan).dump()))
-    record = dump_commit(commit_of(reference, epoch))
-    (folder / "commits" / f"{epoch:012d}.json").write_text(json.dumps(record))
-    return folder
+    return write_checkpoint(folder, reference.plan, commit_of(reference, epoch))
 
 
 def edited(reference: Reference, text: str, epoch: int = 7) -> tuple[Changes, Reference]:

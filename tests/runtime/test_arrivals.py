@@ -107,20 +107,6 @@ def test_a_record_that_a_crash_has_left_beside_the_longer_one_is_not_read(tmp_pa
     assert take(tmp_path, r=found("3", "9")) == (9, {"r": ["9"]})
 
 
-def test_what_spark_alone_has_recorded_is_known(tmp_path: Path) -> None:
-    """A checkpoint of before: its batches have Spark's numbers."""
-    source = tmp_path / "spark" / "sources" / "0"
-    source.mkdir(parents=True)
-    entries = [{"path": f"file:///in%20put/{n}", "timestamp": 1, "batchId": n} for n in range(3)]
-    (source / "2.compact").write_text("\n".join(["v1", *map(json.dumps, entries)]))
-    old = [["file:/in put/2", "file:///in%20put/2", 1, False]]
-    (tmp_path / "batch.json").write_text(json.dumps({"batch": 2, "files": {"r": old}}))
-    files = [FoundFile(f"file:/in put/{n}", n, 1) for n in range(4)]
-    batch = arrivals(tmp_path).batch({"r": Found(files)})
-    assert batch is not None
-    assert (batch[0], [file.path for file in batch[1]["r"]]) == (3, ["file:/in put/3"])
-
-
 def test_files_of_topics_are_where_the_checkpoint_is() -> None:
     """A batch that was not done goes on in a checkpoint that has moved."""
     name = "topics/s/topic=t/partition=000003/00000000000000000005-00000000000000000009.jsonl"

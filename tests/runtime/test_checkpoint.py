@@ -17,6 +17,7 @@ from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.storage.files import FoundFile
+from cedilla.runtime.storage.sealed import seal
 from tests.checkpoints import unsealed
 
 PLAN = compile_query('stream r(s: int, t: double) from json "in";\nemit r to json "out";').plan
@@ -65,7 +66,7 @@ def checkpoint(memory: Memory) -> Checkpoint:
 
 def reopened(memory: Memory) -> Commit:
     """The last commit, but for when it was."""
-    return evolve(checkpoint(memory).open(PLAN), time=None, run=None)
+    return evolve(checkpoint(memory).open(PLAN), time=None, run=0)
 
 
 def record(epoch: int, tree: Any) -> Commit:
@@ -102,7 +103,7 @@ def test_it_is_written_anew_after_many_changes_and_the_old_one_is_removed() -> N
     place.commit(record(0, tree))
     first = {path for path in memory.texts if "/trees/" in path}
     place = checkpoint(memory)  # a restart
-    assert evolve(place.open(PLAN), time=None, run=None) == record(0, tree)
+    assert evolve(place.open(PLAN), time=None, run=0) == record(0, tree)
     tree = altered(tree, range(1000, 3000))
     place.commit(record(1, tree))
     assert first < memory.texts.keys()  # the record before is kept, too
@@ -117,9 +118,10 @@ def test_records_that_hold_everything_are_read() -> None:
     memory = Memory()
     checkpoint(memory).open(PLAN)
     tree = altered(IDENTITY, range(2000))
-    memory.write("c/commits/000000000000.json", json.dumps(dump_commit(record(0, tree))))
+    name = "commits/000000000000.json"
+    memory.write(f"c/{name}", seal(name, json.dumps(dump_commit(record(0, tree)))))
     place = checkpoint(memory)
-    assert evolve(place.open(PLAN), time=None, run=None) == record(0, tree)
+    assert evolve(place.open(PLAN), time=None, run=0) == record(0, tree)
     place.commit(record(1, tree))
     assert reopened(memory) == record(1, tree)
 
@@ -136,31 +138,17 @@ def test_what_state_adds_is_kept() -> None:
     }
     place.commit(Commit(0, state_facts=state))
     assert reopened(memory) == Commit(0, state_facts=state)
-    # As earlier versions wrote it: among the held Drops, and of a limit what is still open.
-    older = unsealed(memory.texts["c/commits/000000000000.json"])
-    closed = older.pop("closed")
-    older["held"] |= {"sorted": {"$clear": closed["sorted"]}, "limited": {"$open": False}}
-    memory.write("c/commits/000000000000.json", json.dumps(older))
-    assert reopened(memory) == Commit(0, state_facts=state)
-
-
-def test_a_checkpoint_of_version_1_learns_paths_and_settings() -> None:
-    memory = Memory()
-    memory.write("c/plan.json", json.dumps({"version": 1, "plan": PLAN.describe()}))
-    checkpoint(memory).open(PLAN)
-    stored = json.loads(memory.texts["c/plan.json"])
-    assert stored["version"] == 3
-    assert stored["plans"][0]["emits"][0]["path"] == "out"
 
 
 @pytest.mark.parametrize(
     ("path", "change", "message"),
     [
-        ("c/plan.json", {"version": 4}, "its form is number 4, of a later version; this one knows 3"),
+        ("c/plan.json", {"version": 3}, "its form is number 3, and this version of Cedilla reads 4"),
+        ("c/plan.json", {"version": 5}, "its form is number 5, and this version of Cedilla reads 4"),
         (
             "c/commits/000000000000.json",
-            {"version": 3},
-            "its form is number 3, of a later version; this one knows 2",
+            {"version": 2},
+            "its form is number 2, and this version of Cedilla reads 3",
         ),
         ("c/commits/000000000000.json", {"sinks": {"r": {}}}, "`present` is missing"),
         ("c/plan.json", {"plans": [{"since": 0, "plan": ["Fold(name='r')"]}]}, "no attribute 'Fold'"),
@@ -171,13 +159,22 @@ def test_a_checkpoint_of_another_version_is_refused(path: str, change: dict[str,
     place = checkpoint(memory)
     place.open(PLAN)
     place.commit(Commit(0))
-    memory.write(path, json.dumps({**unsealed(memory.texts[path]), **change}))
+    changed = json.dumps({**unsealed(memory.texts[path]), **change})
+    memory.write(path, seal(path.removeprefix("c/"), changed))
     before = dict(memory.texts)
     with pytest.raises(DiagnosticError) as caught:
         checkpoint(memory).open(PLAN)
     (found,) = caught.value.diagnostics
     assert (found.code, message in found.message) == ("RQ411", True), found
     assert memory.texts == before
+
+
+def test_a_checkpoint_without_seals_is_of_another_version() -> None:
+    memory = Memory()
+    checkpoint(memory).open(PLAN)
+    memory.write("c/plan.json", json.dumps(unsealed(memory.texts["c/plan.json"]), indent=1))
+    with pytest.raises(DiagnosticError, match=r"RQ411.*plan\.json is of another version of Cedilla"):
+        checkpoint(memory).open(PLAN)
 
 
 def test_a_table_more_comes_to_the_batch_that_is_under_way() -> None:

@@ -152,27 +152,6 @@ def test_a_program_of_which_one_half_was_edited_is_refused(
     assert "error[RQ415]: the flow of this program is not that of its plan" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("from cedilla.runtime import Epoch, main", "from cedilla.runtime.epoch import Epoch"),
-        ("    main(PLAN, flow)", '    main(PLAN, {"hot": flow})'),
-    ],
-    ids=["of modules side by side", "of a function for each output"],
-)
-def test_a_program_of_an_older_version_says_so(call: Call, tmp_path: Path, before: str, after: str) -> None:
-    file = tmp_path / "program.py"
-    assert call("compile", SENSORS, "-o", str(file)).exit_code == 0
-    program = file.read_text(encoding="utf-8")
-    assert program.count(before) == 1
-    file.write_text(program.replace(before, after), encoding="utf-8")
-    done = subprocess.run([sys.executable, str(file), "--once"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("error[RQ415]: ")
-    assert "version" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_compile_of_a_wrong_query_leaves_the_file_alone(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "old.py"
     file.write_text("old", encoding="utf-8")

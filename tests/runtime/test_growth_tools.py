@@ -14,10 +14,10 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.facts.marker_parser import read_growth
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.checkpoint.commit_json import dump_commit
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
+from tests.checkpoints import write_checkpoint
 from tests.runtime.test_marker_warnings import call, said
 from tests.stream import read_output
 
@@ -121,9 +121,7 @@ def test_status_says_what_a_domain_has_grown_by(tmp_path: Path) -> None:
     facts = derive(plan, {"pumps": state.facts()})["flow"]
     sink, _ = announce(SinkState.start(plan.start["flow"]), facts, facts)
     commit = Commit(epoch=0, batch=0, sources={"pumps": state}, sinks={"flow": sink})
-    (tmp_path / "commits").mkdir()
-    (tmp_path / "plan.json").write_text(json.dumps({"version": 1, "plan": plan.describe()}))
-    (tmp_path / "commits" / f"{0:012d}.json").write_text(json.dumps(dump_commit(commit)))
+    write_checkpoint(tmp_path, plan, commit)
     done = call("status", str(tmp_path))
     assert done.exit_code == 0
     assert "source pumps\n  grow(pump, {3, 4}) everywhere\n" in done.output

@@ -116,7 +116,7 @@ def test_a_checkpoint_is_of_a_query_with_the_clause_or_without(
         for clause in (before, after)
     )
     state = SourceState.start(old.sources[0], old.droppable["r"])
-    found = compare_source(old.sources[0], new, "r", state, 1, complete=True)
+    found = compare_source(old.sources[0], new, "r", state, 1)
     assert [item.effect for item in found.items] == effects
 
 

@@ -16,7 +16,6 @@ from cedilla.runtime import run
 from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.report import EpochReport
-from tests.checkpoints import unsealed
 from tests.stream import is_tuple, read_output
 
 pytestmark = pytest.mark.either_engine
@@ -221,36 +220,6 @@ def test_a_folder_above_knows_the_files_that_were_read(project: Project) -> None
     assert project.run() == THREE
     project.sources["r"] = "r"
     assert project.run() == THREE
-
-
-def test_checkpoints_of_earlier_versions_are_known_by_their_paths(project: Project) -> None:
-    """They have whole paths of segments, no lengths of files, and no recorded folders."""
-    home = project.root / "ck"
-    project.file(3, 100.0)
-    assert project.run() == THREE
-    paths = unsealed((home / "paths.json").read_text())
-    (home / "paths.json").write_text(json.dumps({n: paths[n] for n in ("streams", "markers")}))
-    for record in (home / "files").iterdir():
-        listed = {n: [file[0] for file in files] for n, files in unsealed(record.read_text()).items()}
-        record.write_text(json.dumps(listed))
-    (stored,) = home.glob("batch-*.json")
-    batch = unsealed(stored.read_text())
-    stored.unlink()
-    batch["files"] = {n: [file[:3] for file in files] for n, files in batch["files"].items()}
-    (home / "batch.json").write_text(json.dumps(batch))
-    for commit in (home / "commits").glob("*.json"):
-        content = unsealed(commit.read_text())
-        for segments in content["segments"].values():
-            for segment in segments:
-                segment["path"] = f"{home}/state/{segment.pop('place')}"
-        commit.write_text(json.dumps(content))
-    before = project.root
-    _everything(project)
-    project.file(4, 100.0)
-    with pytest.raises(DiagnosticError, match=r"RQ452.*earlier version"):
-        project.run()
-    before.symlink_to(project.root)
-    assert project.run() == [*THREE, (3, 10, 10.0)]
 
 
 def test_a_file_that_moves_within_its_folder_is_not_read_again(project: Project) -> None:

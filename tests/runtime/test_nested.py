@@ -233,7 +233,7 @@ def test_a_checkpoint_knows_where_attributes_are_read(tmp_path: Path) -> None:
     ]
     moved = compile_query(QUERY.replace("address.city", "home.city")).plan
     state = SourceState.start(plan.sources[0], plan.droppable["people"])
-    changes = compare_source(stored.sources[0], moved, "people", state, 1, complete=False).items
+    changes = compare_source(stored.sources[0], moved, "people", state, 1).items
     assert [(each.effect, each.why) for each in changes] == [("at once", "it is read from there from now on")]
 
 

@@ -13,14 +13,13 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
 from cedilla.runtime.checkpoint.plan_changes import changes_text, resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.terminal.console import Console
 from tests import golden
 from tests.pipeline import Run
-from tests.runtime.plan_edits import Items, commit_of, edited, ran, write_checkpoint
+from tests.runtime.plan_edits import Items, checkpoint_of, commit_of, edited, ran
 from tests.stream import complaints, decode
 
 QUERY = """
@@ -135,15 +134,6 @@ def test_another_unit_is_another_meaning_of_what_was_read(old: str, new: str, ef
 # --- the checkpoint ---
 
 
-def test_a_checkpoint_of_version_1_is_read_where_the_text_is_equal(tmp_path: Path) -> None:
-    reference = ran(compile_query(QUERY).plan, STREAM)
-    folder = write_checkpoint(tmp_path / "checkpoint", reference)
-    (folder / "plan.json").write_text(json.dumps({"version": 1, "plan": reference.plan.describe()}))
-    stored = read_checkpoint(str(folder), "plan").stored
-    assert stored.is_of(compile_query(edit('"in/sensors" => "elsewhere"')).plan)
-    assert not stored.is_of(compile_query(edit("t > -100 => t > 0")).plan)
-
-
 def test_plans_are_stored_with_all_that_can_change() -> None:
     plan = compile_query(edit("punctuated on ts => punctuated on ts heartbeat ts delay 5")).plan
     plans = StoredPlans.start(plan)
@@ -173,7 +163,7 @@ def test_run_refuses_what_nobody_has_confirmed() -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    folder = write_checkpoint(tmp_path / "checkpoint", ran(compile_query(QUERY).plan, STREAM))
+    folder = checkpoint_of(tmp_path / "checkpoint", ran(compile_query(QUERY).plan, STREAM))
     query = tmp_path / "q.rq"
 
     def plan(text: str, *more: str) -> tuple[int, str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from attrs import evolve
+from attrs import astuple, evolve
 from click.testing import CliRunner, Result
 
 from cedilla.compiler import Plan, compile_query, regions
@@ -16,15 +15,16 @@ from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.grammar.diagnostics import Diagnostic, to_json
-from cedilla.runtime.checkpoint.commit_json import dump_commit
 from cedilla.runtime.checkpoint.commits import Commit, Progress
 from cedilla.runtime.checkpoint.stored_plan import plan_of
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.state.segments import Segment
+from tests.checkpoints import unsealed, write_checkpoint, write_document
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in" punctuated on ts;
@@ -56,13 +56,10 @@ def write(folder: Path, plan: Plan, markers: dict[str, list[str]], **more: objec
         )[0]
         for emit in plan.emits
     }
-    commit = Commit(epoch=7, batch=2, progress={"sensors": Progress(3)}, sources=states, sinks=sinks)
-    (folder / "commits").mkdir(parents=True)
-    (folder / "plan.json").write_text(json.dumps({"version": 1, "plan": plan.describe()}))
-    for number in (6, 7):
-        record = dump_commit(evolve(commit, epoch=number, **more))
-        (folder / "commits" / f"{number:012d}.json").write_text(json.dumps(record))
-    return folder
+    progress = {"sensors": Progress(3)}
+    time = "2026-01-01 00:00:00 UTC"
+    commit = Commit(epoch=7, batch=2, progress=progress, sources=states, sinks=sinks, time=time)
+    return write_checkpoint(folder, plan, *(evolve(commit, epoch=number, **more) for number in (6, 7)))
 
 
 def call(*arguments: str) -> Result:
@@ -100,7 +97,7 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
     assert (
         result.stdout
         == f"""\
-{path}: epoch 7, batch 2, committed at {_modified(path)}
+{path}: epoch 7, batch 2, committed at 2026-01-01 00:00:00 UTC
 source sensors
   1,200 tuples read
   +(p: double) where s = 1
@@ -125,37 +122,6 @@ in quarantine
     )
 
 
-def _modified(checkpoint: Path) -> str:
-    """When the last record was written, which had no time in it of old."""
-    changed = (checkpoint / "commits" / "000000000007.json").stat().st_mtime
-    return f"{datetime.fromtimestamp(changed, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def test_a_record_of_old_says_what_it_can(tmp_path: Path) -> None:
-    """Before rows were counted: no counts, no time, no folders of the sources."""
-    path = write(
-        tmp_path / "ck", compile_query(QUERY).plan, {}, segments={"average": (Segment("gone", "", 9),)}
-    )
-    last = path / "commits" / "000000000007.json"
-    record = json.loads(last.read_text())
-    del record["read"], record["written"], record["segments"]["average"][0]["rows"]
-    last.write_text(json.dumps(record))
-    assert (
-        call(str(path)).stdout
-        == f"""\
-{path}: epoch 7, batch 2, committed at {_modified(path)}
-source sensors
-  as at its start
-output average
-  as at its start
-waiting
-  groups of `average` wait for a punctuation on `wid`; none has come on `ts` of `sensors`
-state
-  average: 0 bytes in 1 segment
-"""
-    )
-
-
 def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
     """Of seven files one was read, one waits in the batch that a marker ended, and three are new, and one of markers;
     `_` is hidden."""
@@ -171,16 +137,13 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
     (tmp_path / "ops" / "1").write_text("{}")
     streams = {"sensors": f"file:{folder}", "far": "s3a://x/y"}
     markers = {"sensors": f"file:{tmp_path / 'ops'}"}
-    (path / "paths.json").write_text(json.dumps({"streams": streams, "markers": markers}))
-    batch = {"batch": 2, "files": {"sensors": [[uri, uri, 2] for uri in uris]}}
-    (path / "batch.json").write_text(json.dumps(batch))
-    (path / "spark" / "sources" / "0").mkdir(parents=True)
-    for number, uri in enumerate(uris):
-        entry = json.dumps({"path": uri, "timestamp": 1, "batchId": number})
-        (path / "spark" / "sources" / "0" / str(number)).write_text(f"v1\n{entry}")
+    paths = {"streams": streams, "markers": markers, "tables": {}}
+    write_document(path, "paths.json", paths | {f"{kind}_recorded": paths[kind] for kind in paths})
+    files = {"sensors": [astuple(InputFile(uri, 2)) for uri in uris]}
+    write_document(path, "batch-000000.json", {"batch": 2, "after": 6, "files": files})
     found = Diagnostic("RQ203", "error", "the function does not increase", notes=("2:4: [[alter(...)]]",))
     error = {"time": "2026-01-01 00:00:00 UTC", "epoch": 7, "diagnostics": [to_json(found)]}
-    (path / "error.json").write_text(json.dumps(error))
+    write_document(path, "error.json", error)
     lines = call(str(path)).stdout.splitlines()
     assert lines[1:6] == [
         "stopped at 2026-01-01 00:00:00 UTC",
@@ -189,7 +152,7 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
         "to be read",
         "  sensors: 5 files",
     ]
-    (path / "error.json").write_text(json.dumps({**error, "epoch": 5}))
+    write_document(path, "error.json", {**error, "epoch": 5})
     assert call(str(path)).stdout.splitlines()[1] == "stopped at 2026-01-01 00:00:00 UTC, and went on since"
     answer = json.loads(call(str(path), "--format", "json").stdout)
     assert answer["backlog"] == {"sensors": 5}
@@ -237,7 +200,7 @@ def test_as_json(tmp_path: Path) -> None:
 
 
 def test_before_the_first_commit(tmp_path: Path) -> None:
-    (tmp_path / "plan.json").write_text(json.dumps({"version": 1, "plan": []}))
+    write_checkpoint(tmp_path, compile_query(QUERY).plan)
     assert call(str(tmp_path)).stdout == f"{tmp_path}: nothing is committed yet\n"
 
 
@@ -246,8 +209,9 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
     [
         ({}, "", "RQ411"),
         ({}, "missing", "RQ411"),
-        ({"plan.json": "{"}, "", "RQ411"),
-        ({"plan.json": '{"plan": []}', "commits/1.json": "{}"}, "", "RQ411"),
+        ({"plan.json": "{"}, "", "RQ478"),
+        ({"plan.json": '{"plan": []}', "commits/1.json": "{}"}, "", "RQ478"),
+        ({"plan.json": '{"version": 2, "plans": []}'}, "", "RQ411"),
         ({}, "hdfs://host/checkpoint", "RQ412"),
         ({}, "s3a://bucket/checkpoint", "RQ412"),
     ],
@@ -283,7 +247,7 @@ def test_what_drift_has_inferred_is_told_with_its_epoch(tmp_path: Path) -> None:
     plan = compile_query(f"set drift = infer; {QUERY}").plan
     folder = write(tmp_path, plan, {"sensors": ["[[+(p: double)]]", "[[+(q: double)]]"]})
     record = folder / "commits" / "000000000007.json"
-    found = {"sensors": {"p": 3, "gone": 4, "t": 5}}
-    record.write_text(json.dumps({**json.loads(record.read_text()), "inferred": found}))
+    inferred = {"sensors": {"p": 3, "gone": 4, "t": 5}}
+    write_document(folder, f"commits/{record.name}", {**unsealed(record.read_text()), "inferred": inferred})
     assert read_status(str(folder)).sources[0].inferred == {"p": 3}
     assert "  inferred, announced by nothing: p in epoch 3\n" in call(str(folder)).stdout

@@ -10,13 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.checkpoint.commit_json import dump_commit
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.reference.table_domains import with_domains
+from tests.checkpoints import write_checkpoint
 
 QUERY = """
 table fleet(pump: int, place: string) from json "fleet";
@@ -142,11 +141,7 @@ def checkpoint(query: Path) -> Path:
     states["fleet"] = states["fleet"].close(True).next_epoch()
     sinks = {e.name: SinkState.start(plan.start[e.relation]) for e in plan.emits}
     folder = query.parent / "checkpoint"
-    (folder / "commits").mkdir(parents=True)
-    (folder / "plan.json").write_text(json.dumps(StoredPlans.start(plan).dump()))
-    record = json.dumps(dump_commit(Commit(epoch=0, batch=0, sources=states, sinks=sinks)))
-    (folder / "commits" / f"{0:012d}.json").write_text(record)
-    return folder
+    return write_checkpoint(folder, plan, Commit(epoch=0, batch=0, sources=states, sinks=sinks))
 
 
 def test_status_counts_the_members(query: Path) -> None:

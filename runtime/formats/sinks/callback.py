@@ -34,7 +34,7 @@ class CallbackSink(Sink):
         if tuples is not None or markers != Markers():
             self._on_epoch(tuples, markers, number)
 
-    def publish(self, number: int, run: int | None) -> None:
+    def publish(self, number: int, run: int) -> None:
         """Does nothing: the function was called before the commit."""
 
     def tidy(self, last: int) -> None:

@@ -68,7 +68,7 @@ class DeltaSink(ParquetSink):
                 hint = f"a new table; where `{name}` may be altered, a declaration as double"
                 raise failure("RQ470", message, hint=hint)
 
-    def publish(self, number: int, run: int | None) -> None:
+    def publish(self, number: int, run: int) -> None:
         """Appends a committed epoch to the tables; a table that contains it already is skipped."""
         staged = self._staged(number, run)
         files = [file.path for file in self._files.list(staged)]
@@ -98,17 +98,10 @@ class DeltaSink(ParquetSink):
         for path in files:
             if path.rpartition("/")[2].startswith(_TUPLES):
                 continue
-            for row in self._staged_markers(path):
+            for row in map(json.loads, filter(None, self._files.read(path).split("\n"))):
                 for kind, text in row.items():
                     yield {"epoch": number, "place": index, "kind": kind.removeprefix("$"), "text": text}
                     index += 1
-
-    def _staged_markers(self, path: str) -> list[dict[str, str]]:
-        """Returns the markers of a staged file; files of an earlier version have rows of Parquet."""
-        if not path.endswith(f".{self.extension}"):
-            return [json.loads(line) for line in self._files.read(path).split("\n") if line]
-        with self._files.open(path) as stream:
-            return parquet.read_table(stream).to_pylist()
 
     def _append(self, table: str, number: int, rows: pa.RecordBatchReader) -> None:
         deltalake = load_deltalake()

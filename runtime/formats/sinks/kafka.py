@@ -36,7 +36,7 @@ class KafkaSink(JsonLinesSink):
         topic = topic_of(emit.path, emit.span)
         return cls(files, f"{checkpoint}/produced/{topic.name}", emit.relation, topic)
 
-    def publish(self, number: int, run: int | None) -> None:
+    def publish(self, number: int, run: int) -> None:
         """Writes a committed epoch, unless its transaction is done. Raises `DiagnosticError`: RQ442 to RQ445, RQ447,
         RQ448."""
         staged = self._staged(number, run)

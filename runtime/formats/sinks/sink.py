@@ -32,7 +32,7 @@ class Sink(ABC):
         """Takes an epoch's markers."""
 
     @abstractmethod
-    def publish(self, number: int, run: int | None) -> None:
+    def publish(self, number: int, run: int) -> None:
         """Makes an epoch visible that a `run` has committed. Repeated after a crash, it changes nothing."""
 
     @abstractmethod
@@ -82,10 +82,9 @@ class FolderSink(Sink):
     def count(self, file: FoundFile) -> int:
         """Returns the number of tuples in a file written by `write`."""
 
-    def _staged(self, number: int, run: int | None) -> str:
-        """Returns the folder that stages a run's epoch; `None`: a run of an earlier version."""
-        folder = f"{self._path}/{_STAGING}"
-        return f"{folder}/{'' if run is None else f'{_RUN}{run:06d}/'}{epoch_name(number)}"
+    def _staged(self, number: int, run: int) -> str:
+        """Returns the folder in which a run stages an epoch."""
+        return f"{self._path}/{_STAGING}/{_RUN}{run:06d}/{epoch_name(number)}"
 
     def stage(self, number: int, tuples: DataFrame | None) -> int | None:
         """Writes an epoch's tuples into staging, and replaces remains of an epoch that did not commit."""
@@ -119,7 +118,7 @@ class FolderSink(Sink):
                 self.write_markers(places[-1], kind, texts)
         self._files.sync(places, self._path)
 
-    def publish(self, number: int, run: int | None) -> None:
+    def publish(self, number: int, run: int) -> None:
         """Renames a committed epoch into the output. Repeated after a crash, it changes nothing."""
         staged = self._staged(number, run)
         self._files.publish(staged, f"{self._path}/{name_of(staged)}")

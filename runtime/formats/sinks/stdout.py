@@ -17,7 +17,7 @@ class StdoutSink(JsonLinesSink):
         super().__init__(files, path, relation)
         self._label = label
 
-    def publish(self, number: int, run: int | None) -> None:
+    def publish(self, number: int, run: int) -> None:
         """Prints a committed epoch and deletes it."""
         staged = self._staged(number, run)
         for file in self._files.list(staged):
