@@ -322,7 +322,9 @@ def _function(parameter: str, body: Expression) -> Affine:
     if form is None or form[0] != parameter or has_units(body):
         hint = f"an alter requires the shape {parameter} -> {parameter} * a + b with a > 0 (paper, section 3)"
         if has_units(body):
-            hint = f"numbers only; the unit of the result is given by `alter(t, {parameter} -> ..., unit degC)`"
+            hint = (
+                f"numbers only; the unit of the result is given by `alter(t, {parameter} -> ..., unit degC)`"
+            )
         raise failure("RQ202", f"the function is not affine in `{parameter}`", body.span, hint=hint)
     if form[1].slope <= 0:
         raise failure(

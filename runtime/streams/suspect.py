@@ -161,6 +161,8 @@ def suspect_json(suspect: Suspect) -> dict[str, Any]:
 
 
 def _too_many(by: Sequence[str]) -> DiagnosticError:
-    message = f"more than {MAX_SERIES:,} groups and attributes are distinguished by {', '.join(by) or 'nothing'}"
+    message = (
+        f"more than {MAX_SERIES:,} groups and attributes are distinguished by {', '.join(by) or 'nothing'}"
+    )
     hint = "--by NAME names attributes with fewer values"
     return failure("RQ228", message, hint=hint)
