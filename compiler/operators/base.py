@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
-from attrs import field, frozen
+from attrs import Attribute, Factory, field, fields, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_inference import Units
@@ -15,8 +15,9 @@ from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
+from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.slips import meant
-from cedilla.grammar.syntax import Expression
+from cedilla.grammar.syntax import Expression, Node
 
 Kind = Literal["add", "drop", "alter"]
 KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
@@ -155,9 +156,9 @@ class Operator(ABC):
         """What the operator computes of single tuples, as its text has it."""
         return ()
 
-    @abstractmethod
     def parameters(self) -> dict[str, object]:
         """What `explain` shows in braces, as plain values."""
+        return {}
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """An attribute that would be in the output twice, over inputs as evolved so far (J2, G11)."""
@@ -257,9 +258,29 @@ class Operator(ABC):
         }
         return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in arguments.items())})"
 
-    @abstractmethod
     def arguments(self) -> dict[str, str]:
-        """The operator's own constructor arguments, as Python text."""
+        """Returns the operator's own constructor arguments as Python text, without those at their defaults."""
+        common = {field.name for field in fields(Operator)}
+        own = [field for field in fields(type(self)) if field.name not in common]
+        values = {field: getattr(self, field.name) for field in own}
+        return {
+            field.name: repr(_plain(value))
+            for field, value in values.items()
+            if value != _default(field) or "always" in field.metadata
+        }
+
+
+def _default(field: Attribute[Any]) -> object:
+    return field.default.factory() if isinstance(field.default, Factory) else field.default  # type: ignore[misc]
+
+
+def _plain(value: Any) -> object:
+    """Returns the text of expressions and types, also inside a dict; other values are their own text."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, Node):
+        return format_expression(cast("Expression", value))
+    return str(value) if isinstance(value, Type) else value
 
 
 def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:

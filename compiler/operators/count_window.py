@@ -28,7 +28,7 @@ class CountWindow(Operator):
     """
 
     size: int
-    per: tuple[str, ...] = field(default=(), converter=tuple)
+    per: tuple[str, ...] = field(default=(), converter=tuple, metadata={"always": True})
     alias: str
     title: ClassVar[str] = "Count window"
     method: ClassVar[str] = "count_window"
@@ -83,6 +83,3 @@ class CountWindow(Operator):
 
     def parameters(self) -> dict[str, object]:
         return {"size": f"{self.size} rows", "per": list(self.per), "as": self.alias}
-
-    def arguments(self) -> dict[str, str]:
-        return {"size": str(self.size), "per": repr(self.per), "alias": repr(self.alias)}

@@ -80,6 +80,3 @@ class Distinct(Operator):
 
     def parameters(self) -> dict[str, object]:
         return {"on": list(self.on)} if self.on else {}
-
-    def arguments(self) -> dict[str, str]:
-        return {"on": repr(self.on)} if self.on else {}

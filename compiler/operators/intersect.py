@@ -55,6 +55,3 @@ class Intersect(Coordinated):
 
     def parameters(self) -> dict[str, object]:
         return {"all": self.all} if self.all else {}
-
-    def arguments(self) -> dict[str, str]:
-        return {"all": "True"} if self.all else {}

@@ -179,9 +179,6 @@ class Matching(Operator):
     def parameters(self) -> dict[str, object]:
         return {"on": [a if a == b else f"{a} = {b}" for a, b in self.on]}
 
-    def arguments(self) -> dict[str, str]:
-        return {"on": repr(self.on)}
-
 
 def _defined(name: str, facts: Facts) -> Tree:
     return regions.intersection(regions.defined(name), facts.universe.get(name, ANYTHING).members)

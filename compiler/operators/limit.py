@@ -44,6 +44,3 @@ class Limit(Operator):
 
     def parameters(self) -> dict[str, object]:
         return {"count": self.count}
-
-    def arguments(self) -> dict[str, str]:
-        return {"count": str(self.count)}

@@ -86,6 +86,3 @@ class Minus(Operator):
 
     def parameters(self) -> dict[str, object]:
         return {"all": self.all} if self.all else {}
-
-    def arguments(self) -> dict[str, str]:
-        return {"all": "True"} if self.all else {}

@@ -291,12 +291,6 @@ class Project(Operator):
         rest = ["*"] if self.rest else []
         return {"items": [*rest, *(_written(name, e) for name, e in self.items.items())]}
 
-    def arguments(self) -> dict[str, str]:
-        rest = {name: "True" for name in ("rest", "convert", "absorb") if getattr(self, name)}
-        differences = {"differences": repr(self.differences)} if self.differences else {}
-        items = repr({name: format_expression(e) for name, e in self.items.items()})
-        return {"items": items, **rest, **differences}
-
 
 def _written(name: str, expression: Expression) -> str:
     text = format_expression(expression)

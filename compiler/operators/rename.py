@@ -84,6 +84,3 @@ class Rename(Operator):
 
     def parameters(self) -> dict[str, object]:
         return {"names": [f"{old} as {new}" for old, new in self.names.items()]}
-
-    def arguments(self) -> dict[str, str]:
-        return {"names": repr(self.names)}

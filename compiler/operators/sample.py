@@ -82,7 +82,3 @@ class Sample(Operator):
 
     def parameters(self) -> dict[str, object]:
         return {"share": f"{self.count} in {self.parts}", "by": list(self.by)}
-
-    def arguments(self) -> dict[str, str]:
-        arguments = {"count": repr(self.count), "parts": repr(self.parts), "by": repr(self.by)}
-        return arguments | ({"digits": repr(dict(self.digits))} if self.digits else {})

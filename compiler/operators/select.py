@@ -62,6 +62,3 @@ class Select(Operator):
 
     def parameters(self) -> dict[str, object]:
         return {"predicate": format_expression(self.predicate)}
-
-    def arguments(self) -> dict[str, str]:
-        return {"predicate": repr(format_expression(self.predicate))}

@@ -118,9 +118,6 @@ class Sort(Operator):
     def parameters(self) -> dict[str, object]:
         return {"keys": written(self.keys)}
 
-    def arguments(self) -> dict[str, str]:
-        return {"keys": repr(self.keys), **({"settled": "True"} if self.settled else {})}
-
 
 def written(keys: Sequence[Key]) -> list[str]:
     """Keys as the language writes them."""

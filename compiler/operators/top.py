@@ -25,7 +25,7 @@ class Top(Operator):
 
     count: int
     keys: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))
-    per: tuple[str, ...] = field(default=(), converter=tuple)
+    per: tuple[str, ...] = field(default=(), converter=tuple, metadata={"always": True})
     title: ClassVar[str] = "Top"
     method: ClassVar[str] = "top"
     rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2")
@@ -85,6 +85,3 @@ class Top(Operator):
 
     def parameters(self) -> dict[str, object]:
         return {"count": self.count, "by": written(self.keys), "per": list(self.per)}
-
-    def arguments(self) -> dict[str, str]:
-        return {"count": str(self.count), "keys": repr(self.keys), "per": repr(self.per)}

@@ -68,12 +68,6 @@ class Union(Coordinated):
             for side in (0, 1)
         )
 
-    def parameters(self) -> dict[str, object]:
-        return {}
-
-    def arguments(self) -> dict[str, str]:
-        return {}
-
 
 def merged(inputs: tuple[Facts, ...]) -> Facts:
     """The facts of an output whose every cell is fed by the same cell of both inputs (D1, signature (∅, all, ∅))."""

@@ -103,9 +103,6 @@ class Delay(Operator):
     def parameters(self) -> dict[str, object]:
         return {"key": self.key}
 
-    def arguments(self) -> dict[str, str]:
-        return {"key": repr(self.key)}
-
 
 SOURCE = 'stream r(k: int, s: int, t: double) from json "r" punctuated on k;\n'
 
