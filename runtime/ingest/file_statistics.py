@@ -61,7 +61,7 @@ def proven_valid(
 def region_of_tuples(state: SourceState, statistics: StatisticsByFile) -> Tree:
     """Returns a region around all valid tuples of some files, from the ranges of unaltered attributes that all files
     have statistics of. `statistics`: the result of `proven_valid`."""
-    merged, altered = _together([file for file in statistics.values() if file.rows]), _altered(state)
+    merged, altered = _merged([file for file in statistics.values() if file.rows]), _altered(state)
     unaltered = {
         name: values
         for name, values in merged.ranges.items()
@@ -70,7 +70,7 @@ def region_of_tuples(state: SourceState, statistics: StatisticsByFile) -> Tree:
     return regions.box(_sides(evolve(merged, ranges=unaltered), altered))
 
 
-def _together(statistics: Sequence[FileStatistics]) -> FileStatistics:
+def _merged(statistics: Sequence[FileStatistics]) -> FileStatistics:
     """Merges the statistics of some files."""
     named = set[str]().union(*(file.ranges for file in statistics))
     columns = {

@@ -22,7 +22,7 @@ from cedilla.compiler.operators.reactions import SCALED
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
-from cedilla.runtime.control.descriptions.region_texts import MAX_SHOWN, region_texts, together
+from cedilla.runtime.control.descriptions.region_texts import MAX_SHOWN, joined_texts, region_texts
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth
@@ -243,7 +243,7 @@ def _with_reaction(
         f"{bound.memory.what} in {text}"
         for bound in state_safety.of(operator.name)
         if not bound.memory.accents
-        for text in together(_released(operator, bound.memory, before, after))
+        for text in joined_texts(_released(operator, bound.memory, before, after))
     ]
     return evolve(
         effect,
@@ -272,7 +272,7 @@ def _lagging(
                 lagging, regions.union(facts.closed, _done(kind, name, target, facts))
             )
             if not regions.is_empty(lagging, facts.universe):
-                for text in together(region_texts(facts, lagging)):
+                for text in joined_texts(region_texts(facts, lagging)):
                     yield f"waits for {feeder} in {text}"
 
 

@@ -132,7 +132,7 @@ def number_to_json(value: Value) -> Any:
         return "Infinity" if value > 0 else "-Infinity"  # type: ignore[operator]
 
 
-def digits_behind(attribute: str, type_: Type) -> dict[str, int]:
+def fraction_digits(attribute: str, type_: Type) -> dict[str, int]:
     """Returns the number of digits after the point by attribute, for whole numbers and decimals; else an empty
     mapping."""
     if type_.name == "decimal":

@@ -72,17 +72,17 @@ def misnamed(
     return None
 
 
-def not_in(accent: Accent, alter: Alter, behind: Affine, names: tuple[str, ...]) -> DiagnosticError:
+def not_in_unit(accent: Accent, alter: Alter, composed: Affine, names: tuple[str, ...]) -> DiagnosticError:
     """Returns RQ219: the values of some tuples are not in the unit that an Alter names. `composed`: the function from
     canonical values to theirs after the Alter. `names`: units that they may be in."""
     of, unit = alter.of or "", alter.unit or ""
-    name = next((each for each in (of, *names) if leads(behind, of, each)), None)
+    name = next((each for each in (of, *names) if leads(composed, of, each)), None)
     wanted = conversion(of, unit)
-    what = f"what was y in {of} is {behind.text('y')} then"
+    what = f"what was y in {of} is {composed.text('y')} then"
     why = what if name is None else f"it is in {name} then: {what}"
     return failure(
         "RQ219",
-        f"the accent says that `{alter.attribute}` is in {unit} from here on, and it is not for all that it describes",
+        f"the accent says that `{alter.attribute}` is in {unit} from here on, but some described tuples are not",
         accent.span,
         hint=f"y in {of} is {wanted.text('y')} in {unit}; `unit({alter.attribute}, {unit_text(unit)})` leads there "
         "from whatever unit is in force",

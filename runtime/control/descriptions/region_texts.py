@@ -26,7 +26,7 @@ def region_texts(facts: Facts, region: Tree) -> list[str]:
     ]
 
 
-def together(texts: list[str]) -> list[str]:
+def joined_texts(texts: list[str]) -> list[str]:
     """Returns patterns as one text; of many, only the first ones."""
     if not texts:
         return []

@@ -72,8 +72,8 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
             _require(state, accent, attribute, where, live, "alters")
             no_codes(accent, state.codes, "alters", "recoded")
             raw = restrict_to(accent.description, function)
-            if (behind := misnamed(state, change, raw)) is not None:
-                raise unit_accents.not_in(accent, change, behind, state.named_units.get(attribute, ()))
+            if (composed := misnamed(state, change, raw)) is not None:
+                raise unit_accents.not_in_unit(accent, change, composed, state.named_units.get(attribute, ()))
             state = state.naming(change).with_functions(attribute, raw, restrict_to(where, function), places)
             return state.remembering([Altered(attribute, function, where, place, accent.text)])
 

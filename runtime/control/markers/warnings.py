@@ -21,7 +21,7 @@ from cedilla.compiler.units.units import is_same
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.accents.codes import left_out, writable
 from cedilla.runtime.control.accents.trees import CACHE_SIZE
-from cedilla.runtime.control.descriptions.region_texts import region_texts, together
+from cedilla.runtime.control.descriptions.region_texts import joined_texts, region_texts
 from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -320,7 +320,7 @@ def _conditions(facts: Facts, name: str, region: Tree) -> list[str]:
 
 
 def _where(facts: Facts, name: str, region: Tree) -> str:
-    texts = together(_conditions(facts, name, region))
+    texts = joined_texts(_conditions(facts, name, region))
     units = ", in the units of the start" if regions.attributes(region) & facts.units.keys() else ""
     return f" for {texts[0]}{units}" if texts else ""
 

@@ -51,7 +51,7 @@ def punctuation_within(punctuation: Punctuation, partition: int | None) -> Punct
     return evolve(punctuation, pattern=within(punctuation.pattern, partition))
 
 
-def together(facts: Facts) -> Facts:
+def merge_partitions(facts: Facts) -> Facts:
     """Merges the facts of a topic over its partitions; each partition is one feeder (D1)."""
     if PARTITION not in facts.universe:
         return facts

@@ -33,8 +33,8 @@ from cedilla.runtime.control.accents.trees import (
     set_in,
 )
 from cedilla.runtime.control.descriptions.translation import translate
-from cedilla.runtime.control.sources.partitions import together, with_partitions
-from cedilla.runtime.items.values import digits_behind
+from cedilla.runtime.control.sources.partitions import merge_partitions, with_partitions
+from cedilla.runtime.items.values import fraction_digits
 
 MAX_ALTERS, _MAX_CELLS = 100, 64
 """Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""
@@ -120,7 +120,7 @@ class SourceState:
 
     def facts(self) -> Facts:
         """Returns the facts of the stream after the markers so far."""
-        return together(self.facts_by_partition())
+        return merge_partitions(self.facts_by_partition())
 
     def facts_by_partition(self) -> Facts:
         """Returns the facts of the stream, for a topic with its partitions."""
@@ -128,7 +128,9 @@ class SourceState:
 
     def facts_during(self, closed_before: Tree) -> Facts:
         """Returns the facts with every attribute that tuples of this epoch may have (Add comes first, theory 3.3)."""
-        return together(Facts(self.types, self.universe, self.most_present, self.units, closed_before))
+        return merge_partitions(
+            Facts(self.types, self.universe, self.most_present, self.units, closed_before)
+        )
 
     # --- markers ---
 
@@ -282,7 +284,7 @@ class SourceState:
             placed_closed=self._without_holes(self.placed_closed, attribute),
             types={**self.types, attribute: DOUBLE},
             doubled=self.doubled if self.types[attribute] == DOUBLE else self.doubled | {attribute},
-            digits={**self.digits, **digits_behind(attribute, self.types[attribute])},
+            digits={**self.digits, **fraction_digits(attribute, self.types[attribute])},
             universe={
                 **self.universe,
                 attribute: evolve(self.universe[attribute], integral=False),

@@ -19,7 +19,7 @@ _QUOTE, _FEED, _RETURN = ord('"'), ord("\n"), ord("\r")
 Signs = np.ndarray[Any, np.dtype[np.uint8]]
 _BEFORE = np.frombuffer(b',\n"', np.uint8)
 """Characters that may precede the quote that begins a field, or the second of two quotes."""
-_BEHIND = np.frombuffer(b',\r\n"', np.uint8)
+_AFTER = np.frombuffer(b',\r\n"', np.uint8)
 
 
 @frozen(eq=False)
@@ -114,8 +114,8 @@ def _stand_well(signs: Signs, quotes: Places, begin: int) -> bool:
     quote."""
     opening, closing = quotes[0::2], quotes[1::2]
     before = signs[opening[opening > begin] - 1]
-    behind = signs[closing[closing + 1 < len(signs)] + 1]
-    return bool(np.isin(before, _BEFORE).all() and np.isin(behind, _BEHIND).all())
+    after = signs[closing[closing + 1 < len(signs)] + 1]
+    return bool(np.isin(before, _BEFORE).all() and np.isin(after, _AFTER).all())
 
 
 def stand_well(text: bytes) -> bool:
