@@ -17,7 +17,7 @@ def warnings(plan: Plan) -> tuple[Diagnostic, ...]:
     return (*nested_folders(plan), *(finding for finding in findings(plan) if finding.severity == "warning"))
 
 
-def complaints(plan: Plan) -> tuple[Diagnostic, ...]:
+def all_findings(plan: Plan) -> tuple[Diagnostic, ...]:
     """Returns all findings, as `check` shows them."""
     return (*nested_folders(plan), *unused(plan), *findings(plan))
 

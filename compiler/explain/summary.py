@@ -8,7 +8,7 @@ from cedilla.compiler.analysis.reactions import OTHER, alter_described_by, attri
 from cedilla.compiler.analysis.safety import Safety, StateBound, safety
 from cedilla.compiler.explain.explanation import source_facts
 from cedilla.compiler.explain.impact import domain_text
-from cedilla.compiler.explain.tree import Node, Paint, emit_head, new_units, painter, tree, units_said
+from cedilla.compiler.explain.tree import Node, Paint, emit_head, new_units, painter, tree, unit_lines
 from cedilla.compiler.explain.wrapping import WIDTH, fitted
 from cedilla.compiler.facts.schemes import is_finite
 from cedilla.compiler.operators import Operator
@@ -50,7 +50,7 @@ def _node(plan: Plan, node: Node, state_safety: Safety, width: int, paint: Paint
     if node.again:
         return node.lines(f"{item.name} (above)", [], width, paint)
     if isinstance(item, Source):
-        return node.lines(_source_head(item), [_promises(item), *units_said(item.units)], width, paint)
+        return node.lines(_source_head(item), [_promises(item), *unit_lines(item.units)], width, paint)
     lines = [_keeps(item, state_safety.of(item.name)), _accents(plan, item, state_safety)]
     lines += new_units(plan, item)
     return node.lines(_head(item), lines, width, paint)

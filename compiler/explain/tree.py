@@ -72,7 +72,7 @@ def _branch(plan: Plan, name: str, lead: str, last: bool, shown: set[str]) -> It
         yield from _branch(plan, child, below, number == len(inputs), shown)
 
 
-def units_said(units: Mapping[str, str]) -> list[str]:
+def unit_lines(units: Mapping[str, str]) -> list[str]:
     """Returns a line about the units of attributes; no line without units."""
     return [f"units {', '.join(f'{name} {unit}' for name, unit in units.items())}"] if units else []
 
@@ -81,7 +81,7 @@ def new_units(plan: Plan, operator: Operator) -> list[str]:
     """Returns a line about the units of an operator's output, if its inputs have other units."""
     inputs = (plan.units_of(name) for name in reversed(operator.inputs))
     before = {name: unit for units in inputs for name, unit in units.items()}
-    return units_said(operator.units) if dict(operator.units) != before else []
+    return unit_lines(operator.units) if dict(operator.units) != before else []
 
 
 def emit_head(emit: Emit) -> str:

@@ -154,7 +154,7 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
 
 def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     """The text of a query by its name, and all there is to say of it where an engine is to run it."""
-    from cedilla.compiler.analysis.findings import complaints
+    from cedilla.compiler.analysis.findings import all_findings
     from cedilla.compiler.compile import compile_query
     from cedilla.runtime.terminal.places import check_unread
 
@@ -164,7 +164,7 @@ def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diag
         texts[name] = text
         compiled = compile_query(text, name, params_of(click.get_current_context()), engine)
         plan = compiled.plan
-        found = (*compiled.warnings, *complaints(plan))
+        found = (*compiled.warnings, *all_findings(plan))
         try:
             check_unread(plan)
         except DiagnosticError as error:

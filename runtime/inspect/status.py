@@ -12,7 +12,7 @@ from attrs import asdict, evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import releases
 from cedilla.compiler.analysis.waiting import Waiting
-from cedilla.compiler.explain.tree import units_said
+from cedilla.compiler.explain.tree import unit_lines
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
@@ -190,7 +190,7 @@ def _told(stream: Stream) -> list[str]:
     inferred = ", ".join(f"{name} in epoch {epoch}" for name, epoch in stream.inferred.items())
     return [
         *read,
-        *units_said(stream.units),
+        *unit_lines(stream.units),
         *([f"inferred, announced by nothing: {inferred}"] if inferred else []),
         *stream.domains,
         *(stream.accents or ("as at its start",)),

@@ -93,7 +93,7 @@ class StreamChecker:
 
         An invalid marker changes nothing; one with warnings only takes effect.
         """
-        if self._source.markers_only and not line.only_markers and _is_meant(line, self._declared):
+        if self._source.markers_only and not line.only_markers and _resembles_marker(line, self._declared):
             hint = "a file in the marker folder has it: `cedilla accent STREAM --markers FOLDER`"
             return None, [_complaint(line, FOREIGN, reason(FOREIGN, ""), hint)]
         try:
@@ -247,7 +247,7 @@ class StreamChecker:
         return ""
 
 
-def _is_meant(line: Line, attributes: Collection[str]) -> bool:
+def _resembles_marker(line: Line, attributes: Collection[str]) -> bool:
     """Returns True if a line is a marker, or resembles one."""
     if line.is_csv:
         return csv_records.is_marker(line.text)
