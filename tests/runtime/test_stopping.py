@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.stream import read_output
+from tests.tiers import rest, tiered
 
 pytest.importorskip("pysail")
 
@@ -36,8 +37,8 @@ def slow(r):
     return r
 """
 COMMAND = [
-    *(sys.executable, "-m", "cedilla.runtime.cli.main", "run", "q.rq", "--engine", "sail"),
-    *("--files-per-epoch", "1", "--checkpoint", "ck", "--allow-module", "slow"),
+    *(sys.executable, "-m", "cedilla.runtime.cli.main", "run", "q.rq"),
+    *("--files-per-epoch", "1", "--checkpoint", "ck", "--allow-module", "slow", "--engine"),
 ]
 
 
@@ -55,9 +56,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def running(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
+def running(folder: Path, engine: str) -> Iterator[subprocess.Popen[str]]:
     """A run whose second epoch waits as long as a file is there, once it does so."""
-    process = subprocess.Popen([*COMMAND, *more], cwd=folder, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*COMMAND, engine], cwd=folder, stderr=subprocess.PIPE, text=True)
     try:
         until((folder / "started-1").exists, process)
         yield process
@@ -74,18 +75,22 @@ def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None
         time.sleep(0.02)
 
 
-def goes_on(folder: Path) -> None:
+def goes_on(folder: Path, engine: str = "sail") -> None:
     """The next run gives every tuple once."""
     (folder / "wait").unlink(missing_ok=True)
-    subprocess.run([*COMMAND, "--once"], cwd=folder, check=True, capture_output=True)
+    subprocess.run([*COMMAND, engine, "--once"], cwd=folder, check=True, capture_output=True)
     assert sorted(row["k"] for row in read_output(folder / "out")) == [0, 1, 2]
 
 
+ENGINES = pytest.mark.parametrize("engine", tiered(["sail", "spark"]))
+
+
+@ENGINES
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_ends_a_run_at_the_end_of_its_epoch(
-    folder: Path, number: signal.Signals, status: int
+    folder: Path, number: signal.Signals, status: int, engine: str
 ) -> None:
-    with running(folder) as process:
+    with running(folder, engine) as process:
         process.send_signal(number)
         time.sleep(0.3)
         assert process.poll() is None, "the epoch is under way"
@@ -95,22 +100,23 @@ def test_a_signal_ends_a_run_at_the_end_of_its_epoch(
     assert "stopping at the end of the epoch; a second signal ends the run at once\n" in said
     assert "stopped; the next run continues after epoch 1, the last that is committed\n" in said
     assert [row["k"] for row in read_output(folder / "out")] == [0, 1]
-    goes_on(folder)
+    goes_on(folder, engine)
 
 
 @pytest.mark.parametrize(
-    ("numbers", "status"),
+    ("numbers", "status", "engine"),
     [
-        ((signal.SIGTERM, signal.SIGTERM), 143),
-        ((signal.SIGINT, signal.SIGINT), 130),
-        ((signal.SIGTERM, signal.SIGINT), 143),
-        ((signal.SIGINT, signal.SIGTERM), 130),
+        ((signal.SIGTERM, signal.SIGTERM), 143, "sail"),
+        ((signal.SIGINT, signal.SIGINT), 130, "sail"),
+        ((signal.SIGTERM, signal.SIGINT), 143, "sail"),
+        ((signal.SIGINT, signal.SIGTERM), 130, "sail"),
+        rest((signal.SIGTERM, signal.SIGTERM), 143, "spark"),
     ],
 )
 def test_a_second_signal_ends_a_run_at_once(
-    folder: Path, numbers: tuple[signal.Signals, signal.Signals], status: int
+    folder: Path, numbers: tuple[signal.Signals, signal.Signals], status: int, engine: str
 ) -> None:
-    with running(folder) as process:
+    with running(folder, engine) as process:
         for number in numbers:
             process.send_signal(number)
             time.sleep(0.3)
@@ -118,12 +124,12 @@ def test_a_second_signal_ends_a_run_at_once(
     assert process.returncode == status
     assert said.endswith("stopped at once; the next run continues after the last committed epoch\n")
     assert [row["k"] for row in read_output(folder / "out")] == [0]
-    goes_on(folder)
+    goes_on(folder, engine)
 
 
 def test_a_run_that_waits_for_files_ends_at_once(folder: Path) -> None:
     (folder / "wait").unlink()
-    process = subprocess.Popen(COMMAND, cwd=folder, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*COMMAND, "sail"], cwd=folder, stderr=subprocess.PIPE, text=True)
     try:
         until(lambda: len(list((folder / "out").glob("epoch=*"))) == 3, process)
         time.sleep(1)
