@@ -26,7 +26,7 @@ from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.reading.units import Units
 from cedilla.runtime.reference.reference import Reference
 from tests.pipeline import Run
-from tests.runtime.plan_edits import edited, ran, write_checkpoint
+from tests.runtime.plan_edits import checkpoint_of, edited, ran
 from tests.runtime.test_marker_runs import compare
 from tests.stream import Item, decode, read_output
 
@@ -404,7 +404,7 @@ def test_status_says_units(tmp_path: Path) -> None:
             ("r", {"$accent": "[[s = 2, alter(t, y -> y * 2)]]"}),
         ],
     )
-    status = read_status(str(write_checkpoint(tmp_path / "checkpoint", reference)))
+    status = read_status(str(checkpoint_of(tmp_path / "checkpoint", reference)))
     (source,), (output,) = status.sources, status.outputs
     assert source.units == {"t": "degF", "v": "hPa"}
     assert set(source.accents) == {
@@ -420,7 +420,7 @@ def test_status_says_units(tmp_path: Path) -> None:
 def test_status_says_units_of_what_waits(tmp_path: Path) -> None:
     query = ONE % "" + 'emit aggregate[max by ts except s](r) to json "out";'
     reference = ran(compile_query(query).plan, [("r", {"$accent": "[[s = 1, unit(t, degC)]]"})])
-    status = read_status(str(write_checkpoint(tmp_path / "checkpoint", reference)))
+    status = read_status(str(checkpoint_of(tmp_path / "checkpoint", reference)))
     assert status.waiting == (f"{CELSIUS}, unit degC) at aggregate, where s = 1: waits for r where s = 2",)
 
 
