@@ -27,9 +27,10 @@ KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
 class Rules:
     """The rules of the theory by which an operator does what its facts say (section 2).
 
-    `read`: of an Alter that goes on, on what the operator reads. `merged`: where it waits for the other input;
-    `partial`: for other values of what its description names. `absorbed`: where an Alter does not show in the result;
-    `ignored`: where the output does not have the attribute.
+    `read`: of an Alter that goes on, on what the operator reads. `merged`: of an accent that waits for the other input.
+    `partial`: of one that waits for other values of what its description names. `moved`: of a description by the axis
+    that moves to another attribute. `needed`: of a Drop of what the operator names. `absorbed`: of an Alter that does
+    not show in the result. `ignored`: of an attribute that the output does not have.
     """
 
     add: str
@@ -38,18 +39,14 @@ class Rules:
     read: str | None = None
     merged: Mapping[Kind, str] | None = None
     partial: str | None = None
+    moved: str | None = None
+    needed: str = "2.2"
     absorbed: str = "2.8"
     ignored: str = "P2"
 
     def of(self, kind: Kind) -> str:
         """The rule of an accent that goes on."""
         return {"add": self.add, "drop": self.drop, "alter": self.alter}[kind]
-
-
-_ANOTHER = "**"  # an attribute that no query can name
-
-_Effect = dict[str, Tree]
-"""Output attribute -> its presence or its units, of those that an accent changes."""
 
 
 @frozen
@@ -139,13 +136,17 @@ class Operator(ABC):
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         """The output's facts from the inputs' (D1), and what the operator's state adds."""
 
+    def named(self, side: int) -> tuple[str, ...]:
+        """Returns the attributes of an input that the operator names and always needs."""
+        return ()
+
     def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        """The attributes of an input that must not be dropped (Foundation), each with the rule."""
-        return {}
+        """Returns the attributes of an input that must not be dropped (Foundation), each with the rule."""
+        return dict.fromkeys(self.named(side), self.rules.needed)
 
     def reads(self, side: int) -> Mapping[str, str]:
-        """The attributes of an input that the operator names, each with the rule by which an accent may end there."""
-        return {}
+        """Returns the attributes that the operator reads, each with the rule by which an accent may end there."""
+        return dict.fromkeys(self.named(side), self.rules.read or self.rules.absorbed)
 
     @abstractmethod
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
@@ -180,8 +181,8 @@ class Operator(ABC):
         return self
 
     def moved(self, mentioned: str) -> str | None:
-        """The rule by which a description by an attribute goes on over another, where that is more than a name."""
-        return None
+        """Returns the rule by which a description by an attribute moves to another, if that is more than a name."""
+        return self.rules.moved if mentioned == self.axis else None
 
     # --- what only some operators have; the rest of the code asks all of them ---
 

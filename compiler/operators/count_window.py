@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
@@ -32,7 +31,7 @@ class CountWindow(Operator):
     alias: str
     title: ClassVar[str] = "Count window"
     method: ClassVar[str] = "count_window"
-    rules: ClassVar[Rules] = Rules("W1", "W2", "W4")
+    rules: ClassVar[Rules] = Rules("W1", "W2", "W4", needed="W2")
     state: ClassVar[Kept] = Kept(
         "it counts from 0", wrong="windows that were counted before would come again"
     )
@@ -67,11 +66,8 @@ class CountWindow(Operator):
         (source,) = inputs
         return fold_closed(source, frozenset(source.types) - frozenset(self.per))
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self.per, "W2")
-
-    def reads(self, side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self.per, "W4")
+    def named(self, side: int) -> tuple[str, ...]:
+        return self.per
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = ", ".join(self.per) or "everything"

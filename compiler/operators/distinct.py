@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -26,7 +25,7 @@ class Distinct(Operator):
     on: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "Distinct"
     method: ClassVar[str] = "distinct"
-    rules: ClassVar[Rules] = Rules("G42", "G42", "G42")
+    rules: ClassVar[Rules] = Rules("G42", "G42", "G42", needed="G42")
     state: ClassVar[Kept] = Kept(
         "a tuple that passed before passes once more", wrong="tuples would pass that have passed before"
     )
@@ -62,11 +61,8 @@ class Distinct(Operator):
         (source,) = inputs
         return fold_closed(source, frozenset(source.types) - frozenset(self.keys(source)))
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self.on, "G42")
-
-    def reads(self, side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self.on, "G42")
+    def named(self, side: int) -> tuple[str, ...]:
+        return self.on
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if not self.on:

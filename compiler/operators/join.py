@@ -46,13 +46,10 @@ class Matching(Operator):
     """
 
     on: tuple[tuple[str, str], ...] = field(converter=lambda pairs: tuple(tuple(p) for p in pairs))
-    rules: ClassVar[Rules] = Rules("J2", "J3", "G12")
+    rules: ClassVar[Rules] = Rules("J2", "J3", "G12", needed="J3", absorbed="J4")
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self.keys(side), "J3")
-
-    def reads(self, side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self.keys(side), "J4")
+    def named(self, side: int) -> tuple[str, ...]:
+        return self.keys(side)
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         left, right = inputs
@@ -202,7 +199,9 @@ class Join(Matching):
     """
 
     title: ClassVar[str] = "Join"
-    rules: ClassVar[Rules] = Rules("J2", "J3", "G12", merged=dict.fromkeys(KINDS, "J1"), partial="J1")
+    rules: ClassVar[Rules] = Rules(
+        "J2", "J3", "G12", merged=dict.fromkeys(KINDS, "J1"), partial="J1", needed="J3", absorbed="J4"
+    )
     state: ClassVar[Kept] = Kept("tuples read before meet none that come later", apart=(0, 1))
     merges: ClassVar[bool] = False
     method: ClassVar[str] = "join"

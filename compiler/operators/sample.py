@@ -46,7 +46,7 @@ class Sample(Operator):
     digits: Mapping[str, int] = field(factory=dict[str, int], converter=dict[str, int])
     title: ClassVar[str] = "Sample"
     method: ClassVar[str] = "sample"
-    rules: ClassVar[Rules] = Rules("S1", "S4", "S6", read="S5")
+    rules: ClassVar[Rules] = Rules("S1", "S4", "S6", read="S5", needed="S3")
 
     @property
     def predicate(self) -> Expression:
@@ -70,11 +70,8 @@ class Sample(Operator):
         (source,) = inputs
         return source
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self.by, "S3")
-
-    def reads(self, side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self.by, "S5")
+    def named(self, side: int) -> tuple[str, ...]:
+        return self.by
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         share = f"{self.count} in {self.parts}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
@@ -31,7 +30,7 @@ class Select(Operator):
     predicate: Expression = field(converter=_parsed)
     title: ClassVar[str] = "Select"
     method: ClassVar[str] = "select"
-    rules: ClassVar[Rules] = Rules("S1", "S4", "S6", read="S5")
+    rules: ClassVar[Rules] = Rules("S1", "S4", "S6", read="S5", needed="S3")
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -49,11 +48,8 @@ class Select(Operator):
         never = regions.complement(predicates.possible(self.predicate, source.types))
         return evolve(source, closed=regions.union(source.closed, never))
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return dict.fromkeys(sorted(expressions.attributes(self.predicate)), "S3")
-
-    def reads(self, side: int) -> Mapping[str, str]:
-        return dict.fromkeys(expressions.attributes(self.predicate), "S5")
+    def named(self, side: int) -> tuple[str, ...]:
+        return tuple(sorted(expressions.attributes(self.predicate)))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import ClassVar
 
@@ -46,7 +46,7 @@ class Session(Operator):
     on_type: Type = field(default=LONG, converter=lambda t: Type.parse(t) if isinstance(t, str) else t)
     title: ClassVar[str] = "Session"
     method: ClassVar[str] = "session"
-    rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3")
+    rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3", needed="W2", moved="G29")
     state: ClassVar[Kept] = Kept("sessions that are open then lack the tuples read before", stored="once")
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
@@ -172,14 +172,8 @@ class Session(Operator):
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         return taken((self.alias,), inputs)
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return dict.fromkeys((*self.per, self.on), "W2")
-
-    def reads(self, side: int) -> Mapping[str, str]:
-        return {self.on: "W3", **dict.fromkeys(self.per, "W4")}
-
-    def moved(self, mentioned: str) -> str | None:
-        return "G29" if mentioned == self.on else None
+    def named(self, side: int) -> tuple[str, ...]:
+        return (*self.per, self.on)
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         keys = "".join(f"{name}, " for name in self.per)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -34,7 +34,7 @@ class Sort(Operator):
     settled: bool = False
     title: ClassVar[str] = "Sort"
     method: ClassVar[str] = "sort"
-    rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2")
+    rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2", needed="G42")
     state: ClassVar[Kept] = Kept("tuples that wait in it are forgotten", stored="once")
 
     @property
@@ -44,13 +44,9 @@ class Sort(Operator):
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         return Order.ARRIVAL
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.keys)
-
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        for name in self._names:
+        for name in self.named(0):
             require(name, source, self.span, "sort")
             if source.may_be_undefined(name):
                 raise failure(
@@ -71,7 +67,7 @@ class Sort(Operator):
     def passable(self, source: Facts) -> Tree:
         """The keys of the tuples that may be written: all that comes strictly before them is closed (E4), and where
         ties have to wait, all that ties with them too (E2)."""
-        closed = fold_closed(source, frozenset(source.types).difference(self._names))
+        closed = fold_closed(source, frozenset(source.types).difference(self.named(0)))
         passable = prefix(closed, self.keys, source.universe)
         return regions.intersection(passable, closed) if self.settled else passable
 
@@ -88,14 +84,11 @@ class Sort(Operator):
             source.lacking,
         )
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self._names, "G42")
-
-    def reads(self, side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self._names, "3.2")
+    def named(self, side: int) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.keys)
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        keys = ", ".join(self._names)
+        keys = ", ".join(self.named(0))
         return Invariants(
             f"tuples once all before them {'or equal ' if self.settled else ''}on {keys} is closed, in order",
             "what is closed up to there, and closed regions in which no tuple waits",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
@@ -28,7 +27,7 @@ class Top(Operator):
     per: tuple[str, ...] = field(default=(), converter=tuple, metadata={"always": True})
     title: ClassVar[str] = "Top"
     method: ClassVar[str] = "top"
-    rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2")
+    rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2", needed="G42")
     state: ClassVar[Kept] = Kept("groups that are open then lack the tuples read before", stored="parts")
 
     @property
@@ -64,11 +63,8 @@ class Top(Operator):
     def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
         return output.closed
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return dict.fromkeys([*self.per, *(name for name, _ in self.keys)], "G42")
-
-    def reads(self, side: int) -> Mapping[str, str]:
-        return dict.fromkeys([*self.per, *(name for name, _ in self.keys)], "3.2")
+    def named(self, side: int) -> tuple[str, ...]:
+        return (*self.per, *(name for name, _ in self.keys))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         group = ", ".join(self.per) or "everything"

@@ -197,8 +197,8 @@ class User(Operator):
         """Whether the output has no place for an attribute that both inputs have."""
         return name not in self.merge and (self.returns is None or name in self.returns)
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return dict.fromkeys(self.foundation, "2.2")
+    def named(self, side: int) -> tuple[str, ...]:
+        return self.foundation
 
     def reads(self, side: int) -> Mapping[str, str]:
         named = dict.fromkeys((*self.foundation, *self.merge), "2.2")

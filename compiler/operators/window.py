@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
 from typing import ClassVar
@@ -44,7 +44,7 @@ class Window(Operator):
     alias: str | tuple[str, str]
     title: ClassVar[str] = "Window"
     method: ClassVar[str] = "window"
-    rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3")
+    rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3", needed="W2", moved="W5")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -193,14 +193,8 @@ class Window(Operator):
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         return taken(self.names, inputs)
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> Mapping[str, str]:
-        return {self.on: "W2"}
-
-    def reads(self, side: int) -> Mapping[str, str]:
-        return {self.on: "W3"}
-
-    def moved(self, mentioned: str) -> str | None:
-        return "W5" if mentioned == self.on else None
+    def named(self, side: int) -> tuple[str, ...]:
+        return (self.on,)
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(

@@ -78,17 +78,14 @@ class Delay(Operator):
     key: str
     title: ClassVar[str] = "Delay"
     method: ClassVar[str] = "delay"
-    rules: ClassVar[Rules] = Rules("G42", "G13", "G12")
+    rules: ClassVar[Rules] = Rules("G42", "G13", "G12", needed="G42")
     state: ClassVar[Kept] = Kept("tuples that it keeps are forgotten", wrong="tuples would pass once more")
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         return []
 
-    def needs(self, inputs: tuple[Facts, ...], side: int) -> dict[str, str]:
-        return {self.key: "G42"}
-
-    def reads(self, side: int) -> dict[str, str]:
-        return {self.key: "G42"}
+    def named(self, side: int) -> tuple[str, ...]:
+        return (self.key,)
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
