@@ -13,6 +13,10 @@ from tests.tiers import TIERS
 WHOLLY_IN_REST = {
     # Each place for itself, once and again and again; `make test` dies at one after the other.
     "tests/runtime/test_recovery.py::test_death_in_any_epoch_changes_nothing",
+    # Processes of their own; `make test` has two runs at once, a full disk and lines of every kind in one.
+    "tests/runtime/test_faults.py::test_of_two_runs_at_once_one_is_refused_and_nothing_is_lost",
+    "tests/runtime/test_faults.py::test_a_full_disk_is_a_code_and_the_next_run_goes_on",
+    "tests/runtime/test_faults.py::test_what_a_hostile_producer_sends_is_set_aside_or_a_code",
     # Large states and other names: `make test` has the drop that waits in a large state, and joins by both names.
     "tests/runtime/test_joins.py::test_joins_on_two_names_and_with_itself",
     "tests/runtime/test_joins.py::test_large_states_give_what_small_ones_give",

@@ -1,4 +1,4 @@
-"""Whether a checkpoint is whole: what is missing, changed, or named by no record."""
+"""Checks whether a checkpoint is whole: finds missing and changed files, and files that no record names."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.storage.written import damaged, missing, older
 
 _READERS = 4
-"""So many segments are read at once."""
+"""The number of segments that are read at once."""
 
 
 @frozen
 class Integrity:
-    """`last`: the epoch that the next run goes on from, `None` where none can be told; `torn`: a later record, which is
-    passed over; `problems`: what keeps a run from going on; `unnamed`: paths that no record names; `checked`: what was
-    looked at, by kind."""
+    """The result of a check.
+
+    `last`: the epoch after which the next run continues, `None` if no record can be read; `torn`: a later record, which
+    runs skip; `problems`: the reasons why no run can continue; `unnamed`: paths that no record names; `checked`: the
+    number of things checked, by kind.
+    """
 
     last: int | None
     torn: str | None
@@ -39,7 +42,7 @@ class Integrity:
 
 
 def is_new(documents: SealedFiles) -> bool:
-    """Whether no run has begun here. Raises `DiagnosticError` RQ451 where only the plan is gone."""
+    """Returns True if no run has started here. Raises `DiagnosticError` RQ451 if only the plan is missing."""
     if documents.exists(PLAN):
         return False
     if record_names(documents) or batch_names(documents):
@@ -48,7 +51,7 @@ def is_new(documents: SealedFiles) -> bool:
 
 
 def inspect(documents: SealedFiles) -> Integrity:
-    """Looks at all that a run would go on from. Skips contents of state in a store, which checks them itself."""
+    """Checks all files that a run continues from. Skips contents of state in a store, which checks them itself."""
     problems: list[Diagnostic] = []
     checked: dict[str, int] = {}
 
@@ -77,14 +80,14 @@ def inspect(documents: SealedFiles) -> Integrity:
 
 
 def check_whole(documents: SealedFiles) -> None:
-    """Raise `DiagnosticError` where a run cannot go on: RQ451 for what is gone, RQ478 for what is damaged, RQ411 for
-    what cannot be read, RQ479 for a record that is older than what it goes with."""
+    """Raises `DiagnosticError` if a run cannot continue: RQ451 for a missing file, RQ478 for a damaged one, RQ411 for
+    an unreadable one, RQ479 for one that is older than the others."""
     if not is_new(documents) and (problems := inspect(documents).problems):
         raise DiagnosticError(problems[:1])
 
 
 def unnamed(documents: SealedFiles, last: Commit, trees: Collection[str]) -> Iterator[str]:
-    """The paths of state that a commit does not list, and of `trees` that no record names."""
+    """Yields the paths of state that a commit does not list, and of tree files other than `trees`."""
     files, state = documents.files, f"{documents.root}/state"
     listed = paths(last.segments)
     for key in files.folders(state, ""):
@@ -113,7 +116,7 @@ def _plan(documents: SealedFiles) -> StoredPlans:
 
 
 def _commit(documents: SealedFiles, record: LastRecord) -> Commit:
-    """The last commit, with the trees that lie beside it."""
+    """Returns the last commit with its tree files."""
     if record.data is None:
         return Commit()
     with reading(documents.root):
@@ -121,7 +124,7 @@ def _commit(documents: SealedFiles, record: LastRecord) -> Commit:
 
 
 def _check_input(documents: SealedFiles, record: LastRecord) -> None:
-    """Raise `DiagnosticError` where the lists of files that were read are not whole, or not of the last commit."""
+    """Raises `DiagnosticError` if a list of read files is missing or damaged, or belongs to another commit."""
     root = documents.root
     with reading(root):
         batch = last_batch(documents.files, root)
@@ -145,7 +148,7 @@ def _check_after(documents: SealedFiles, batch: Batch | None, epoch: int) -> Non
 
 
 def _check_covered(documents: SealedFiles, batch: Batch) -> None:
-    """Raise RQ451 where a list of files between the first batch and the last is gone; they would be read again."""
+    """Raises RQ451 if a list of files of an earlier batch is missing: these files would be read again."""
     root = documents.root
     listed = records(documents.files, root)
     expected = 0

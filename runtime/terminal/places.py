@@ -99,7 +99,8 @@ def check_outputs(plan: Plan, checkpoint: str | None = None) -> None:
     if home is not None and (reason := _unwritable(home)):
         hint = "--checkpoint DIR names another"
         raise failure("RQ411", f"{checkpoint} cannot be written: {reason}", hint=hint)
-    is_new = checkpoint is None or (home is not None and not (home / "plan.json").exists())
+    begun = ("plan.json", "commits")
+    is_new = checkpoint is None or (home is not None and not any((home / name).exists() for name in begun))
     for emit in plan.emits:
         if emit.path == "-" and emit.format != "json":
             raise _failed("RQ405", f"`{emit.format}` cannot be printed", emit, "`to json`, or a folder")

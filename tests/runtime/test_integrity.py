@@ -1,4 +1,4 @@
-"""What is missing or damaged in a checkpoint ends a run before it writes anything; a torn last record does not."""
+"""A missing or damaged file of a checkpoint ends a run before it writes anything; a torn last record does not."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ emit average to json "out/average";
 emit hot to json "out/hot";
 """
 LATE = 5
-"""So many of eight files come before the checkpoint is damaged."""
+"""The number of files, of eight, that exist before the checkpoint is damaged."""
 
 
 class Killed(BaseException):
@@ -50,7 +50,7 @@ class Killed(BaseException):
 
 
 class Project:
-    """The query in a folder, of whose files some come later."""
+    """The query in a folder; some files of its source come later."""
 
     def __init__(self, spark: SparkSession, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.spark, self.root = spark, root
@@ -119,7 +119,7 @@ def test_a_seal_shows_every_flipped_bit_and_every_part() -> None:
 
 
 def is_refused(name: str, text: str) -> bool:
-    """Whether the text of a document is seen to be damaged."""
+    """Returns True if the text of a document is noticed as damaged."""
     try:
         json.loads(unseal(name, text))
     except ValueError:
