@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cedilla.compiler.analysis.findings import complaints
+from cedilla.compiler.analysis.findings import all_findings
 from cedilla.compiler.compile import CompiledQuery, compile_query
 from cedilla.compiler.explain.explanation import explain_text
 from cedilla.compiler.explain.summary import summary_text
@@ -58,7 +58,7 @@ def run(directive: str, text: str) -> str:
         case "dot" | "mermaid":
             return show(compiled, form=command)
         case "check":
-            said = (*compiled.warnings, *complaints(compiled.plan))
+            said = (*compiled.warnings, *all_findings(compiled.plan))
             return render(said, {source: text})
         case "markers":
             return "\n\n".join(map(trace_text, trace(compiled.plan, markers)))

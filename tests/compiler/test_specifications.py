@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve, frozen
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.analysis.findings import complaints
+from cedilla.compiler.analysis.findings import all_findings
 from cedilla.compiler.explain.explanation import explain_json, explain_text
 from cedilla.compiler.explain.impact_text import evolution_text
 from cedilla.compiler.explain.summary import summary_text
@@ -118,7 +118,7 @@ def test_a_new_operator_is_explained() -> None:
     assert "held until no state has it" in " ".join(evolution_text(plan).split())
     assert "keeps delayed tuples until `r` closes k" in summary_text(plan)
     assert explain_json(plan)["operators"][0]["state"]["bound"] == "bounded"
-    assert [each.code for each in complaints(delayed("s"))] == ["RQ130"]
+    assert [each.code for each in all_findings(delayed("s"))] == ["RQ130"]
     (traced,) = trace(plan, [("r", "[[s = 1, alter(t, y -> y + 1)]]")])
     assert "propagates (G12)" in trace_text(traced)
 
