@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from cedilla.grammar import syntax
+from cedilla.grammar.connectives import terms
 from cedilla.grammar.syntax import Expression
 
 _NOT, _COMPARED, _OPPOSITE, _ATOM = 3, 4, 7, 8
@@ -83,6 +84,10 @@ def format_expression(expression: Expression) -> str:
             return f"not {within(operand, _NOT)}"
         case syntax.Unary(_, operand):
             return f"-{within(operand, _OPPOSITE)}"
+        case syntax.Binary("and" | "or" as operator):
+            return f" {operator} ".join(
+                within(term, LEVELS[operator] + 1) for term in terms(operator, expression)
+            )
         case syntax.Binary(operator, left, right):
             level = LEVELS.get(operator, _COMPARED)
             # Comparisons do not associate, all others do to the left.

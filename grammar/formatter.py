@@ -10,6 +10,7 @@ from attrs import frozen
 
 from cedilla.grammar import syntax
 from cedilla.grammar.comments import ends_in_comment, woven
+from cedilla.grammar.connectives import terms
 from cedilla.grammar.expression_formatter import (
     LEVELS,
     alias_text,
@@ -317,12 +318,8 @@ def _connected(predicate: Expression) -> list[str]:
     if not isinstance(predicate, syntax.Binary) or predicate.operator not in ("and", "or"):
         return [format_expression(predicate)]
     operator, level = predicate.operator, LEVELS[predicate.operator]
-    operands: list[str] = []
-    rest: Expression = predicate
-    while isinstance(rest, syntax.Binary) and rest.operator == operator:
-        operands.append(f"{operator} {within(rest.right, level + 1)}")
-        rest = rest.left
-    return [within(rest, level), *reversed(operands)]
+    first, *others = (within(term, level + 1) for term in terms(operator, predicate))
+    return [first, *(f"{operator} {other}" for other in others)]
 
 
 def _side(relation: Relation, *looser: type[Relation]) -> str:

@@ -14,7 +14,8 @@ from lark.exceptions import UnexpectedInput
 
 from cedilla.grammar import complaints, lalr, recovery
 from cedilla.grammar.builder import Builder
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.depth import check_depth
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.syntax import (
     AccentText,
     AlterAttribute,
@@ -141,18 +142,15 @@ def _parse(text: str, source: str, start: lalr.Start, builder: Builder | None = 
         if start != "query":
             raise DiagnosticError([complaints.explain(error, text, source, start)]) from None
         raise DiagnosticError(_all_errors(error, text, source, builder)) from None
-    except RecursionError:
-        # Nodes nest as deep as the text, and every later stage has to walk them too.
-        end = complaints.end_of(text, source)
-        raise failure("RQ001", "the text is nested too deeply", end) from None
     if builder.problems:
         raise DiagnosticError(builder.problems)
+    check_depth(text, node)
     return node
 
 
 def _all_errors(error: UnexpectedInput, text: str, source: str, builder: Builder) -> list[Diagnostic]:
     """The syntax errors of a query, and what is wrong in its other statements, in the order of the text."""
     found, rest = recovery.errors(error, text, source)
-    with suppress(UnexpectedInput, RecursionError):
+    with suppress(UnexpectedInput):
         lalr.build(builder, lalr.parse(rest, "query"))
     return sorted((*found, *builder.problems), key=lambda each: 0 if each.span is None else each.span.start)

@@ -52,7 +52,7 @@ class Node:
 # --- expressions ---
 
 
-@frozen
+@frozen(cache_hash=True)
 class Attribute(Node):
     """`t` or, with the relation it comes from, `sensors.t`."""
 
@@ -60,7 +60,7 @@ class Attribute(Node):
     qualifier: str | None = None
 
 
-@frozen
+@frozen(cache_hash=True)
 class Literal(Node):
     """A constant. Numbers are exact: `0.908` is the fraction 227/250. `text` is the constant as written.
 
@@ -72,7 +72,7 @@ class Literal(Node):
     unit: str | None = None
 
 
-@frozen
+@frozen(cache_hash=True)
 class Unary(Node):
     """`-x` or `not x`."""
 
@@ -80,7 +80,7 @@ class Unary(Node):
     operand: Expression
 
 
-@frozen
+@frozen(cache_hash=True)
 class Binary(Node):
     """Arithmetic, comparison or connective of two operands."""
 
@@ -89,7 +89,7 @@ class Binary(Node):
     right: Expression
 
 
-@frozen
+@frozen(cache_hash=True)
 class InSet(Node):
     """`x in {1, 2}`, negated: `x not in {1, 2}`."""
 
@@ -98,7 +98,7 @@ class InSet(Node):
     negated: bool = False
 
 
-@frozen
+@frozen(cache_hash=True)
 class InRange(Node):
     """`x in [1, 10)`, negated: `x not in [1, 10)`."""
 
@@ -107,7 +107,7 @@ class InRange(Node):
     negated: bool = False
 
 
-@frozen
+@frozen(cache_hash=True)
 class Scalar(Node):
     """`floor(x)`: a scalar function of Spark SQL by its name; inside an aggregate also one of many tuples, which
     alone may have `distinct` or a condition. `written`: the name as the text has it, where it has capitals."""
@@ -119,7 +119,7 @@ class Scalar(Node):
     written: str | None = field(default=None, eq=False, repr=False)
 
 
-@frozen
+@frozen(cache_hash=True)
 class Branch(Node):
     """`when condition then value` of a `case`."""
 
@@ -127,7 +127,7 @@ class Branch(Node):
     value: Expression
 
 
-@frozen
+@frozen(cache_hash=True)
 class Case(Node):
     """`case when a then b else c end`: the value of the first branch whose condition is true."""
 

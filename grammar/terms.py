@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 from attrs import evolve
-from lark import Token, Transformer
+from lark import Token
 from lark.tree import Meta
+from lark.visitors import Transformer_NonRecursive
 
 from cedilla.grammar import foreign, syntax
+from cedilla.grammar.connectives import connected, terms
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.expression_formatter import decimal_text, unit_text
 from cedilla.grammar.lalr import per_rule
@@ -54,8 +56,11 @@ _NO_OTHERS: Mapping[str, str] = {}
 
 
 @per_rule
-class TermBuilder(Transformer[Token, Any]):
-    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
+class TermBuilder(Transformer_NonRecursive[Token, Any]):
+    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues.
+
+    It takes texts that nest as deep as memory allows: `depth.check_depth` says which are too deep.
+    """
 
     def __init__(
         self, source: str, given: Mapping[str, syntax.Constant] | None = None, *, keep_names: bool = False
@@ -96,21 +101,41 @@ class TermBuilder(Transformer[Token, Any]):
     def expression(self, _meta: Meta, expression: Expression) -> Expression:
         return expression
 
-    def _binary(self, meta: Meta, operator: str, left: Expression, right: Expression) -> syntax.Binary:
-        sign = cast("syntax.BinaryOperator", ASCII.get(operator, str(operator)))
-        return syntax.Binary(sign, left, right, span=self._span(meta))
+    def disjunction(self, meta: Meta, *operands: Expression) -> Expression:
+        return evolve(connected("or", terms("or", *operands)), span=self._span(meta))
 
-    def disjunction(self, meta: Meta, left: Expression, right: Expression) -> syntax.Binary:
-        return self._binary(meta, "or", left, right)
-
-    def conjunction(self, meta: Meta, left: Expression, right: Expression) -> syntax.Binary:
-        return self._binary(meta, "and", left, right)
+    def conjunction(self, meta: Meta, *operands: Expression) -> Expression:
+        return evolve(connected("and", terms("and", *operands)), span=self._span(meta))
 
     def comparison(self, meta: Meta, left: Expression, by: Token, right: Expression) -> syntax.Binary:
-        return self._binary(meta, by, left, right)
+        sign = cast("syntax.BinaryOperator", ASCII.get(by, str(by)))
+        return syntax.Binary(sign, left, right, span=self._span(meta))
 
-    sum = comparison
-    product = comparison
+    def sum(self, meta: Meta, first: Expression, *rest: Any) -> Expression:
+        """Operands from left to right; `a || b || c` is one `concat(a, b, c)`."""
+        signs, operands = rest[::2], rest[1::2]
+        result, at = first, 0
+        while at < len(signs):
+            end = at + 1
+            while signs[at] == "||" and end < len(signs) and signs[end] == "||":
+                end += 1
+            result = self._added(meta, result, signs[at], operands[at:end])
+            at = end
+        return evolve(result, span=self._span(meta))
+
+    product = sum
+
+    def _added(
+        self, meta: Meta, left: Expression, sign: Token, right: Sequence[Expression]
+    ) -> syntax.Binary | syntax.Scalar:
+        last = right[-1].span
+        span = evolve(self._span(meta), end=last.end, end_line=last.end_line, end_column=last.end_column)
+        if sign != "||":
+            operator = cast("syntax.BinaryOperator", ASCII.get(sign, str(sign)))
+            return syntax.Binary(operator, left, right[0], span=span)
+        # What is written `concat(a, b) || c` is the same.
+        first = left.arguments if isinstance(left, syntax.Scalar) and left.name == "concat" else (left,)
+        return syntax.Scalar("concat", (*first, *right), span=span)
 
     def negation(self, meta: Meta, operand: Expression) -> syntax.Unary:
         return syntax.Unary("not", operand, span=self._span(meta))
@@ -158,12 +183,6 @@ class TermBuilder(Transformer[Token, Any]):
 
     def is_defined(self, meta: Meta, operand: Expression) -> syntax.Scalar:
         return syntax.Scalar("isnotnull", (operand,), span=self._span(meta))
-
-    def concatenation(self, meta: Meta, left: Expression, sign: Token, right: Expression) -> syntax.Scalar:
-        """`a || b || c` as one `concat(a, b, c)`."""
-        # What is written `concat(a, b) || c` is the same.
-        first = left.arguments if isinstance(left, syntax.Scalar) and left.name == "concat" else (left,)
-        return syntax.Scalar("concat", (*first, right), span=self._span(meta))
 
     def attribute(self, meta: Meta, first: Token, second: Token | None) -> Expression:
         if second is None and first in self.constants:

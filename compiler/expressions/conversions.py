@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
 
 from attrs import evolve
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.units import units
+from cedilla.grammar.connectives import connected
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import decimal_text, unit_text
 from cedilla.grammar.slips import closest
@@ -260,8 +260,7 @@ def spelt_out(node: InSet | InRange, operand: Expression, numbers: Sequence[Frac
         low, high = numbers
         tests = [] if low is None else [test(">=" if node.range.low_closed else ">", low)]
         tests += [] if high is None else [test("<=" if node.range.high_closed else "<", high)]
-    joined: BinaryOperator = "or" if isinstance(node, InSet) else "and"
-    result = reduce(lambda one, other: Binary(joined, one, other, span=other.span), tests)
+    result = connected("or" if isinstance(node, InSet) else "and", tests)
     return Unary("not", result, span=span) if node.negated else result
 
 

@@ -18,6 +18,7 @@ from cedilla.compiler.expressions.expressions import (
 from cedilla.compiler.expressions.rounding import quotient_sql, rounded_sql
 from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type, column, quote
 from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.grammar.connectives import terms
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
 _WITHOUT_OVERFLOW = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
@@ -76,7 +77,8 @@ def _sql(expression: Expression, types: Types) -> str:
             if operator in COMPARISONS:
                 return _comparison_sql(operator, left, right, types)
             if operator in ("and", "or"):
-                return f"{_operand(left, types)} {operator.upper()} {_operand(right, types)}"
+                joined = terms(operator, expression)
+                return f" {operator.upper()} ".join(_operand(term, types) for term in joined)
             return _arithmetic_sql(operator, left, right, types)
         case Scalar(name, (argument,)) if name in _ROUNDED:
             return _rounded_sql(scalar_functions.FUNCTIONS[name].name, argument, types)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import TypeVar
 
 from attrs import evolve
@@ -21,6 +22,8 @@ COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
 MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """The equivalent comparison with exchanged sides."""
 _Part = TypeVar("_Part")
+_MANY = 8192
+"""Expressions of which is remembered what every accent asks of them."""
 
 
 def parts(expression: Expression) -> tuple[Expression, ...]:
@@ -58,6 +61,7 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
             return evolve(expression, branches=chosen, otherwise=otherwise and change(otherwise))
 
 
+@lru_cache(_MANY)
 def attributes(expression: Expression) -> frozenset[str]:
     """Returns the attributes that an expression reads."""
     if isinstance(expression, Attribute):
@@ -249,6 +253,7 @@ def affine(expression: Expression) -> tuple[str, Affine] | None:
     return form[0].name, form[1]
 
 
+@lru_cache(_MANY)
 def single(expression: Expression) -> tuple[Expression, Affine] | None:
     """Returns the part and the function of an expression that is affine in exactly one part.
 

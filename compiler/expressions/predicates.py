@@ -19,6 +19,9 @@ from cedilla.grammar.syntax import (
     Unary,
 )
 
+_MOST_ATTRIBUTES = 8
+"""A tree has a level for each attribute, and in the worst case twice as many cells for each two."""
+
 
 def possible(predicate: Expression, types: Types) -> Tree:
     """Returns a region outside which the predicate is never true; `True` if none is known (theory 1.3,
@@ -35,10 +38,10 @@ def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
             return false, true
         case Binary("and", left, right):
             a, b = _bounds(left, types), _bounds(right, types)
-            return regions.intersection(a[0], b[0]), regions.union(a[1], b[1])
+            return _both(a[0], b[0]), _either(a[1], b[1])
         case Binary("or", left, right):
             a, b = _bounds(left, types), _bounds(right, types)
-            return regions.union(a[0], b[0]), regions.intersection(a[1], b[1])
+            return _either(a[0], b[0]), _both(a[1], b[1])
         case Binary(operator, Attribute(name), Literal() as value) if operator in COMPARISONS:
             return _of_set(name, patterns.value_set(name, types[name], _compared(operator, value)))
         case Binary(operator, Literal() as value, Attribute(name)) if operator in COMPARISONS:
@@ -56,6 +59,20 @@ def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
             return (undefined, defined) if test == "isnull" else (defined, undefined)
         case _:
             return True, True
+
+
+def _both(a: Tree, b: Tree) -> Tree:
+    """A region around the intersection, which it is where it is not over too many attributes."""
+    return a if _are_wide(a, b) else regions.intersection(a, b)
+
+
+def _either(a: Tree, b: Tree) -> Tree:
+    """A region around the union, which it is where it is not over too many attributes."""
+    return True if _are_wide(a, b) else regions.union(a, b)
+
+
+def _are_wide(a: Tree, b: Tree) -> bool:
+    return len(regions.attributes(a) | regions.attributes(b)) > _MOST_ATTRIBUTES
 
 
 def _compared(operator: str, value: Literal) -> Comparison:

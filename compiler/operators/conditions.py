@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, patterns, predicates
@@ -42,7 +42,8 @@ def condition_warnings(expression: Expression, facts: Facts) -> list[Diagnostic]
     if warnings or not isinstance(expression, Binary | InRange):
         return warnings
     possible = predicates.possible(expression, facts.types)
-    return [_never(expression)] if regions.is_empty(possible, _with_undefined(facts)) else []
+    universe = _with_undefined(facts, regions.attributes(possible))
+    return [_never(expression)] if regions.is_empty(possible, universe) else []
 
 
 def domain_warnings(name: str, type_: Type, domain: SetPattern | RangePattern) -> list[Diagnostic]:
@@ -101,9 +102,10 @@ def _never(condition: Expression) -> Diagnostic:
     return Diagnostic("RQ126", "warning", message, condition.span)
 
 
-def _with_undefined(facts: Facts) -> Mapping[str, Domain]:
+def _with_undefined(facts: Facts, names: Set[str]) -> Mapping[str, Domain]:
     """The universe with ⊥ wherever an accent may bring it: only what no value meets is never true."""
-    return {name: Domain(_or_undefined(name, d.members), d.integral) for name, d in facts.universe.items()}
+    domains = {name: facts.universe[name] for name in names if name in facts.universe}
+    return {name: Domain(_or_undefined(name, d.members), d.integral) for name, d in domains.items()}
 
 
 def _or_undefined(name: str, members: Tree) -> Tree:

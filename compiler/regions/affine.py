@@ -8,8 +8,13 @@ from math import lcm
 from attrs import field, frozen
 
 from cedilla.compiler.regions import double_arithmetic
+from cedilla.grammar.diagnostics import failure
 
 Number = int | Fraction
+_LONGEST = 13_000
+"""Bits of an exact number, some 4,000 digits: functions get longer with each that follows another."""
+_DOUBLE = 1000
+"""Bits of the largest numbers that functions lead to, somewhat less than doubles have."""
 
 
 def exact(value: Number) -> Number:
@@ -32,8 +37,27 @@ class Affine:
         return exact(self.slope * value + self.shift)
 
     def after(self, first: Affine) -> Affine:
-        """Returns the composition `self ∘ first`: `first` is applied first."""
-        return Affine(self.slope * first.slope, self.slope * first.shift + self.shift)
+        """Returns the composition `self ∘ first`: `first` is applied first. Raises `DiagnosticError` RQ009 as `check`
+        does."""
+        result = Affine(self.slope * first.slope, self.slope * first.shift + self.shift)
+        result.check()
+        return result
+
+    def check(self) -> None:
+        """Raises `DiagnosticError` RQ009 where the function leads out of the doubles, or its exact numbers are too
+        long."""
+        slope, shift = (
+            [n.bit_length() for n in each.as_integer_ratio()] for each in (self.slope, self.shift)
+        )
+        if abs(slope[0] - slope[1]) > _DOUBLE or shift[0] - shift[1] > _DOUBLE:
+            hint = "a function between numbers that doubles can be"
+            raise failure("RQ009", "the function leads out of the numbers that doubles can be", hint=hint)
+        if max(*slope, *shift) > _LONGEST:
+            message = "the functions of the attribute, one after the other, have numbers of over 4,000 digits"
+            hint = (
+                "functions of fewer digits; or a drop, and an add of another name, which has no functions yet"
+            )
+            raise failure("RQ009", message, hint=hint)
 
     def inverse(self) -> Affine:
         """Returns β of α; the slope of an accent's function is never zero (theory G21)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import gcd, inf
+from math import gcd
 
 from attrs import astuple, frozen
 
@@ -99,30 +99,35 @@ def of_double(p: int, q: int, r: int, value: float) -> float:
         scaled = _rint(value * form.scale)
         if scaled / form.scale == value:
             return (scaled * form.p + form.q) / form.r
-    return (value * _nearest(p) + _nearest(q)) / _nearest(r) if q else value * _nearest(p) / _nearest(r)
+    slope, shift, divisor = _doubles(p, q, r)
+    return (value * slope + shift) / divisor if q else value * slope / divisor
 
 
 def _rint(value: float) -> float:
     return value if not value else float(round(value))
 
 
-def _nearest(number: int) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return inf if number > 0 else -inf
+def _doubles(p: int, q: int, r: int) -> tuple[float, float, float]:
+    """The doubles of plain arithmetic; where they do not hold p, q or r, those of the quotients."""
+    if _are_doubles(p, q, r):
+        return float(p), float(q), float(r)
+    return p / r, q / r, 1.0
+
+
+def _are_doubles(p: int, q: int, r: int) -> bool:
+    return max(abs(p), abs(q), r) < 2**1000
 
 
 def sql(value: str, p: int, q: int, r: int) -> str:
     """Returns SQL for the same function of a DOUBLE column."""
-    plain = _affine(value, *map(_literal, (p, q, r)))
+    plain = _affine(value, *map(_literal, _doubles(p, q, r)))
     form = form_of(p, q, r)
     return plain if form is None else _chosen(value, tuple(map(_literal, astuple(form))), plain)
 
 
 def coefficients(p: int, q: int, r: int) -> tuple[float, ...] | None:
     """Returns the numbers for `sql_over`, equally many for each function; `None` if the function needs more."""
-    if max(abs(p), abs(q), r) >= 2**1000:
+    if not _are_doubles(p, q, r):
         return None
     return float(p), float(q) if q else _NO_SHIFT, float(r), *astuple(form_of(p, q, r) or _NEVER)
 
@@ -151,4 +156,4 @@ def _affine(value: str, p: str, q: str, r: str) -> str:
 
 
 def _literal(number: float) -> str:
-    return f"{_nearest(number)!r}D" if isinstance(number, int) else f"{number!r}D"
+    return f"{number!r}D"

@@ -1,15 +1,22 @@
-"""Outages of a Spark Connect server: the time to wait, and the error afterwards."""
+"""Engines that are lost during a run: the time to wait for a Spark Connect server, and the errors afterwards."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from attrs import define, field
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.engines.spark import java_process
 
 _MAX_OUTAGE = 30.0
 """Maximum seconds of an outage; PySpark would wait for ten minutes at each call."""
@@ -59,3 +66,42 @@ def lost_server(problem: BaseException) -> DiagnosticError | None:
     reason = details[1] if details else text.partition("\n")[0]
     hint = "start it, and run the query again: the run continues after the last commit"
     return failure("RQ427", f"the server of Spark Connect has gone away: {reason}", hint=hint)
+
+
+_GOES_ON = "run the query again: the run continues after the last commit"
+_ENDING = 1.0
+"""Seconds in which the end of a killed process shows."""
+
+
+def lost_java(session: SparkSession) -> DiagnosticError | None:
+    """RQ324, where the Java that this process has started for a session is no more."""
+    if is_connect(session):
+        return None
+    process = java_process(session)
+    try:
+        status = None if process is None else process.wait(_ENDING)
+    except subprocess.TimeoutExpired:
+        status = None
+    if status is None:
+        return None
+    how = f"by signal {-status}" if status < 0 else f"with status {status}"
+    hint = f"{_GOES_ON}; where the machine had no memory left, `--conf spark.driver.memory=...` bounds Java's"
+    return failure("RQ324", f"the Java that runs Spark has ended, {how}", hint=hint)
+
+
+@contextmanager
+def losses_told(session: SparkSession) -> Iterator[None]:
+    """What an engine raises, in diagnostics: RQ427 where a server is away, RQ324 where Java has ended, RQ325 where the
+    engine has failed otherwise. The engine's own exception is the cause."""
+    try:
+        yield
+    except DiagnosticError:
+        raise
+    except Exception as problem:
+        told = lost_server(problem) or lost_java(session)
+        if told is None and isinstance(problem, PySparkException | Py4JError):
+            said = str(problem).strip().partition("\n")[0] or type(problem).__name__
+            told = failure("RQ325", f"the engine has failed: {said}", hint=_GOES_ON)
+        if told is None:
+            raise
+        raise told from problem

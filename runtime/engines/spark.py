@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from subprocess import Popen
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -12,6 +13,12 @@ from pyspark.sql import functions as F
 def set_log_level(session: SparkSession, *, verbose: bool) -> None:
     """Sets the log level to Spark's warnings and remarks, or only its errors."""
     session.sparkContext.setLogLevel("WARN" if verbose else "ERROR")
+
+
+def java_process(session: SparkSession) -> Popen[bytes] | None:
+    """The Java that this process has started for a session; `None` where another has."""
+    gateway: Any = session.sparkContext._gateway  # type: ignore[attr-defined]
+    return getattr(gateway, "proc", None)
 
 
 def observed(

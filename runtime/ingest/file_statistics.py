@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
 
-from attrs import evolve
-
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST
 from cedilla.compiler.plan import Source
@@ -60,14 +58,21 @@ def proven_valid(
 
 def region_of_tuples(state: SourceState, statistics: StatisticsByFile) -> Tree:
     """Returns a region around all valid tuples of some files, from the ranges of unaltered attributes that all files
-    have statistics of. `statistics`: the result of `proven_valid`."""
+    have statistics of; of very many attributes, from those that punctuations name. `statistics`: the result of
+    `proven_valid`."""
     merged, altered = _merged([file for file in statistics.values() if file.rows]), _altered(state)
     unaltered = {
-        name: values
+        name
         for name, values in merged.ranges.items()
         if name in state.types and name not in altered and values.least is not None
     }
-    return regions.box(_sides(evolve(merged, ranges=unaltered), altered))
+    if len(unaltered) > _MAX_SIDES:
+        unaltered &= regions.attributes(state.closed)
+    return regions.box(_sides(merged, altered, unaltered))
+
+
+_MAX_SIDES = 64
+"""Maximum number of attributes of such a region: its tree has a level for each of them."""
 
 
 def _merged(statistics: Sequence[FileStatistics]) -> FileStatistics:
@@ -106,15 +111,13 @@ def _are_all_valid(
     trees = [*state.placed_present.values(), *state.names.placed.values(), state.placed_closed]
     if not all(regions.is_small(tree, costs.STATISTICS_SIZE) for tree in trees):
         return False
-    rejected, altered = _rejected(source, state), _altered(state)
+    altered = _altered(state)
+    rejected = [each.region for each in rejections(source, state, state.placed_present, state.placed_closed)]
     return all(
-        regions.intersection(
-            _box(number, file, altered, partitions.get(number)),
-            regions.union(rejected, wrong.get(number, False)),
-        )
-        is False
+        _lies_outside(number, file, altered, partitions.get(number), region)
         for number, file in statistics.items()
         if number not in markers_only
+        for region in (*rejected, wrong.get(number, False))
     )
 
 
@@ -131,28 +134,27 @@ def _is_kept(state: SourceState, file: FileStatistics) -> bool:
     return True
 
 
-def _rejected(source: Source, state: SourceState) -> Tree:
-    """Returns the canonical tuples that are rejected for their values."""
-    region: Tree = False
-    for each in rejections(source, state, state.placed_present, state.placed_closed):
-        region = regions.union(region, each.region)
-    return region
-
-
-def _box(number: int, file: FileStatistics, altered: Set[str], partition: int | None) -> Tree:
-    """Returns the box around the tuples of a file."""
-    begin, end = file.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
-    sides = _sides(file, altered)
-    if partition is not None:
+def _lies_outside(
+    number: int, file: FileStatistics, altered: Set[str], partition: int | None, region: Tree
+) -> bool:
+    """Returns whether no tuple of a file lies in a region. The box has only attributes of the region: a file may
+    have hundreds."""
+    names = regions.attributes(region)
+    sides = _sides(file, altered, names)
+    if partition is not None and PARTITION in names:
         sides[PARTITION] = region_of(partition)
-    return regions.box({**sides, POSITION: regions.interval(POSITION, (begin, 0), (end, 0))})
+    if POSITION in names:
+        begin, end = file.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
+        sides[POSITION] = regions.interval(POSITION, (begin, 0), (end, 0))
+    return regions.intersection(regions.box(sides), region) is False
 
 
-def _sides(file: FileStatistics, altered: Set[str]) -> dict[str, Tree]:
-    """Returns the values of each attribute that a file has statistics of."""
+def _sides(file: FileStatistics, altered: Set[str], names: Set[str]) -> dict[str, Tree]:
+    """Returns the values of some attributes, if a file has statistics of them."""
     return {
         name: _side(name, values, file.rows, bounded=name not in altered)
         for name, values in file.ranges.items()
+        if name in names
     }
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from attrs import frozen
 
 from cedilla.grammar.slips import closest
-from cedilla.runtime.items.json_objects import JsonObject, parse_array
+from cedilla.runtime.items.json_objects import JsonObject, decimal_of, parse_array
 
 MAX_RECORD = 1 << 20
 """Maximum number of bytes of a record of several lines."""
@@ -168,7 +168,7 @@ def number_in(text: str) -> int | Decimal | None:
     if (match := _NUMBER.fullmatch(text)) is None or len(text) > _MAX_NUMBER_LENGTH:
         return None
     is_whole = match[2] is None and match[3] is None and match[4] is None
-    return int(match[1]) if is_whole else Decimal(match[1])
+    return int(match[1]) if is_whole else decimal_of(match[1])
 
 
 def value_of(text: str) -> Any:

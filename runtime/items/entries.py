@@ -16,7 +16,7 @@ from cedilla.compiler.expressions.moments import REAL, WHOLE
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items import xmltext
-from cedilla.runtime.items.json_objects import NOT_FINITE
+from cedilla.runtime.items.json_objects import NOT_FINITE, decimal_of
 from cedilla.runtime.items.lines import Line, lines_of
 
 _SAFE_LENGTH = 17
@@ -72,9 +72,9 @@ def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
 
 def _number(text: str) -> float | Decimal:
     number = float(text)
-    if len(text) <= _SAFE_LENGTH or Decimal(text) == Decimal(repr(number)):
+    if len(text) <= _SAFE_LENGTH or decimal_of(text) == Decimal(repr(number)):
         return number
-    return Decimal(text)
+    return decimal_of(text)
 
 
 def _entry(place: str, item: dict[str, Any]) -> Entry:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from cedilla.compiler.expressions.types import STRING, Type
@@ -73,10 +73,7 @@ class JsonObject(dict[str, Any]):
 
 def parse_line(text: str) -> JsonObject:
     """Parses a line to an object. Raises `ValueError` if it is not a JSON object."""
-    try:
-        item: Any = _parsed(text)
-    except RecursionError:
-        raise ValueError("the line is nested too deeply") from None
+    item: Any = _parsed(text)
     if not isinstance(item, dict):
         raise ValueError("the line is no JSON object")
     parsed = JsonObject(item)  # type: ignore[reportUnknownArgumentType]
@@ -88,22 +85,50 @@ def parse_array(text: str) -> Any:
     """Parses a text as a JSON list; returns the text itself if it is not a list."""
     try:
         value: Any = _parsed(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return text
     return value if isinstance(value, list) else text  # type: ignore[reportUnknownVariableType]
 
 
 def _parsed(text: str) -> Any:
+    if is_too_deep(text):
+        raise ValueError("the line is nested too deeply")
     hook = _with_whole_names if _SURROGATE.search(text) else None
     try:
-        return json.loads(text, parse_float=Decimal, object_pairs_hook=hook)
+        return json.loads(text, parse_float=decimal_of, object_pairs_hook=hook)
     except ValueError:
         again = _replaced(text, lambda word: word.removeprefix("+").replace("INF", "Infinity"))
         if again == text:
             raise
-        return json.loads(again, parse_float=Decimal, object_pairs_hook=hook)
+        return json.loads(again, parse_float=decimal_of, object_pairs_hook=hook)
 
 
+def is_too_deep(text: str) -> bool:
+    """Whether lists and objects lie in more than `DEEPEST` others: whoever goes through them does so by recursion."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    import numpy as np
+
+    signs = np.frombuffer(_STRING.sub("", text).encode("utf-8", "replace"), np.uint8)
+    begins, ends = np.isin(signs, _OPENING), np.isin(signs, _CLOSING)
+    return int(np.cumsum(begins.astype(np.int64) - ends).max(initial=0)) > DEEPEST
+
+
+DEEPEST = 200
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_OPENING, _CLOSING = [*b"[{"], [*b"]}"]
+
+
+def decimal_of(text: str) -> Decimal:
+    """The number of a text. An exponent that no `Decimal` has is cut: the number stays beyond all types."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        digits, _, exponent = text.lower().partition("e")
+        return Decimal(f"{digits}e{'-' if exponent.startswith('-') else ''}{_FARTHEST_EXPONENT}")
+
+
+_FARTHEST_EXPONENT = 10**17
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 

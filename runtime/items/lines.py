@@ -21,6 +21,10 @@ from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
 
 T = TypeVar("T")
 
+LONGEST_LINE = 16 << 20
+"""Bytes of a line, without its end. Lines are held in memory, and one file may be without line ends."""
+TOO_LONG = "the line is longer than 16 MiB"
+
 
 @frozen
 class Line:
@@ -220,13 +224,26 @@ def _as_text(stream: Any) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape")
 
 
-def _lines(text: Iterable[str], name: str) -> Iterator[Line]:
-    for number, line in enumerate(map(_without_end, text), 1):
+def _lines(text: io.TextIOWrapper, name: str) -> Iterator[Line]:
+    for number, line in enumerate(map(_without_end, _cut_lines(text)), 1):
         if not line.strip(_BLANK):
             continue
         is_utf8 = line.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in line)
         shown = line if is_utf8 else line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        yield Line(shown, f"{name}:{number}", is_utf8)
+        yield Line(shown, f"{name}:{number}", is_utf8, fault=TOO_LONG if is_too_long(line) else "")
+
+
+def _cut_lines(text: io.TextIOWrapper) -> Iterator[str]:
+    """Lines, of those that are too long no more than needed to see that."""
+    while line := text.readline(LONGEST_LINE + 2):
+        yield line
+        while len(line) == LONGEST_LINE + 2 and not line.endswith("\n"):
+            line = text.readline(LONGEST_LINE + 2)
+
+
+def is_too_long(line: str) -> bool:
+    """Whether a line without its end has more than `LONGEST_LINE` bytes."""
+    return 4 * len(line) > LONGEST_LINE and len(line.encode("utf-8", "surrogateescape")) > LONGEST_LINE
 
 
 def _without_end(line: str) -> str:

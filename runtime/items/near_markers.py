@@ -131,7 +131,10 @@ def _core(key: str) -> str:
 
 def _is_near(key: str) -> bool:
     core = _core(key)
-    return any(_distance(core, word) <= edits for word, edits in _EDITS.items())
+    return any(
+        abs(len(core) - len(word)) <= edits and _distance(core, word) <= edits
+        for word, edits in _EDITS.items()
+    )
 
 
 def _distance(a: str, b: str) -> int:

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 from attrs import evolve
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.analysis.findings import warnings
@@ -30,7 +29,7 @@ from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.java_messages import silence
 from cedilla.runtime.engines.memory import MemoryGrowth, restart_process
-from cedilla.runtime.engines.outages import lost_server
+from cedilla.runtime.engines.outages import losses_told
 from cedilla.runtime.engines.settings import check_settings, own_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
@@ -185,6 +184,7 @@ def start(
         opened.callback(topics.close)
         with_session = engine_session(plan, options, engine, on_step) if spark is None else own_session(spark)
         session = opened.enter_context(with_session)
+        opened.enter_context(losses_told(session))
         signals = interruptible() if stopping is None else interruptible(stopping.wished, stopping.ordered)
         pressed = opened.enter_context(signals)
         check_functions(plan)
@@ -213,15 +213,11 @@ def start(
         try:
             on_step("looking for files")
             ends = partial(_ends, pressed, growth)
-            drive(executor, None if options.once else options.interval, on_step, ends)
+            with losses_told(session):
+                drive(executor, None if options.once else options.interval, on_step, ends)
         except DiagnosticError as error:
             checkpoint.note_failure(error.diagnostics, executor.last.epoch)
             raise
-        except PySparkException as problem:
-            if (lost := lost_server(problem)) is None:
-                raise
-            checkpoint.note_failure(lost.diagnostics, executor.last.epoch)
-            raise lost from None
         finally:
             executor.close()
 

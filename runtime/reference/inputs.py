@@ -9,7 +9,6 @@ from attrs import frozen
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.items import csv_records
-from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.near_markers import KINDS, marker_of
 from cedilla.runtime.reference.reference import Item
@@ -46,17 +45,15 @@ def parsed(source: Source, line: Line) -> Input:
         return Input(source.name, _of_record(line), line)
     if line.item is not None:
         return Input(source.name, line.item, line)
-    if line.fault:
-        return Input(source.name, {"$corrupt": line.text, "$fault": line.fault}, line)
     try:
-        item: Any = parse_line(line.text) if line.is_utf8 else None
+        item: Any = line.holds() if line.is_utf8 else None
     except ValueError:
         item = None
     marker = marker_of(line.text, item, {attribute.name for attribute in source.attributes})
     if marker is not None and marker[0] not in KINDS:
         item = {"$malformed": line.text}
     elif item is None:
-        item = {"$corrupt": line.text}
+        item = {"$corrupt": line.text, **({"$fault": line.fault} if line.fault else {})}
     return Input(source.name, item, line)
 
 

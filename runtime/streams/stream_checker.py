@@ -103,10 +103,7 @@ class StreamChecker:
             if not line.is_utf8:
                 raise ValueError("it is not UTF-8")
         except ValueError as problem:
-            problem_parts = (
-                ("RQ301", line.fault, None) if line.fault else self._unreadable(line.text, problem)
-            )
-            return None, [_complaint(line, *problem_parts)]
+            return None, [_complaint(line, *self._unreadable(line, problem))]
         kind, marker = marker_of(line.text, item, self._declared) or (None, None)
         if kind is not None and kind not in KINDS:
             return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]
@@ -116,9 +113,11 @@ class StreamChecker:
             return None, [_complaint(line, "RQ224", *STRAY)]
         return self._tuple(item, line)
 
-    def _unreadable(self, text: str, problem: ValueError) -> tuple[str, str, str | None]:
-        if marker_of(text, None, self._declared) is not None:
-            return "RQ212", *near_markers.problem(text)
+    def _unreadable(self, line: Line, problem: ValueError) -> tuple[str, str, str | None]:
+        if marker_of(line.text, None, self._declared) is not None:
+            return "RQ212", *near_markers.problem(line.text)
+        if line.fault:
+            return "RQ301", line.fault, None
         return "RQ301", NO_OBJECT, str(problem) if str(problem) != NO_OBJECT else None
 
     # --- markers ---

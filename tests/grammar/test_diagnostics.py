@@ -65,8 +65,10 @@ def test_spans_cover_what_was_written() -> None:
 
 
 def test_nesting_has_a_limit() -> None:
-    with pytest.raises(DiagnosticError, match="nested too deeply"):
+    with pytest.raises(DiagnosticError, match="nested too deeply") as caught:
         parse_query(f"a := select[{'not ' * 5000}x](b);")
+    assert caught.value.diagnostics[0].span is not None
+    assert caught.value.diagnostics[0].span.column > len("a := select[" + "not " * 100)
 
 
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.grammar import formatter, syntax
+from cedilla.grammar.connectives import Connective, connected, terms
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import format_accent, format_punctuation, quote, unit_text
 from cedilla.grammar.formatter import format_query
@@ -66,12 +67,20 @@ RANGES = make(syntax.RangePattern, LOWER, UPPER, st.booleans(), st.booleans())
 # A call reads its first word `distinct` as the keyword, so that of a relation of this name it has no attributes.
 RELATIONS = NAMES.filter(lambda name: name != "distinct")
 ATTRIBUTES = make(syntax.Attribute, NAMES, optional(RELATIONS))
-OPERATORS = st.sampled_from(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or"])
+OPERATORS = st.sampled_from(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">="])
+CONNECTIVES: st.SearchStrategy[Connective] = st.sampled_from(["and", "or"])
+
+
+def joined(of: tuple[Connective, list[syntax.Expression]]) -> syntax.Expression:
+    return connected(of[0], terms(of[0], *of[1]))
+
+
 EXPRESSIONS = st.recursive(
     ATTRIBUTES | POSITIVE | MEASURED,
     lambda inner: (
         make(syntax.Unary, st.sampled_from(["-", "not"]), inner)
         | make(syntax.Binary, OPERATORS, inner, inner)
+        | st.tuples(CONNECTIVES, st.lists(inner, min_size=2, max_size=20)).map(joined)
         | make(syntax.InSet, inner, several(LITERALS), st.booleans())
         | make(syntax.InRange, inner, RANGES, st.booleans())
         | make(syntax.Scalar, st.sampled_from(["floor", "coalesce", "größe"]), several(inner, 0))

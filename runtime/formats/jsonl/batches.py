@@ -34,7 +34,7 @@ from cedilla.runtime.formats.lines.batches import (
 )
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.formats.source import quoted
-from cedilla.runtime.items.json_objects import JsonObject, parse_line
+from cedilla.runtime.items.json_objects import DEEPEST, JsonObject, parse_line
 from cedilla.runtime.items.nested import Paths, by_names
 from cedilla.runtime.items.rejections import NO_OBJECT
 
@@ -69,6 +69,8 @@ class JsonBatches(TextBatches):
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns of lines that are one object each; `None` if the parser refuses some line."""
         count = len(starts)
+        if _may_be_deep(text, starts, ends):
+            return None
         if not self.paths and (uniform := self._uniform(text, starts, ends)) is not None:
             return [*uniform, pa.nulls(count, pa.string())]
         plain = plain_lines(text, starts, ends)
@@ -220,6 +222,19 @@ def plain_lines(text: bytes, starts: Places, ends: Places) -> bytes | None:
 
 
 _BEGIN, _END = b"{}"
+_LIST = ord("[")
+
+
+def _may_be_deep(text: bytes, starts: Places, ends: Places) -> bool:
+    """Whether a line has so many lists and objects that they may lie too deep in each other."""
+    begin, end = int(starts[0]), int(ends[-1])
+    if text.count(b"[", begin, end) + text.count(b"{", begin, end) - len(starts) <= DEEPEST:
+        return False
+    if int((ends - starts).max()) <= DEEPEST:
+        return False
+    signs = np.frombuffer(text, np.uint8)
+    places = np.flatnonzero((signs == _LIST) | (signs == _BEGIN))
+    return int((np.searchsorted(places, ends) - np.searchsorted(places, starts)).max()) > DEEPEST
 
 
 def _written_plainly(text: bytes) -> Iterator[bytes]:

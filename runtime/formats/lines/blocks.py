@@ -16,13 +16,15 @@ import numpy as np
 from attrs import frozen
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.items.lines import is_compressed, unpacked
+from cedilla.runtime.items.lines import LONGEST_LINE, is_compressed, unpacked
 from cedilla.runtime.storage.files import Files
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 _FEED, _BEGIN = b"\n{"
 BLANK = b" \t\r"
 """Characters around a line that are not part of it."""
+_SEEN_AS_LONG = LONGEST_LINE + len("\r") + 1
+"""Bytes by which a line is seen to be too long."""
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark, which may precede the first line."""
 
@@ -140,7 +142,10 @@ def parts_of(paths: Sequence[tuple[int, str, int]], size: int) -> list[Part]:
 
 def _blocks(stream: Any, begin: int, end: int | None) -> Iterator[Block]:
     """Yields the lines that begin between two bytes. The first line follows the first line end at or after `begin -
-    1`."""
+    1`.
+
+    Of a line that is too long, a block has as many bytes as show that.
+    """
     at, rest = max(begin - 1, 0), b""
     if at:
         stream.seek(at)
@@ -152,7 +157,8 @@ def _blocks(stream: Any, begin: int, end: int | None) -> Iterator[Block]:
         if not is_begun:
             first = _line_end(text, 0, is_last)
             if first is None and not is_last:
-                rest = text
+                rest = text[-1:]  # a return may belong to a feed that comes next
+                at += len(text) - len(rest)
                 continue
             at, text, is_begun = at + (first or len(text)), text[first or len(text) :], True
         if end is not None:
@@ -170,6 +176,22 @@ def _blocks(stream: Any, begin: int, end: int | None) -> Iterator[Block]:
         if whole:
             yield Block(_with_feeds(text[:whole]), at)
         at, rest = at + whole, text[whole:]
+        if len(rest) > _SEEN_AS_LONG:
+            yield Block(rest[:_SEEN_AS_LONG] + b"\n", at)
+            length, rest = _passed(stream, rest)
+            at += length
+
+
+def _passed(stream: Any, text: bytes) -> tuple[int, bytes]:
+    """Read on to the end of a line that a text begins with: its length, and what was read after it."""
+    length = 0
+    while (end := _line_end(text, 0, is_last=False)) is None:
+        chunk: bytes = stream.read(costs.BLOCK)
+        if not chunk:
+            return length + len(text), b""
+        length += len(text) - 1
+        text = text[-1:] + chunk
+    return length + end, text[end:]
 
 
 def _line_end(text: bytes, begin: int, is_last: bool) -> int | None:
