@@ -1,4 +1,4 @@
-"""What every operator says of itself (theory 1.3, 2.2; paper, section 6)."""
+"""The specification of an operator (theory 1.3, 2.2; paper, section 6)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
 
 @frozen
 class Rules:
-    """The rules of the theory by which an operator does what its facts say (section 2).
+    """The rules of the theory that messages cite for an operator's reactions (section 2).
 
-    `read`: of an Alter that goes on, on what the operator reads. `merged`: of an accent that waits for the other input.
-    `partial`: of one that waits for other values of what its description names. `moved`: of a description by the axis
-    that moves to another attribute. `needed`: of a Drop of what the operator names. `absorbed`: of an Alter that does
-    not show in the result. `ignored`: of an attribute that the output does not have.
+    `add`, `drop`, `alter`: accents that pass. `read`: an Alter that passes, of an attribute that the operator reads.
+    `merged`: accents that wait for the other input. `partial`: accents that wait for other values of a described
+    attribute. `moved`: a description by the axis moves to another attribute. `needed`: a Drop of a named attribute.
+    `absorbed`: the result does not show an Alter. `ignored`: the output lacks the attribute.
     """
 
     add: str
@@ -45,13 +45,13 @@ class Rules:
     ignored: str = "P2"
 
     def of(self, kind: Kind) -> str:
-        """The rule of an accent that goes on."""
+        """Returns the rule of an accent that passes."""
         return {"add": self.add, "drop": self.drop, "alter": self.alter}[kind]
 
 
 @frozen
 class Invariants:
-    """What may be passed, propagated and purged, in words (theory 1.3)."""
+    """The pass, propagation and purge invariants in words (theory 1.3)."""
 
     passes: str
     propagates: str
@@ -60,12 +60,11 @@ class Invariants:
 
 @frozen
 class Kept:
-    """What an operator keeps from epoch to epoch, and what it means for results that the tuples before are lost, as an
-    edit of the query may do (design, section 8).
+    """The state of an operator between epochs, and the effect of its loss by an edit of the query (design, section 8).
 
-    `restart`: what the results lack; `wrong`: what would be wrong in them, if the state of an input in `decisive` is
-    lost. `apart`: the inputs whose state stays right where the other input changes. `row`: what a row that waits is
-    called. `stored`: an epoch stores its new rows ("once"), partial results that are merged later ("parts"), or rows
+    `restart`: the results that are missing then. `wrong`: the results that are wrong then, if the state of an input in
+    `decisive` is lost. `apart`: the inputs whose state stays right if the other input changes. `row`: the noun for a
+    waiting row. `stored`: an epoch stores new rows ("once"), partial results that are merged later ("parts"), or rows
     that may be stored already ("again").
     """
 
@@ -86,55 +85,56 @@ class Operator(ABC):
     line: int = field(default=0, eq=False)
     span: Span | None = field(default=None, eq=False, repr=False)
     units: Units = field(factory=dict[str, str], eq=False, repr=False)
-    """The units of the output's attributes, of those that have one. What runs knows numbers only: none in a program."""
+    """Output attribute -> its unit, if it has one. Generated programs contain none, because a run computes with numbers
+    only."""
 
     title: ClassVar[str]
     method: ClassVar[str]
-    """What the epoch calls the operator, in generated programs."""
+    """The method of the epoch for the operator, in generated programs."""
     rules: ClassVar[Rules]
     state: ClassVar[Kept | None] = None
-    """What it keeps; `None` where each output tuple is made of tuples of the same epoch."""
+    """Its state between epochs; `None` if each output tuple comes from tuples of one epoch."""
     merges: ClassVar[bool] = True
-    """Whether an attribute that comes from both inputs is one in the output, so that both have to be in one unit."""
+    """An attribute of both inputs is one attribute of the output, so both inputs need the same unit."""
     unites: ClassVar[bool] = False
-    """Whether the output is every tuple of all inputs."""
+    """The output contains every tuple of all inputs, and nothing else."""
     remedy: ClassVar[str | None] = None
-    """What bounds its state where no promise of a source would."""
+    """Advice that bounds its state if no promise of a source does."""
     requires_order: ClassVar[Order] = Order.NONE
     """The order that the result depends on; an input with less is refused (RQ123)."""
 
     instead: ClassVar[str] = "a sort by some attributes before it gives an order: `sort[a, b](R)`"
-    """A hint what helps where the input has too little order."""
+    """A hint for an input with too little order."""
 
     @property
     def stateful(self) -> bool:
-        """Whether it keeps anything from epoch to epoch."""
+        """True if it keeps state between epochs."""
         return self.state is not None
 
     @property
     def reads_order(self) -> bool:
-        """Whether the operator looks at the places of its input's tuples, where they have any."""
+        """True if the operator uses the places of its input's tuples."""
         return self.requires_order is not Order.NONE
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
-        """The order of the output over the order of the inputs."""
+        """Returns the order of the output for the order of the inputs."""
         return inputs[0].order
 
     def leading(self, inputs: tuple[Arrival, ...]) -> int:
-        """The input whose places the output's tuples have."""
+        """Returns the input that gives the output's tuples their places."""
         return 0
 
     @abstractmethod
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
-        """Complaints about the operator over inputs as they are when the query starts; errors are raised."""
+        """Returns warnings about the operator over the inputs at the start of the query. Raises errors."""
 
     def carried_units(self, inputs: tuple[Units, ...]) -> dict[str, str]:
-        """The units of the output, but for those of computed attributes: an attribute keeps its own."""
+        """Returns the units of the output, except for computed attributes: an attribute keeps its unit."""
         return {name: unit for units in reversed(inputs) for name, unit in units.items()}
 
     @abstractmethod
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
-        """The output's facts from the inputs' (D1), and what the operator's state adds."""
+        """Returns the output's facts from those of the inputs (D1) and of the operator's state."""
 
     def named(self, side: int) -> tuple[str, ...]:
         """Returns the attributes of an input that the operator names and always needs."""
@@ -145,112 +145,112 @@ class Operator(ABC):
         return dict.fromkeys(self.named(side), self.rules.needed)
 
     def reads(self, side: int) -> Mapping[str, str]:
-        """Returns the attributes that the operator reads, each with the rule by which an accent may end there."""
+        """Returns the attributes that the operator reads, each with the rule for an accent that ends there."""
         return dict.fromkeys(self.named(side), self.rules.read or self.rules.absorbed)
 
     @abstractmethod
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        """Pass, propagation and purge invariants."""
+        """Returns the pass, propagation and purge invariants."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """What the operator computes of single tuples, as its text has it."""
+        """The expressions that the operator computes tuple by tuple."""
         return ()
 
     def parameters(self) -> dict[str, object]:
-        """What `explain` shows in braces, as plain values."""
+        """Returns the parameters that `explain` shows in braces, as plain values."""
         return {}
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
-        """An attribute that would be in the output twice, over inputs as evolved so far (J2, G11)."""
+        """Returns an attribute that the output would have twice, over inputs as evolved so far (J2, G11)."""
         return None
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        """What the output promises to close, from what the inputs promise (theory 3.4).
+        """Returns the schemes that the output promises to close, from those of the inputs (theory 3.4).
 
         A scheme is promised for every value, also for those that a domain excludes: another input may have them.
         """
         return promised[0]
 
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
-        """What the operator keeps, tuples and waiting accents, and which punctuation releases it (theory 3.4)."""
+        """Returns the kept tuples and waiting accents, each with the punctuation that releases it (theory 3.4)."""
         return ()
 
     def about(self, names: frozenset[str]) -> Operator:
-        """The operator without the parts that some attributes have no part in."""
+        """Returns the operator with only those parts that concern some attributes."""
         return self
 
     def moved(self, mentioned: str) -> str | None:
-        """Returns the rule by which a description by an attribute moves to another, if that is more than a name."""
+        """Returns the rule for a description by an attribute that moves to another; `None` if only the name changes."""
         return self.rules.moved if mentioned == self.axis else None
 
     # --- what only some operators have; the rest of the code asks all of them ---
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The attributes of both inputs by which their tuples meet."""
+        """The pairs of attributes that must be equal in tuples that meet."""
         return ()
 
     @property
     def axis(self) -> str | None:
-        """An attribute that grows as time does, as the operator takes it."""
+        """An attribute that the operator uses as a time that grows."""
         return None
 
     @property
     def groups(self) -> tuple[str, ...] | None:
-        """The attributes whose values make a group, of which one row comes out."""
+        """The attributes of a group; each group gives one row."""
         return None
 
     @property
     def fixes_units(self) -> bool:
-        """Whether the units of its attributes never change after it (theory N6)."""
+        """True if the units of its attributes never change after it (theory N6)."""
         return False
 
     def full_at(self, groups: tuple[str, ...]) -> tuple[int, Scheme] | None:
-        """The number of output tuples at which a group is complete, and the attributes for each of whose values only
-        one group is not (theory 1.3); `None` where only punctuation completes it."""
+        """Returns the number of tuples that complete a group, and the keys that have only one incomplete group each
+        (theory 1.3); `None` if only punctuation completes a group."""
         return None
 
     def fixed_attributes(self, inputs: tuple[Facts, ...]) -> bool | None:
-        """Whether accents cannot bring it an attribute; `None` where that is so if it is of all inputs."""
+        """Returns True if accents cannot add attributes to it; `None` if that depends on its inputs."""
         return None
 
     def is_in_each(self, name: str) -> bool:
-        """Whether the output has an attribute's value of every tuple, not of one chosen or computed from several."""
+        """Returns True if the output has an attribute's value of every tuple, not one of several tuples."""
         return True
 
     def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
-        """The attributes that are added, each with the tuples that are left out."""
+        """Yields the attributes that it sums, each with the region of tuples that it leaves out, and the place."""
         yield from ()
 
     def left_out(self, source: Facts) -> dict[str, str]:
-        """The attributes that the function over all attributes cannot take, each with the function (G37)."""
+        """Returns the attributes that the function over all attributes cannot take, each with the function (G37)."""
         return {}
 
     def refused_by(self, type_: Type) -> str | None:
-        """The function over all attributes that cannot take one of a type (G37)."""
+        """Returns the function over all attributes, if it cannot take an attribute of a type (G37)."""
         return None
 
     def without_partner(self, side: int) -> str:
-        """What becomes of tuples of one input that meet none of the other, in words."""
+        """Describes the effect on tuples of the other input that meet no row of one input."""
         return "meet no row of it and are dropped"
 
     # --- state ---
 
     def released(self, inputs: tuple[Facts, ...]) -> tuple[Tree, ...]:
-        """Of each input the region of tuples that state lets go of before the input closes it."""
+        """Returns for each input the region of tuples that state drops because no later tuple can meet them."""
         return (False,) * len(inputs)
 
     def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
-        """The region of state in which no row waits any more."""
+        """Returns the region of state without waiting rows."""
         return False
 
     def waiting_state(self, side: int) -> str:
-        """The key of the state that holds the rows of an input that wait."""
+        """Returns the key of the state with the waiting rows of an input."""
         return self.name
 
     def constructor(self) -> str:
-        """The call that builds this operator in the generated program."""
+        """Returns the call that builds this operator in the generated program."""
         arguments = {
             "name": repr(self.name),
             "inputs": repr(self.inputs),

@@ -1,7 +1,7 @@
-"""What an operator does with an accent, derived from its facts: applied to an input, what changes in the output (D1)?
+"""Derives the reactions of an operator to accents from its facts: does an accent on an input change the output (D1)?
 
-The probe's inputs have nothing closed, and their attributes may have any value. So the answer is that of the rules; a
-domain or a punctuation may let an accent go on earlier.
+The inputs of a probe have no closed regions, and their attributes may have any value. So a reaction is that of the
+theory's rules; in a run a domain or a punctuation may release an accent earlier.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Signature:
 
 @frozen
 class Reaction:
-    """What an operator does with an accent on one attribute.
+    """The reaction of an operator to an accent on one attribute.
 
-    `passes`: the output attributes that carry the accent on; `mentions`: the attributes that its
-    description names after the operator; `functions`: what an Alter has become on each of `passes`.
+    `passes`: the output attributes that carry the accent on. `mentions`: the attributes that its description names
+    after the operator. `functions`: the functions of an Alter after the operator, by the attributes of `passes`.
     """
 
     kind: Literal["propagates", "coordinates", "accumulates", "absorbed", "ignored", "aborts"]
@@ -72,7 +72,7 @@ class Probe:
     function: Affine
 
     def reaction(self, mentions: frozenset[str]) -> Reaction:
-        """What happens to the accent, if its description names some attributes."""
+        """Returns the reaction to the accent if its description names some attributes."""
         if self._refusal is not None:
             return self._refusal
         alone, meeting, passes = self._plain
@@ -101,7 +101,7 @@ class Probe:
 
     @cached_property
     def _refusal(self) -> Reaction | None:
-        """The end of the query: a Drop of what is needed (Foundation), an Add of what would come twice (J2, G11)."""
+        """The end of the query: a Drop of a needed attribute (Foundation), or an Add of a second one (J2, G11)."""
         needed: Mapping[str, str] = self.operator.needs(self.inputs, self.side) if self.kind == "drop" else {}
         if self.attribute in needed:
             return Reaction("aborts", needed[self.attribute])
@@ -118,25 +118,24 @@ class Probe:
 
     @cached_property
     def _plain(self) -> tuple[_Effect, _Effect, _Effect]:
-        """Without a description: what changes where all else is as it was, where the other input has evolved alike, and
-        what may change."""
+        """The effects without a description: alone, with the other input evolved alike, and all that are possible."""
         effects = self._effects(NO_MENTIONS)
         return effects[0], effects[1], _united(effects)
 
     def _shown(self, mentions: frozenset[str]) -> _Effect:
-        """What changes at once, in some state of whatever else decides."""
+        """Returns the changes that show at once, in some state of all other inputs and attributes."""
         return _united(self._effects(mentions))
 
     def _effects(self, mentions: frozenset[str]) -> list[_Effect]:
-        """What changes where all else is as it was; where the other input has evolved alike; and where the input's
-        other attributes have, from which a value may be computed instead (G20)."""
+        """Returns the effects with nothing else evolved; with the other input evolved alike; and with the input's other
+        attributes evolved, which may also give a computed value (G20)."""
         alone = self._effect(mentions, False, False)
         effects = [alone, self._effect(mentions, True, False) if len(self.inputs) > 1 else alone]
         return [*effects, self._effect(mentions, True, True)] if self._instead else effects
 
     @cached_property
     def _without_effect(self) -> Reaction:
-        """The reaction where nothing changes: is the attribute read, or does it come out unaltered?"""
+        """The reaction if nothing changes: absorbed if the attribute is read or comes out unaltered, else ignored."""
         rules = self.operator.rules
         if self.attribute in self._reads:
             return Reaction("absorbed", self._reads[self.attribute])
@@ -148,7 +147,7 @@ class Probe:
 
     @cached_property
     def _instead(self) -> list[str]:
-        """What the operator reads besides, of what may be undefined."""
+        """The other attributes that the operator reads and that may be undefined."""
         if self.kind == "alter" or self.attribute not in self._reads:
             return []
         source = self.inputs[self.side]
@@ -179,7 +178,7 @@ class Probe:
                 yield name, now
 
     def _other(self, operator: Operator, side: int, met: bool) -> Facts:
-        """Another input, which has the attribute, too, if the operator allows that; `met`: it has evolved alike."""
+        """Returns another input, with the attribute if the operator allows that. `met`: it has evolved alike."""
         if side == self.side:
             return self.inputs[side]
         both = tuple(self._facts(operator, each, NO_MENTIONS, PRESENT) for each in range(len(self.inputs)))
@@ -193,7 +192,7 @@ class Probe:
     def _facts(
         self, operator: Operator, side: int, mentions: frozenset[str], presence: Presence | None
     ) -> Facts:
-        """An input with what is read and described of it; `presence`: that of the attribute."""
+        """Returns an input with what is read or described of it. `presence`: that of the accent's attribute."""
         source = self.inputs[side]
         named = {*operator.reads(side), *mentions} - {self.attribute}
         types = {name: type_ for name, type_ in source.types.items() if name in named}
@@ -209,7 +208,7 @@ class Probe:
         return next((type_ for type_ in known if type_ is not None), DOUBLE)
 
     def _evolved(self, facts: Facts, region: Tree) -> Facts:
-        """An input after the accent on a region."""
+        """Returns an input after the accent on a region."""
         name = self.attribute
         if self.kind == "alter":
             units = regions.update(ORIGINAL, region, lambda history: (*history, self.function))
@@ -230,13 +229,16 @@ def reaction(
     side: int,
     function: Affine = SCALED,
 ) -> Reaction:
-    """What happens to an accent on `attribute` whose description names `mentions`, from input `side`."""
+    """Returns the reaction to an accent on `attribute` from input `side` whose description names `mentions`."""
     return Probe(operator, kind, attribute, inputs, side, function).reaction(mentions)
 
 
 def signature(operator: Operator, inputs: tuple[Facts, ...]) -> Signature:
-    """Foundation is what the operator needs; on Merge attributes accents wait for the other input, and described by
-    Accumulate attributes for the other values (paper, section 6.2)."""
+    """Returns the attribute profiles of an operator (paper, section 6.2).
+
+    Foundation: the operator needs them. Merge: accents on them wait for the other input. Accumulate: accents whose
+    description names them wait for their other values.
+    """
     foundation = dict.fromkeys(name for side in range(len(inputs)) for name in operator.needs(inputs, side))
     merge: dict[str, None] = {}
     accumulate: dict[str, None] = {}
@@ -253,7 +255,7 @@ def signature(operator: Operator, inputs: tuple[Facts, ...]) -> Signature:
 
 
 def _carried(operator: Operator, inputs: tuple[Facts, ...], side: int) -> Iterator[str]:
-    """The attributes whose Alters go through, first those that wait for no other input."""
+    """Yields the attributes whose Alters pass, first those that wait for no other input."""
     names = (_ANOTHER, *inputs[side].types)
     kinds = {name: reaction(operator, "alter", name, NO_MENTIONS, inputs, side).kind for name in names}
     for kind in ("propagates", "coordinates"):
@@ -261,7 +263,7 @@ def _carried(operator: Operator, inputs: tuple[Facts, ...], side: int) -> Iterat
 
 
 def _some(name: str, type_: Type) -> Tree:
-    """Some values of an attribute: any would do, if not all."""
+    """Returns an arbitrary part of the values of an attribute."""
     is_axis = type_.is_numeric or type_.name == "timestamp"
     return regions.interval(name, (7, 0), None) if is_axis else regions.defined(name)
 
@@ -275,15 +277,15 @@ def _without(name: str, facts: Facts) -> Facts:
 
 
 def _shortest(units: Tree) -> Tree:
-    """Histories without functions that change nothing."""
+    """Removes functions that change nothing from histories."""
     return regions.map_leaves(units, _without_repeats)
 
 
 def _without_repeats(history: History) -> History:
-    """A history without functions that change nothing; without live feeders it means nothing either."""
+    """Removes functions that change nothing. A history without live feeders has no meaning, so it is the original."""
     return tuple(f for i, f in enumerate(history) if i == 0 or f != history[i - 1]) or ORIGINAL
 
 
 def _latest(units: Tree) -> Affine:
-    """The function that an Alter has become."""
+    """Returns the function that an Alter has become."""
     return next(h[-1] for h in regions.leaves(units) if len(h) > 1)

@@ -186,7 +186,7 @@ class Plan:
 
     @cached_property
     def reaction(self) -> _Reactions:
-        """`Operator.reaction` over the streams' start; remembered, as it is asked for each marker of a stream."""
+        """Returns a cached function for the reactions of operators at the start, because each marker needs it."""
         facts = derive(self, {source.name: source.facts(frozenset()) for source in self.sources})
 
         @lru_cache(4096)

@@ -30,7 +30,7 @@ from cedilla.runtime.inspect.trace import trace, trace_text
 ROOT = Path(__file__).parent.parent.parent
 CLASSES = {each.__name__ for each in OPERATORS} | {"Matching", "Filtering", "Coordinated"}
 OWN = ("compiler/operators", "runtime/operators")
-"""Where operators are written: what they are, and how they run."""
+"""The folders of operators: their specifications, and how they run."""
 ALLOWED = {"runtime/terminal/permissions.py": ["User"]}
 """Only a user's operator runs code of its own, which has to be allowed."""
 
@@ -73,7 +73,7 @@ def test_a_test_of_a_class_is_found() -> None:
 
 @frozen(kw_only=True)
 class Delay(Operator):
-    """An operator that nobody has heard of: it keeps the tuples of each `key` until they are closed."""
+    """An unknown operator: it keeps the tuples of each `key` until they are closed."""
 
     key: str
     title: ClassVar[str] = "Delay"
