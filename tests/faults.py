@@ -23,6 +23,7 @@ from cedilla.runtime.checkpoint.integrity import Integrity, inspect
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
 from tests.runtime.test_sensors import PLACES, random_stream
+from tests.stream import decode, read_output
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in/sensors" punctuated on ts;
@@ -132,6 +133,17 @@ def content(root: Path) -> dict[str, list[str]]:
         ]
         result.setdefault(f"{file.parent.relative_to(root)}/{name}", []).extend(lines)
     return {name: sorted(lines) if "tuples" in name else lines for name, lines in result.items()}
+
+
+def rows(root: Path) -> dict[str, list[str]]:
+    """The canonical rows of the outputs, wherever their epochs end."""
+    return {
+        out.name: sorted(
+            str({n: f"{float(v):.7f}" if n in ("t", "p") else str(v) for n, v in row.items()})
+            for row in decode(read_output(out))
+        )
+        for out in sorted(root.glob("out/*"))
+    }
 
 
 def integrity(root: Path) -> Integrity:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
@@ -230,8 +232,8 @@ def _keeps_decimal(value: str, scale: int) -> str:
 
 
 def refusal(problem: BaseException) -> DiagnosticError | None:
-    """Returns the diagnostic for a failed Spark job: RQ310 of `as_double`, RQ308 of a compressed file, RQ433 of unfit
-    workers, or the `DiagnosticError` that a Python task raised. `None` for other errors."""
+    """Returns the diagnostic for a failed Spark job: RQ310 of `as_double`, RQ308 of a compressed file, RQ431 of a full
+    disk, RQ433 of unfit workers, or the `DiagnosticError` that a Python task raised. `None` for other errors."""
     text = str(problem)
     if match := re.search(rf"{re.escape(exact_conversions.BEYOND)}([^\s']+)", text):
         return beyond_in_unit(match[1])
@@ -239,6 +241,8 @@ def refusal(problem: BaseException) -> DiagnosticError | None:
         return beyond(match[1])
     if match := _RAISED.search(text):
         return failure(match[1], match[2], hint=match[3])
+    if match := _NOT_WRITTEN.search(text):
+        return failure("RQ431", f"the engine cannot write: {match[0]}", hint="the rights and the space there")
     match = _NOT_READ.search(text)
     path = Path(unquote(match[1])) if match else None
     return damaged(str(path)) if path and is_compressed(path) else unfit_workers(problem)
@@ -246,6 +250,10 @@ def refusal(problem: BaseException) -> DiagnosticError | None:
 
 _RAISED = re.compile(r"DiagnosticError: error\[(RQ\d+)\]: (.*)(?:\n = help: (.*))?")
 """The end of a traceback that comes back as a text (`diagnostics.render`)."""
+_NOT_WRITTEN = re.compile(
+    "|".join(re.escape(os.strerror(each)) for each in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS))
+)
+"""How both engines name a disk that takes no more: in the words of the operating system."""
 _NOT_READ = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"
 )
