@@ -226,6 +226,29 @@ def test_strict_accents_end_the_query_where_an_operator_would_wait(
         assert caught.value.diagnostics[0].code == code
 
 
+def test_a_strict_query_goes_on_after_an_add_that_waits_for_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """In one epoch, and after a restart that finds the Add's tuples in a file of their own."""
+    query = """
+    stream r(l: int, s: int, t: double) from json "in" punctuated on l;
+    rows := aggregate[avg by l except s](r);
+    emit rows to json "out";
+    set accents = strict;
+    """
+    before = [{"l": 1, "s": 1, "t": 2.0}, {"$accent": "[[s = 1, +(p: double)]]"}]
+    after = [{"l": 1, "s": 1, "t": 4.0, "p": 5.0}, {"$punctuation": "[l = 1]"}]
+    for name, files in (("one", [[*before, *after]]), ("two", [before, after])):
+        run = Run(spark, tmp_path / name, query)
+        for batch, file in enumerate(files):
+            run.write("r", file)
+            run.go_on(run.executor(), batch)
+        assert [item for item in run.output("rows") if "$punctuation" not in item] == [
+            {"$accent": "[[+(p: double)]]"},
+            {"l": 1, "t": 3.0, "p": 5.0},
+        ]
+
+
 @pytest.mark.parametrize("drift", tiered(["infer", "abort", "ignore", "quarantine"], 2))
 def test_drift_is_ignored_taken_up_set_aside_or_fatal(
     spark: SparkSession, tmp_path: Path, drift: str
