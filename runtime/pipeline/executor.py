@@ -148,7 +148,9 @@ class Executor:
         return sink_of(self.plan, emit, self.files, self.checkpoint.path, self.checkpoint.run)
 
     def _check_not_ahead(self, last: Commit) -> None:
-        """Raise RQ479 where an output has epochs that the checkpoint does not know: they would come twice."""
+        """Raises RQ479 if an output contains epochs that the checkpoint does not know: they would come twice."""
+        if last.epoch < 0:
+            self._check_sinks()
         for emit in self.plan.emits:
             if emit.name in last.sinks and (epoch := self.sinks[emit.name].last_epoch()) > last.epoch:
                 what = f"the checkpoint {self.checkpoint.path} ends with epoch {last.epoch}"
