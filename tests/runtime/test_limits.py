@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,16 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.outages import losses_told
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at
 from cedilla.runtime.items.lines import LONGEST_LINE
+from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.terminal.options import Options
 from tests.pipeline import Run
@@ -174,3 +180,57 @@ def test_what_an_engine_says_that_nobody_knows_is_a_diagnostic(spark: SparkSessi
     with pytest.raises(DiagnosticError, match=r"RQ325.*the engine has failed") as caught, losses_told(spark):
         spark.sql("SELECT raise_error('as it is')").collect()
     assert isinstance(caught.value.__cause__, PySparkException)
+
+
+@pytest.mark.either_engine
+def test_five_hundred_new_fields_of_one_line_are_inferred(spark: SparkSession, tmp_path: Path) -> None:
+    query = 'set drift = infer; stream r(k: long) from json "r"; emit r to json "o";'
+    fields = ", ".join(f'"f{n}": {n}.5' for n in range(500))
+    kept, aside = both(spark, tmp_path, query, ['{"k": 1}', f'{{"k": 2, {fields}}}'])
+    assert sorted(len(row) for row in kept) == [1, 501]
+    assert aside == []
+
+
+DIGITS = "123456789" * 33
+ALTERS = 'stream r(k: long, t: double) from json "r"; emit r to json "o";'
+
+
+@pytest.mark.either_engine
+def test_alters_of_long_fractions_end_with_a_code_at_their_place(spark: SparkSession, tmp_path: Path) -> None:
+    alters = [f"[[alter(t, y -> y * 0.{DIGITS} + 0.{n}{DIGITS})]]" for n in range(300)]
+    run = Run(spark, tmp_path, ALTERS)
+    path = run.write("r", ['{"k": 1, "t": 2.5}', *(json.dumps({"$accent": text}) for text in alters)])
+    for act in (run.process, lambda: simulate(ALTERS, Options(sources={"r": str(path)}))):
+        with pytest.raises(DiagnosticError) as caught:
+            act()
+        (error,) = caught.value.diagnostics
+        assert error.code == "RQ009"
+        assert any(path.name in note for note in error.notes)
+    assert [row["k"] for row in run.output("r") if is_tuple(row)] == [1]
+
+
+@pytest.mark.either_engine
+def test_hundreds_of_calibrations_are_exact(spark: SparkSession, tmp_path: Path) -> None:
+    """Their function has numbers of some thousand digits, which no double holds."""
+    alters = [f"[[alter(t, y -> y * 1.00{n % 90 + 10} - 0.{n + 1})]]" for n in range(250)]
+    lines = ['{"k": 1, "t": 2.5}', *(json.dumps({"$accent": text}) for text in alters), '{"k": 2, "t": 2.5}']
+    value = Fraction(5, 2)
+    for n in reversed(range(250)):
+        value = (value + Fraction(f"0.{n + 1}")) / Fraction(f"1.00{n % 90 + 10}")
+    query = 'stream r(k: long, t: double) from json "r"; emit r to json "r" in original units;'
+    kept, aside = both(spark, tmp_path, query, lines)
+    assert aside == []
+    assert {row["k"]: row["t"] for row in kept} == {1: 2.5, 2: pytest.approx(float(value), rel=1e-9)}
+
+
+@pytest.mark.parametrize("last", [None, 50])
+def test_accents_on_ranges_cost_what_their_pieces_cost(last: int | None) -> None:
+    ends = [f">= {n}" if last is None else f"in [{n}, {n + last})" for n in range(300)]
+    markers = [
+        MarkerLine("accent", f"[[k {end}, alter(t, y -> y + {n + 1})]]", n) for n, end in enumerate(ends)
+    ]
+    plan = compile_query(ALTERS).plan
+    states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+    started = time.process_time()
+    assert not advance(plan, states, {"r": markers}).stops
+    assert time.process_time() - started < 5

@@ -212,12 +212,26 @@ def standing(history: History) -> tuple[Affine, ...]:
     """Returns the functions that a cell's values went through and that no later function undid, oldest first."""
     steps: list[Affine] = []
     for before, after in pairwise(history):
-        step = after.after(before.inverse())
-        if steps and step.after(steps[-1]).is_identity:
+        step = _step(before, after)
+        if steps and _undoes(step, steps[-1]):
             steps.pop()
         elif not step.is_identity:
             steps.append(step)
     return tuple(steps)
+
+
+_MAX_STEPS = 1 << 16
+"""Number of steps to cache. Each accent asks for all steps of the cells that it meets, and adds one to each."""
+
+
+@lru_cache(_MAX_STEPS)
+def _step(before: Affine, after: Affine) -> Affine:
+    return after.after(before.inverse())
+
+
+@lru_cache(_MAX_STEPS)
+def _undoes(step: Affine, last: Affine) -> bool:
+    return step.after(last).is_identity
 
 
 def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
