@@ -18,6 +18,7 @@ from cedilla.compiler.plan.planner import plan_query
 from cedilla.compiler.plan.totals import check_sums
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_query
+from cedilla.grammar.suggestions import closest
 
 
 @frozen
@@ -47,10 +48,23 @@ def query_text(name: str, read: Callable[[], bytes]) -> str:
     try:
         return read().decode("utf-8-sig")
     except OSError as error:
-        reason, hint = (error.strerror or str(error)).lower(), None
+        reason, hint = (error.strerror or str(error)).lower(), _instead(Path(name))
     except UnicodeDecodeError as error:
         reason, hint = f"byte {error.start} is not UTF-8", "a query is a text in UTF-8"
     raise failure("RQ400", f"{name} cannot be read: {reason}", hint=hint)
+
+
+def _instead(path: Path) -> str:
+    """What is likely meant by a path at which no query can be read."""
+    queries = {each.name: str(each) for each in sorted((path if path.is_dir() else path.parent).glob("*.rq"))}
+    near = closest(path.name, queries)
+    if near is not None:
+        return f"did you mean `{queries[near]}`?"
+    return (
+        f"queries there: {', '.join(list(queries.values())[:5])}"
+        if queries
+        else "the path of a file `.rq`, or `-`"
+    )
 
 
 def _is_path(query: str | Path) -> bool:

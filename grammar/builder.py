@@ -100,13 +100,14 @@ class Builder(ClauseBuilder):
     def _check_parameters(self, meta: Meta, name: Token, numbers: list[Token]) -> None:
         if name != "decimal":
             if numbers:
-                self._report("RQ005", f"`{name}` has no parameters", meta)
+                self._report("RQ005", f"`{name}` has no parameters", meta, f"`{name}` alone")
         elif len(numbers) != 2 or not all(number.isdecimal() for number in numbers):
             self._report(
                 "RQ005", "`decimal` requires a precision and a scale", meta, "as in `decimal(10, 2)`"
             )
         elif int(numbers[0]) == 0 or int(numbers[1]) > int(numbers[0]):
-            self._report("RQ005", "the scale of a `decimal` must not exceed its precision", meta)
+            help = "all digits come first, then those after the point: `decimal(10, 2)`"
+            self._report("RQ005", "the scale of a `decimal` must not exceed its precision", meta, help)
 
     def operator(
         self,
@@ -320,7 +321,8 @@ class Builder(ClauseBuilder):
     def _count(self, number: Token) -> int:
         if number.isdecimal() and int(number) > 0:
             return int(number)
-        self._report("RQ006", f"a whole number above 0 is required, found `{number}`", number)
+        message = f"a whole number above 0 is required, found `{number}`"
+        self._report("RQ006", message, number, "as in `limit[5](R)`, `sample[1 in 10 by k](R)`, `10 rows`")
         return 1
 
     def pairs(self, _meta: Meta, *pairs: syntax.JoinPair) -> tuple[syntax.JoinPair, ...]:

@@ -1,12 +1,16 @@
-"""Slips with units, renames and recodes, in queries and accents: rules as in `slips`, which are tried before those."""
+"""Slips in markers, and with units in queries: rules as in `slips`, which are tried before those."""
 
 from __future__ import annotations
 
+import re
+
 from lark import Token
 
-from cedilla.grammar import foreign
+from cedilla.grammar import foreign, foreign_words, forms
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.slips import Rule, Slip
+from cedilla.grammar.slips import Rule, Slip, listed, span_of
+from cedilla.grammar.suggestions import closest
+from cedilla.grammar.syntax import TYPES
 
 _UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`, `"{request}"`'
 _SHAPES = {
@@ -14,7 +18,7 @@ _SHAPES = {
     "rename": "a rename has the new name, then the attribute, both without quotes: `rename(temp, t)`",
     "recode": "a recode has the attribute, then codes as they were and as they are: `recode(k, {1: 2, 2: 1})`",
 }
-"""Changes of accents, and what stands between their parentheses."""
+"""Changes of accents, and what their parentheses contain."""
 
 
 _NUMBERS = ("int", "long", "double")
@@ -25,12 +29,19 @@ def conversion(slip: Slip) -> Diagnostic | None:
     """`t to degC`, `project[t in degC]`, `emit r with t in degC to json "o"`, `emit r in degC`."""
     found, last = slip.found, slip.last
     behind_relation = found in ("with", "in") and "TO" in slip.accepts
-    if (found == "to" and "PLUS" in slip.accepts) or behind_relation:
+    is_range = "between" in map(str, slip.before[-6:])
+    kind = re.match(r"\s*(\w*)", slip.rest)
+    if found == "to" and "PLUS" in slip.accepts and kind and kind[1].lower() in {*TYPES, *foreign.TYPES}:
+        name = foreign.TYPES.get(kind[1].lower(), kind[1].lower())
+        return slip.unexpected(f"a value is converted by `{name}(x)`")
+    if (found == "to" and "PLUS" in slip.accepts and not is_range) or behind_relation:
         return slip.unexpected(foreign.CONVERTED)
     is_name = last == "in" and found.type in ("NAME", "STRING")
     if is_name and slip.accepts == frozenset(("LBRACE", "LPAR", "LSQB")):
-        how = _SHAPES["unit"] if slip.before[0] == "[[" else foreign.CONVERTED
-        return slip.unexpected(f"{how}; values are written `in {{1, 2, 3}}`")
+        how = _SHAPES["unit"]
+        if slip.first != "[[":
+            how = f"tuples with a partner in another relation are `A semi join B on k`; {foreign.CONVERTED}"
+        return slip.unexpected(f"values are written `in {{1, 2, 3}}`, a range `in [1, 5]`; {how}")
     return None
 
 
@@ -49,11 +60,15 @@ def declared_attribute(slip: Slip) -> Diagnostic | None:
     found, last = slip.found, slip.last
     is_dotted = found == "." and slip.accepts == frozenset(("COLON", "OPTIONAL"))
     is_quoted = found.type == "STRING" and slip.requires("NAME") and last in ("(", ",")
-    if is_dotted or (is_quoted and str(slip.before[0]) in ("stream", "table")):
+    if is_dotted or (is_quoted and slip.first in ("stream", "table")):
         return slip.unexpected(
             'a name is one word, and may come from elsewhere: `name: string from "service.name"`'
         )
-    if found in ("=", ":=") and {"UNIT", "COMMA"} <= slip.accepts:
+    if (
+        found in ("=", ":=")
+        and {"UNIT", "COMMA"} <= slip.accepts
+        and slip.rest.lstrip()[:1] in ("'", '"', "$")
+    ):
         path = '`a: int from "key.inner"`, in `otlp` by `from attribute "key.inner"`'
         return slip.unexpected(f"what an attribute is read from is written {path}")
     if slip.requires("STRING") and last.type == "NAME" and found in (",", ")", "unit", "in"):
@@ -67,7 +82,7 @@ def declared_attribute(slip: Slip) -> Diagnostic | None:
 def unit_name(slip: Slip) -> Diagnostic | None:
     """`unit km/h`, `unit deg F`, `unit %`, `unit(t, km/h)`, `with t in km/h`, `t > degC 30`."""
     if slip.found.type == "NUMBER" and [t.type for t in slip.before[-2:-1]] in (["COMPARATOR"], ["EQUAL"]):
-        return slip.unexpected(f"a number stands before its unit: `{slip.found} {slip.last}`")
+        return slip.unexpected(f"a number comes before its unit: `{slip.found} {slip.last}`")
     begins = slip.last.type == "UNIT" and slip.accepts <= {"NAME", "STRING", "FROM"}
     goes_on = slip.last.type == "NAME" and _names_unit(slip.before)
     is_part = slip.found.type in ("NAME", "NUMBER") and slip.found.line == slip.last.end_line
@@ -106,16 +121,20 @@ def fixed_unit(slip: Slip) -> Diagnostic | None:
         original = ", or all come as they are by `in original units`" if slip.last == "original" else ""
         return slip.unexpected(f"an attribute of an output has a unit by `with t in degC`{original}")
     is_behind = "SEMICOLON" in slip.accepts and [str(token) for token in slip.before[-3:-2]] != ["from"]
-    if is_behind and slip.found in ("key", "keyed", "partitioned", "partition"):
+    if (
+        is_behind
+        and slip.found in ("key", "keyed", "partitioned", "partition")
+        and "kafka" in slip.before[-8:]
+    ):
         return slip.unexpected(
-            'what the key of records is, stands in the address: `to kafka "host:9092/topic?key=k"`'
+            'the key of records is part of the address: `to kafka "host:9092/topic?key=k"`'
         )
     return None
 
 
 def change_shape(slip: Slip) -> Diagnostic | None:
     """`[[unit(t: degC)]]`, `[[rename("temp", "t")]]`, `[[rename temp to t]]`, `[[recode(k, 1, 2)]]`."""
-    if not slip.before or slip.before[0] != "[[" or "{" in slip.before:
+    if slip.first != "[[" or "{" in slip.before:
         return None
     if slip.found in ("]", "]]") and "RPAR" in slip.accepts:
         return None
@@ -138,29 +157,109 @@ def _called(before: tuple[Token, ...]) -> str:
     return words[last - 1] if last and ")" not in words[last:] else ""
 
 
-def misplaced_unit(slip: Slip) -> Diagnostic | None:
-    """`t degC > 30`."""
-    is_name = slip.found.type == "NAME" and slip.last.type in ("NAME", "RPAR")
-    if is_name and {"PLUS", "AND", "EQUAL"} <= slip.accepts and slip.found.line == slip.last.end_line:
-        return slip.unexpected(
-            "an operator or a comma is missing; a unit stands behind a constant: `t > 30 degC`"
-        )
-    return None
-
-
 def typed_unit(slip: Slip) -> Diagnostic | None:
     """`t: double degF`, `t: double [degF]`, `t: double(degF)`, `[[+(p: double hPa)]]`."""
     if slip.found == "unit" and {"COMMA", "RPAR"} <= slip.accepts and str(slip.last) in "])}":
-        return slip.unexpected("a unit stands before the domain: `t: double unit degC in [0, 40]`")
+        return slip.unexpected("a unit comes before the domain: `t: double unit degC in [0, 40]`")
     if slip.requires("NUMBER") and slip.found.type != "RPAR" and str(slip.before[-2]) in _NUMBERS:
         return slip.unexpected(f"a unit is written `{slip.before[-2]} unit hPa`")
     is_word = slip.found.type in ("NAME", "STRING") or (slip.found == "[" and slip.last in _NUMBERS)
-    is_word = is_word or slip.found == "in"
+    is_word = (
+        (is_word or slip.found == "in")
+        and closest(slip.found, ["unit"]) is None
+        and not slip.rest.lstrip().startswith(":")
+    )
+    if slip.found.type == "NAME" and slip.last.type == "NAME" and slip.last not in _NUMBERS:
+        return None
     if is_word and "UNIT" in slip.accepts and [str(token) for token in slip.before[-2:-1]] == [":"]:
         help = f"a unit is written `{slip.last} unit hPa`"
         return slip.unexpected(f"{help}; a comma separates attributes" if "COMMA" in slip.accepts else help)
     return None
 
+
+_SIGN_WORDS = ("eq", "equals", "equal", "ne", "neq", "gt", "lt", "ge", "gte", "le", "lte", "greater", "less")
+"""Words that are written for signs of comparisons elsewhere."""
+
+
+def brackets(slip: Slip) -> Diagnostic | None:
+    """One pair of brackets around an accent, two around a punctuation."""
+    if "OPEN_ACCENT" in slip.accepts and slip.found == "[":
+        return slip.unexpected("an accent is written in double brackets: `[[description, change]]`")
+    if slip.requires("LSQB") and not slip.before:
+        is_accent = any(f"{word}(" in f"{slip.found}{slip.rest}" for word in forms.CHANGES)
+        said = (
+            f"an accent is written `{forms.ACCENT}`"
+            if is_accent
+            else f"a punctuation is written `{forms.PUNCTUATION}`"
+        )
+        return slip.unexpected(said)
+    if "CLOSE_ACCENT" in slip.accepts and slip.found == "]":
+        return slip.unexpected("an accent ends with `]]`")
+    if [str(token) for token in (*slip.before, slip.found)] == ["[", "["]:
+        return slip.unexpected("a punctuation is written in single brackets: `[ts <= 600]`")
+    return None
+
+
+def change(slip: Slip) -> Diagnostic | None:
+    """An accent that describes tuples but changes nothing, or in an unknown way."""
+    if slip.first != "[[":
+        return None
+    help = f"a change is one of {listed(forms.CHANGES.values())}"
+    if slip.found in ("]", "]]") and slip.accepts & {"AND", "ALTER"} and "RPAR" not in slip.accepts:
+        both = f"{help}; a punctuation has single brackets, `[ts < 300]`"
+        return slip.complain("an accent requires a change at its end", both)
+    is_call = slip.found == "(" and "EQUAL" in slip.accepts
+    is_word = slip.found.type == "NAME" and slip.last.lower() in {*foreign.CHANGES, "alter", "grow"}
+    if slip.last.type in ("NAME", "ALTER", "GROW") and (is_call or (is_word and "EQUAL" in slip.accepts)):
+        near = foreign.CHANGES.get(slip.last.lower()) or forms.CHANGES.get(
+            closest(slip.last, forms.CHANGES) or ""
+        )
+        hint = f"did you mean `{near}`? {help}" if near else help
+        what = "unknown change" if slip.last.type == "NAME" else "unexpected"
+        return slip.complain(f"{what} `{slip.last}`", hint, span_of(slip.last, slip.source))
+    return None
+
+
+def description(slip: Slip) -> Diagnostic | None:
+    """`a = 1 or a = 2`, `not a = 1`, `a like 'x'`, `a = {1, 2}`, `at < now()`, `a -> a * 2`: of markers."""
+    if slip.first not in ("[[", "[") or "RPAR" in slip.accepts:
+        return None
+    found, last = str(slip.found).lower(), slip.last
+    if (help := foreign.CONDITIONS.get(found) or foreign.CONDITIONS.get(last.lower())) is not None:
+        at = span_of(slip.found if found in foreign.CONDITIONS else last, slip.source)
+        return slip.complain(f"unexpected `{slip.found if found in foreign.CONDITIONS else last}`", help, at)
+    words = [str(token) for token in slip.before]
+    if found == "(" and words.count("{") > words.count("}"):
+        return slip.unexpected("a list ends with `}`: `s in {1, 2}`")
+    if found == "(" and last.type == "NAME" and "EQUAL" not in slip.accepts:
+        return slip.unexpected(
+            "a condition compares with a constant, not with a function: `at < 2025-01-31T12:00:00Z`"
+        )
+    if last.type == "MOMENT" and slip.found.type == "NAME":
+        return slip.unexpected("a time is in UTC, or has an offset: `2025-01-31T12:00:00+01:00`")
+    if found == "." and last.type == "NUMBER":
+        return slip.unexpected("a time is written in ISO form: `2025-01-31`, `2025-01-31T12:00:00Z`")
+    if found == "*" and last == "[[":
+        return slip.unexpected(
+            f"without conditions an accent is of all tuples: `[[{forms.CHANGES['alter']}]]`"
+        )
+    if found in ("->", "=>", "→", ":") and re.match(
+        r"\s*(?:alter|unit|rename|recode|grow)?\(|\s*[+-]\(", slip.rest
+    ):
+        return slip.unexpected("a comma comes before the change: `[[s = 2, alter(t, y -> y * 2)]]`")
+    if found in _SIGN_WORDS:
+        return slip.unexpected(foreign_words.OPERANDS[found])
+    if found in ("->", "→", "*", "/") and slip.first == "[[":
+        return slip.unexpected(f"values are changed by `{forms.CHANGES['alter']}`")
+    if (found in ("{", "[", "(") and last == "=") or (
+        slip.found.type in ("NUMBER", "STRING") and last == "," and "NAME" in slip.accepts
+    ):
+        return slip.unexpected("several values are written `s in {1, 2}`")
+    return None
+
+
+MARKERS: tuple[Rule, ...] = (brackets, change, description)
+"""Rules for brackets, conditions and changes of markers."""
 
 CHANGES: tuple[Rule, ...] = (
     tuple_unit,

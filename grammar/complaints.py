@@ -4,118 +4,135 @@ from __future__ import annotations
 
 import re
 
+from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 
-from cedilla.grammar import foreign, lalr
-from cedilla.grammar.change_slips import misplaced_unit
+from cedilla.grammar import foreign, foreign_words, forms, lalr, repairs, terminals
+from cedilla.grammar.change_slips import MARKERS
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.habits import HABITS
 from cedilla.grammar.slips import SLIPS, Slip, span_of
 
-_NAMES = {
-    "$END": "the end of the text",
-    "COMPARATOR": "a comparison",
-    "DIRECTION": "`asc`, `desc`",
-    "JOIN_KIND": "`left`, `semi`, `anti`",
-    "NAME": "a name",
-    "NUMBER": "a number",
-    "STRING": "a string",
-    "MOMENT": "a time",
-}
-
-_OPERATORS = {
-    *(
-        "SELECT",
-        "PROJECT",
-        "EXTEND",
-        "RENAME",
-        "DISTINCT",
-        "SORT",
-        "TOP",
-        "LIMIT",
-        "SAMPLE",
-        "WINDOW",
-        "W",
-        "SESSION",
-        "AGGREGATE",
-    )
-}
-_BETWEEN = {"JOIN", "JOIN_KIND", "UNION", "INTERSECT", "WITHOUT"}
-_CONSTANT = {"NUMBER", "STRING", "TRUE", "FALSE", "MINUS"}
-
-_GROUPS = (
-    ("a relation", {"NAME", "LPAR", *_OPERATORS}),
-    ("an operator on relations", {"LPAR", "LSQB", *_BETWEEN}),
-    ("an operator on relations", {"LPAR", *_BETWEEN}),
-    ("an operator on relations", _BETWEEN),
-    ("an expression", {"NAME", "LPAR", "CASE", "NOT", *_CONSTANT}),
-    ("an expression", {"NAME", "LPAR", "CASE", *_CONSTANT}),
-    ("a constant", {"NAME", "MOMENT", *_CONSTANT}),
-    ("a constant", {"NAME", *_CONSTANT}),
-    ("a constant", _CONSTANT),
-    ("a statement", {"NAME", "STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT"}),
-    ("a comparison", {"EQUAL", "COMPARATOR", "IN", "BETWEEN", "IS", "NOT"}),
-    ("a comparison", {"EQUAL", "COMPARATOR", "IN"}),
-    ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT", "LPAR", "DOT"}),
-    ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT"}),
-    ("a condition", {"NAME", "ALTER", "GROW", "UNIT", "RENAME", "RECODE"}),
-)
-"""Sets of tokens that have one name for people, the larger before those they contain."""
-
-_SECOND_SPELLINGS = {
-    "SELECT_SIGN",
-    "PROJECT_SIGN",
-    "RENAME_SIGN",
-    "DISTINCT_SIGN",
-    "SORT_SIGN",
-    "JOIN_SIGN",
-    "OUTER_JOIN_SIGN",
-    "UNION_SIGN",
-    "INTERSECT_SIGN",
-    "AGGREGATE_SIGN",
-    "NOT_SIGN",
-    "AND_SIGN",
-    "OR_SIGN",
-    "ALTER_SIGN",
-    "ARROW_SIGN",
-    "LESSTHAN",  # arrays: only outputs have them
-    "UNICODE_MINUS",
-}
-"""Understood, not advertised."""
-
 _CHARACTERS = {
-    "“": "strings are written in straight quotes",
-    "”": "strings are written in straight quotes",
+    **dict.fromkeys("“”„«»", "strings are written in straight quotes, `\"a\"` or `'a'`"),
+    **dict.fromkeys("‘’´", "strings are written in straight quotes, `\"a\"` or `'a'`"),
     "`": "names are written as they are, strings in double or single quotes",
     "°": 'a unit with a sign is written in quotes, `"°C"`, or as one word, `degC`',
     "^": "a power is written `pow(x, y)`",
-    "$": "an attribute is written by its name alone: `a`",
-    "@": "an attribute is written by its name alone: `a`",
+    "$": "an attribute is written by its name alone: `a`; a constant is named by `let rate = 0.9;`",
+    "@": "an attribute is written by its name alone: `a`; a constant is named by `let rate = 0.9;`",
     "~": "negation is written `not`",
-    "&": "conjunction is written `and`",
-    "|": "disjunction is written `or`; `a || b` joins strings, and operators are written around their input",
-    "!": "negation is written `not`",
+    "&": "conjunction is written `and`; strings are joined by `a || b`",
+    "|": "disjunction is written `or`; `a || b` joins strings, and operators are written around their input: "
+    "`select[t > 90](R)`",
+    "!": "negation is written `not`, inequality `!=`",
+    **dict.fromkeys("€£¥¢", "a number is written alone, without the sign of a currency: `5`"),
+    **dict.fromkeys("×·", "a product is written `a * b`"),
+    "÷": "a quotient is written `a / b`",
+    **dict.fromkeys("²³", 'a power is written `pow(x, y)`, in a unit `"m^2"`'),
+    "√": "a root is written `sqrt(x)`",
+    **dict.fromkeys("–—", "a minus sign is written `-`, a comment begins with `#`"),
+    "…": "a list is written out, `{1, 2, 3}`, a range as `[low, high]`",
+    "µ": 'a unit with a sign is written in quotes: `"µm"`',
+    "\\": "a query needs no sign at the end of a line",
+    "\u00a0": "this is a no-break space; write a plain space",
+    "\ufeff": "this is an invisible mark; leave it out",
 }
+_OF_RELATIONS = {
+    "|": "operators are written around their input: `select[t > 90](R)`",
+    "&": "what both relations have is `A intersect B`, all of both `A union B`",
+}
+"""Characters after a relation."""
+_OF_LISTS = {"|": "a comma comes between: `a, b`; disjunction is written `or`"}
+_OF_MARKERS = {
+    "|": foreign.CONDITIONS["or"],
+    "&": "conditions are joined by `,` or `and`",
+    "!": foreign.CONDITIONS["not"],
+    "~": foreign.CONDITIONS["like"],
+}
+"""Characters in the conditions of a marker."""
+_OF_OPERANDS = {
+    "~": foreign_words.OPERANDS["regexp"],
+    "!": "inequality is written `!=`, negation `not`",
+}
+"""Characters after an operand, where they have another meaning."""
 
 
 def explain(error: UnexpectedInput, text: str, source: str, start: lalr.Start) -> Diagnostic:
     """The diagnostic for what lark could not read in `text`."""
     if isinstance(error, UnexpectedCharacters):
-        return _illegal(text, source, lalr.position(error))
+        return _illegal(text, source, lalr.position(error), start)
     before, found = lalr.stop(text, start)
     accepts = lalr.accepted(before, start)
     if before and before[-1].type == "NUMBER":
         accepts -= {"NAME", "STRING"}  # a unit
+    slip = _refused(Slip(found, before, accepts, source, text[found.end_pos or len(text) :]), text, start)
+    found, accepts = slip.found, slip.accepts
     if found.type == "$END":
         message, place = "unexpected end of the text", end_of(text, source)
-        help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(accepts)
+        help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(slip)
         return Diagnostic("RQ002", "error", message, place, help=help)
-    slip = Slip(found, before, accepts, source)
-    for rule in (*HABITS, *SLIPS, misplaced_unit):
+    for rule in (*HABITS, *MARKERS, *SLIPS):
         if (diagnostic := rule(slip)) is not None:
             return diagnostic
-    place = span_of(found, source)
-    return Diagnostic("RQ001", "error", f"unexpected `{found}`", place, help=_expected(accepts))
+    if (diagnostic := repairs.repaired(slip, text, start)) is not None:
+        return diagnostic
+    return Diagnostic("RQ001", "error", f"unexpected `{found}`", span_of(found, source), help=_expected(slip))
+
+
+def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
+    """The slip at the word that is likely refused: a word that was read as two, or as a unit after a number, ends
+    earlier than the parser."""
+    more = re.match(r"\w+", slip.rest)
+    if more and slip.found.isidentifier():  # a keyword that a longer word begins with
+        end = (slip.found.end_pos or 0) + more.end()
+        word = Token.new_borrow_pos("NAME", f"{slip.found}{more[0]}", slip.found)
+        word.end_pos, word.end_column = end, (slip.found.end_column or 0) + more.end()
+        return Slip(word, slip.before, slip.accepts, slip.source, text[end:])
+    tokens = (*slip.before, slip.found)
+    for place in range(len(tokens) - 1, max(len(tokens) - 4, 0), -1):
+        first, second = tokens[place - 1 : place + 1]
+        joined = f"{first}{second}"
+        if first.end_pos == second.start_pos and joined.isidentifier() and not first.isdecimal():
+            return _slip_at(
+                tokens[: place - 1], Token.new_borrow_pos("NAME", joined, first), second, slip, text, start
+            )
+    signs = {"+", "-", "*", "/", "%", "||", "<", ">", "<=", ">=", "=", "!="}
+    if (
+        slip.last.type == "NAME"
+        and slip.last in foreign_words.WORDS
+        and signs & {*map(str, slip.before[-2:-1])}
+    ):
+        return _slip_at(slip.before[:-1], slip.last, slip.last, slip, text, start)
+    number, word = slip.before[-2:] if len(slip.before) > 1 else (slip.last, slip.last)
+    lower = str(word).lower()
+    known = (foreign_words.OPERANDS, foreign_words.LITTLE, foreign_words.WORDS)
+    if number.type == "NUMBER" and word.type == "NAME" and any(lower in words for words in known):
+        return _slip_at(slip.before[:-1], word, word, slip, text, start)
+    return slip
+
+
+def _slip_at(
+    before: tuple[Token, ...], found: Token, last: Token, slip: Slip, text: str, start: lalr.Start
+) -> Slip:
+    """The slip at an earlier token, which ends where `last` does."""
+    found.end_pos, found.end_line, found.end_column = last.end_pos, last.end_line, last.end_column
+    accepts = lalr.accepted(before, start)
+    if before and before[-1].type == "NUMBER":
+        accepts -= {"NAME", "STRING"}
+    return Slip(found, before, accepts, slip.source, text[found.end_pos or 0 :])
+
+
+_MOST = 5
+"""A hint names at most so many things that could follow."""
+
+
+def _expected(slip: Slip) -> str | None:
+    """What could follow, when that is short enough to help, and the form of the construct."""
+    could = terminals.named(slip.accepts, _MOST)
+    form = forms.form_of(slip.before, slip.found)
+    parts = (could and f"expected {could}", form and f"as in `{form}`")
+    return "; ".join(filter(None, parts)) or None
 
 
 def end_of(text: str, source: str) -> Span:
@@ -129,37 +146,43 @@ def _at(text: str, source: str, start: int, length: int) -> Span:
     return Span(source, start, start + length, line, column, line, column + length)
 
 
-def _illegal(text: str, source: str, position: int) -> Diagnostic:
+def _illegal(text: str, source: str, position: int, start: lalr.Start) -> Diagnostic:
     character = text[position]
     if character in "\"'":
         line = text[position:].split("\n", 1)[0].rstrip()
         place = _at(text, source, position, len(line))
-        return Diagnostic("RQ006", "error", "a string without its closing quote", place)
+        help = f"a string ends on its line, with the quote that it begins with: `{character}north{character}`"
+        return Diagnostic("RQ006", "error", "a string without its closing quote", place, help=help)
     if number := re.compile(r"\d[\w.]*").match(text, position):
         place = _at(text, source, position, len(number[0]))
         unit = re.fullmatch(r"(\d+(?:\.\d+)?)((?![eE]\d)[A-Za-z]\w*)", number[0])
         help = "a number is written `12`, `0.5` or `1e-3`; a space separates it from what follows"
-        if unit and (full := foreign.UNITS.get(unit[2])):
+        if re.fullmatch(r"\d+(_\d+)+", number[0]):
+            help = f"digits are written together: `{number[0].replace('_', '')}`"
+        elif re.fullmatch(r"0[xXbBoO]\w+", number[0]):
+            help = "a number is written in decimal digits: `255`"
+        elif re.fullmatch(r"\d+\.\d+\.\d+", number[0]):
+            help = 'a time is a string in ISO form: `"2025-01-31"`, `"2025-01-31T12:00:00Z"`'
+        elif unit and (full := foreign.UNITS.get(unit[2])):
             help = f"a length of time is written `{unit[1]} {full}s`"
         elif unit:
-            help = f"a space separates a number from its unit, or from what follows: `{unit[1]} {unit[2]}`"
+            help = f"a unit comes after a space: `{unit[1]} {unit[2]}`; a product is `{unit[1]} * {unit[2]}`"
         return Diagnostic("RQ006", "error", f"malformed number `{number[0]}`", place, help=help)
     place = _at(text, source, position, 1)
-    help = _CHARACTERS.get(character)
-    return Diagnostic("RQ003", "error", f"unexpected character `{character}`", place, help=help)
-
-
-def _expected(accepts: frozenset[str]) -> str | None:
-    """`expected ...`, when that is short enough to help."""
-    left = set(accepts) - _SECOND_SPELLINGS
-    if {"CASE", "WHERE"} <= left:
-        left -= {"DISTINCT", "WHERE"}  # inside a call, for functions of many tuples
-    names: list[str] = []
-    for name, group in _GROUPS:
-        if group <= left:
-            names.append(name)
-            left -= group
-    names += [_NAMES.get(token) or f"`{lalr.spelling(token)}`" for token in sorted(left)]
-    if not 0 < len(names) < 5:
-        return None
-    return "expected " + " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    before = lalr.tokens(text[:position], start)
+    accepts = lalr.accepted(before, start)
+    others = _OF_RELATIONS if "JOIN" in accepts else _OF_OPERANDS if "PLUS" in accepts else {}
+    if {"COMMA", "PLUS"} <= accepts:
+        others = {**others, **_OF_LISTS}
+    if character == "!" and re.match(r"!\s*in\b", text[position:]):
+        others = {"!": "the opposite of a list is `x not in {1, 2}`"}
+    if start != "query" and start != "expression":
+        others = _OF_MARKERS if "->" not in before else {"^": forms.AFFINE}
+    if character == "~" and text[position - 1] in "=!":
+        others = _OF_OPERANDS
+    help = others.get(character) or _CHARACTERS.get(character)
+    shown = character if character.isprintable() else f"U+{ord(character):04X}"
+    form = forms.form_of(before, before[-1]) if before and help is None else None
+    if form is not None:
+        help = f"as in `{form}`"
+    return Diagnostic("RQ003", "error", f"unexpected character `{shown}`", place, help=help)

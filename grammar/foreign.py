@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPES = {
     **dict.fromkeys(("integer", "int32", "smallint", "tinyint", "short", "byte", "int4", "serial"), "int"),
-    **dict.fromkeys(("bigint", "int64", "int8", "uint64", "biginteger"), "long"),
+    **dict.fromkeys(("bigint", "int64", "int8", "uint", "uint32", "uint64", "biginteger"), "long"),
     **dict.fromkeys(("float", "real", "float64", "float32", "double_precision", "number"), "double"),
     **dict.fromkeys(("numeric", "money", "bigdecimal"), "decimal(10, 2)"),
     **dict.fromkeys(("varchar", "text", "char", "str", "nvarchar", "uuid", "json"), "string"),
@@ -22,6 +22,45 @@ FORMATS = {
 }
 """Formats by other names."""
 
+_SHOWN = "`cedilla read FOLDER` prints an output that was written, `cedilla simulate` runs without an engine"
+NO_FORMATS = {
+    **dict.fromkeys(("print", "console", "stdout", "screen", "log", "terminal", "show", "memory"), _SHOWN),
+    **dict.fromkeys(("file", "files", "folder", "path", "fs"), 'a folder has a format: `json "path"`'),
+    **dict.fromkeys(("avro", "protobuf", "orc", "iceberg", "hudi", "text"), "there is no such format yet"),
+    **dict.fromkeys(
+        (
+            "jdbc",
+            "postgres",
+            "postgresql",
+            "mysql",
+            "sqlite",
+            "http",
+            "https",
+            "mqtt",
+            "pulsar",
+            "kinesis",
+            "socket",
+        ),
+        "there is no such source or output: files, topics of Kafka and tables of Delta are",
+    ),
+    **dict.fromkeys(("s3", "gcs", "hdfs", "abfs"), 'a store is part of the path: `json "s3://bucket/path"`'),
+}
+"""Formats that there are not, and what to do."""
+
+NO_TYPES = {
+    **dict.fromkeys(
+        ("map", "struct", "row", "object", "record", "jsonb", "variant"),
+        'what is inside of an object is declared by its path: `city: string from "address.city"`',
+    ),
+    **dict.fromkeys(("array", "list", "set", "vector"), "as a `string` an attribute is the text of its list"),
+    **dict.fromkeys(
+        ("time", "interval", "duration"), "a length of time is a number with a unit, `d: double unit s`"
+    ),
+    **dict.fromkeys(("binary", "bytes", "blob", "bytea", "varbinary"), "`string`, of what the text says"),
+    **dict.fromkeys(("enum",), '`string in {"a", "b"}` lists the values'),
+}
+"""Types that there are not, and what to declare."""
+
 CONVERTED = (
     'an output brings an attribute to a unit: `emit R to json "path" with t in degC`; '
     "constants are converted by themselves, `t > 30 degC`"
@@ -38,60 +77,42 @@ UNITS = {
 }
 """Units of time that are written short elsewhere."""
 
-AGGREGATES = {
-    **dict.fromkeys(("mean", "average"), "avg(x)"),
-    **dict.fromkeys(("mean_angle", "circular_mean", "circmean", "avg_direction"), "avg_angle(x)"),
+_ALTER = "alter(t, y -> y * 2)"
+CHANGES = {
+    **dict.fromkeys(("add", "insert", "create", "new", "introduce"), "+(p: double)"),
+    **dict.fromkeys(("drop", "delete", "remove", "del"), "-(p)"),
     **dict.fromkeys(
-        (
-            *("count_distinct", "countdistinct", "approx_count_distinct", "approx_distinct", "nunique"),
-            *("n_distinct", "uniq", "unique"),
-        ),
-        "count(distinct x)",
+        ("change", "scale", "multiply", "map", "modify", "update", "transform", "set", "apply"), _ALTER
     ),
+    **dict.fromkeys(("convert", "units", "to_unit", "measure"), "unit(t, degC)"),
+    **dict.fromkeys(("extend", "domain", "widen", "expand", "allow"), "grow(s, {3})"),
     **dict.fromkeys(
-        ("percentile", "percentile_approx", "approx_percentile", "percentile_cont", "quantiles"),
-        "quantile(x, 0.95)",
+        ("replace", "translate", "decode", "encode", "recoding", "codes"), "recode(k, {1: 2, 2: 1})"
     ),
-    **dict.fromkeys(("std", "stddev_samp", "stdev", "stddev_pop"), "stddev(x)"),
-    **dict.fromkeys(("variance", "var_samp", "var_pop"), "var(x)"),
-    **dict.fromkeys(
-        ("collect_list", "collect_set", "array_agg", "list", "group_concat", "string_agg", "listagg"),
-        "collect(x)",
-    ),
-    **dict.fromkeys(("first_value", "any_value", "head"), "first(x)"),
-    **dict.fromkeys(("last_value", "tail", "latest"), "last(x)"),
-    **dict.fromkeys(("count_if", "countif"), "count(where t > 90)"),
-    **dict.fromkeys(("sum_if", "sumif"), "sum(x where t > 90)"),
-    **dict.fromkeys(("total", "add"), "sum(x)"),
-    **dict.fromkeys(("minimum", "least"), "min(x)"),
-    **dict.fromkeys(("maximum", "greatest"), "max(x)"),
+    **dict.fromkeys(("move", "alias", "name"), "rename(new, old)"),
 }
-"""Aggregate functions by other names, with the call that does the same."""
+"""Changes of accents by other names."""
 
-SCALARS = {
-    **dict.fromkeys(("cast", "convert", "try_cast"), "double(x)` or `string(x)"),
-    **dict.fromkeys(("float", "number", "to_number", "tonumber", "to_double", "numeric"), "double(x)"),
-    **dict.fromkeys(("integer", "to_int", "toint"), "int(x)"),
-    **dict.fromkeys(("str", "to_string", "tostring", "varchar", "text"), "string(x)"),
-    "bool": "boolean(x)",
-    **dict.fromkeys(("strlen", "size", "count_chars"), "length(s)"),
-    **dict.fromkeys(("charindex", "strpos", "indexof", "index_of", "find"), "instr(s, part)"),
-    **dict.fromkeys(("test", "match", "matches", "regexp_matches"), "rlike(s, '[a-z]+')"),
-    "ascii_downcase": "lower(s)",
-    "ascii_upcase": "upper(s)",
-    **dict.fromkeys(("iif", "ifelse", "when", "choose"), "if(condition, x, y)"),
-    **dict.fromkeys(("isna", "is_null"), "isnull(x)"),
-    **dict.fromkeys(("fillna", "zeroifnull"), "coalesce(x, 0)"),
-    **dict.fromkeys(("extract", "date_part", "datepart"), "year(d)` or `hour(at)"),
+_AFTER = "a time after another one is `at > 2025-01-31`, one before it `at < 2025-01-31`"
+_NO_OR = "conditions are joined by `,` or `and`: several values are `s in {2, 3}`, other cases are accents of their own"
+CONDITIONS = {
+    **dict.fromkeys(("or", "|", "||", "xor"), _NO_OR),
+    **dict.fromkeys(("not", "!"), "the opposite of a condition is `s != 3`, `t <= 5`"),
+    **dict.fromkeys(("after", "before", "since", "till"), _AFTER),
+    "is": "equality is written `=`",
     **dict.fromkeys(
-        ("to_char", "format_date", "strftime", "date_to_string"), "date_format(at, 'yyyy-MM-dd')"
+        ("between", "from", "until"), "a range is written `ts in [0, 60)`, both ends included `ts in [0, 60]`"
     ),
-    **dict.fromkeys(("datetrunc", "trunc_date"), "date_trunc('hour', at)"),
-    **dict.fromkeys(("from_unixtime", "to_timestamp_ltz", "from_epoch"), "timestamp_seconds(x)"),
-    **dict.fromkeys(("to_unix_timestamp", "epoch", "to_epoch"), "unix_seconds(at)"),
-    **dict.fromkeys(("tumble", "tumbling", "hop", "date_bin"), "window[5 minutes on at as w](R)"),
+    **dict.fromkeys(
+        ("like", "ilike", "rlike", "matches", "contains", "startswith"),
+        "a condition compares with constants: `s = 2`, `s in {1, 2}`, `ts in [0, 60)`",
+    ),
+    **dict.fromkeys(
+        ("where", "if", "when", "for", "select", "case"),
+        f"conditions come first, then the change: `[[s = 2, {_ALTER}]]`",
+    ),
 }
-"""Functions of one tuple by other names, with the call that does the same."""
+"""What other languages write in a condition, and markers do not."""
 
 STATEMENTS = {
     **dict.fromkeys(
@@ -103,9 +124,11 @@ STATEMENTS = {
         'results are written by `emit r to json "out";`',
     ),
     **dict.fromkeys(
-        ("create", "source", "input", "read", "from", "load", "kafka", "relation"),
+        ("create", "source", "input", "read", "load", "kafka", "relation"),
         'a source is declared by `stream r(ts: long, a: int) from json "path";`',
     ),
+    "from": 'a relation is selected by `t := select[a > 1](r);` and written by `emit t to json "out";`; a source is '
+    'declared by `stream r(ts: long) from json "path";`',
     **dict.fromkeys(("const", "var", "val", "define", "param", "declare"), "a constant is `let rate = 0.9;`"),
     **dict.fromkeys(("view", "if", "def", "function"), "a relation gets a name by `name := relation;`"),
     **dict.fromkeys(("import", "include", "use", "require"), "a query is one text; nothing is imported"),
@@ -113,6 +136,10 @@ STATEMENTS = {
 """What statements of other languages begin with."""
 
 OPERATORS = {
+    "join": "relations are joined by `A join B on k`",
+    "union": "relations are united by `A union B`",
+    "intersect": "what both relations have is `A intersect B`",
+    "minus": "the difference of relations is `A minus B`",
     **dict.fromkeys(
         ("filter", "where", "having", "grep", "qualify"),
         "tuples are selected by `select[t > 90](R)`",
@@ -164,16 +191,76 @@ OPERATORS = {
 }
 """Operators by other names, with what does the same."""
 
+AFTER_GROUPS = {
+    "having": "results are selected after it: `select[mean > 90](aggregate[...](R))`",
+    "qualify": "results are selected after it: `select[mean > 90](aggregate[...](R))`",
+    "where": "tuples are selected before it, `aggregate[...](select[t > 90](R))`, results after it, "
+    "`select[mean > 90](aggregate[...](R))`, those of one function by `sum(x where t > 90)`",
+    "order": "results are sorted after it: `sort[mean desc](aggregate[...](R))`",
+    "sort": "results are sorted after it: `sort[mean desc](aggregate[...](R))`",
+    "limit": "the first of an order are `top[10 by mean desc](aggregate[...](R))`",
+    "window": "windows are made before it: `aggregate[avg(t) as m by w](window[5 minutes on at as w](R))`",
+    **dict.fromkeys(
+        ("descending", "ascending", "down", "up", "reverse", "decreasing"), "a direction is `asc` or `desc`"
+    ),
+    "nulls": "undefined values come last, ascending or descending",
+}
+"""What other languages write after the keys of an operator."""
+
+_NO_KEYS = "a source has no keys or indexes: leave the word out"
+_MAY_MISS = "every tuple has an attribute, unless it is declared with `?` after its name: `a?: int`"
+DECLARED = {
+    **dict.fromkeys(("not", "null", "nullable", "optional", "required", "nonnull"), _MAY_MISS),
+    **dict.fromkeys(
+        ("primary", "unique", "key", "index", "references", "auto_increment", "identity", "foreign"), _NO_KEYS
+    ),
+    **dict.fromkeys(
+        ("default", "=", ":="),
+        "an attribute has no default value: it is declared with `?`, `a?: int`, and `coalesce(a, 0)` gives one",
+    ),
+    "precision": "`double` alone",
+    "unsigned": "`int` and `long` have a sign: `a: long in [0, )` declares what is not negative",
+    "varying": "`string` alone",
+    **dict.fromkeys(
+        ("with", "without", "zone"), "a `timestamp` is in UTC, with or without a zone in its text"
+    ),
+    "metadata": 'an attribute is read from a field of its tuple: `at: timestamp from "time"`',
+    "generated": "attributes are computed by `extend[t * 2 as u](R)`",
+    "check": "the values of an attribute are declared by `in {1, 2}` or `in [1, 10)`",
+    "comment": "a comment begins with `#` and ends with its line",
+    "list": "there are no lists in a source: as a `string` an attribute is the text of its list",
+}
+"""What other languages write after the type of an attribute."""
+
 CLAUSES = {
     "where": "tuples are selected by `select[t > 90](R)`",
     "having": "tuples are selected by `select[mean > 90](R)`, of an aggregate too",
     "group": "groups are made by `aggregate[avg(t) as mean by l](R)`",
     "order": "tuples are sorted by `sort[t desc](R)`",
     "limit": "the first tuples to arrive are `limit[5](R)`",
+    **dict.fromkeys(
+        (
+            "sort",
+            "filter",
+            "select",
+            "project",
+            "window",
+            "top",
+            "distinct",
+            "rename",
+            "aggregate",
+            "map",
+            "with",
+        ),
+        "operators are written around their input: `sort[t desc](R)`, `select[t > 90](R)`",
+    ),
+    **dict.fromkeys(
+        ("difference", "except", "subtract"), "the difference of relations is written `A minus B`"
+    ),
     "tablesample": "a share of the tuples is `sample[1 in 10 by k](R)`",
     "as": "a relation is named by `name := relation;`",
 }
-"""What other languages write behind a relation."""
+"""What other languages write after a relation."""
 
 PROMISES = {
     **dict.fromkeys(
@@ -210,36 +297,14 @@ PROMISES = {
         ("group", "groupid", "consumer"),
         "no consumer group is asked for: offsets are in the checkpoint of the query",
     ),
+    **dict.fromkeys(
+        ("order", "sort", "ordering"),
+        "tuples come in the order of their files, by time or, `ordered by name`, by name; `sort[a](R)` sorts them",
+    ),
+    **dict.fromkeys(
+        ("with", "properties"),
+        'a source has no properties: `from kafka "host:9092/topic"`; those of Kafka are in a file',
+    ),
     ",": 'a source has one path: relations are united by `A union B`; brokers are `"one:9092,two:9092/topic"`',
 }
-"""What is written behind a source elsewhere."""
-
-WORDS = frozenset(
-    (
-        *("and", "or", "not", "in", "is", "null", "between", "as", "on", "by", "to", "from", "join", "union"),
-        *(
-            "minus",
-            "intersect",
-            "case",
-            "when",
-            "then",
-            "else",
-            "end",
-            "desc",
-            "asc",
-            "every",
-            "per",
-            "where",
-        ),
-        *("stream", "table", "set", "let", "emit", "operator", "punctuated", "heartbeat", "delay", "except"),
-        *("select", "project", "extend", "rename", "distinct", "sort", "top", "limit", "sample"),
-        *("window", "session", "aggregate", "left", "semi", "anti", "true", "false", "rows"),
-    )
-)
-"""Words of the language that are written in capitals elsewhere."""
-
-
-def percentile(name: str) -> str | None:
-    """`p95` as a quantile."""
-    digits = name[1:]
-    return f"quantile(x, 0.{digits})" if name[:1] == "p" and digits.isdecimal() and len(digits) > 1 else None
+"""What other languages write after a source."""

@@ -6,19 +6,21 @@ import re
 
 from lark import Token
 
-from cedilla.grammar import foreign
+from cedilla.grammar import foreign, foreign_words
 from cedilla.grammar.change_slips import CHANGES, typed_unit
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.slips import Rule, Slip, misspelt, span_of
+from cedilla.grammar.foreign_functions import SCALARS
+from cedilla.grammar.forms import CLAUSES, statement_of
+from cedilla.grammar.slips import Rule, Slip, span_of
+from cedilla.grammar.suggestions import closest, meant
+from cedilla.grammar.syntax import SETTINGS, TYPES
 
 _COMMENT = "a comment begins with `#` and ends with its line"
 _AGGREGATE = "groups are written last, without a comma: `aggregate[avg(t) as mean by l](R)`"
 
 
 def _statement(slip: Slip) -> list[str]:
-    """The words of the statement so far."""
-    words = [str(token) for token in slip.before]
-    return words[len(words) - words[::-1].index(";") :] if ";" in words else words
+    return statement_of([str(token) for token in slip.before])
 
 
 def _adjacent(first: Token, second: Token) -> bool:
@@ -50,7 +52,7 @@ def small_letters(slip: Slip) -> Diagnostic | None:
     """`a > 1 AND b > 1`, `NOT a`, `R JOIN S ON k`."""
     for token in (slip.found, slip.last):
         lower = str(token).lower()
-        if token.type == "NAME" and lower != token and lower in foreign.WORDS:
+        if token.type == "NAME" and lower != token and lower in foreign_words.WORDS:
             at = span_of(token, slip.source)
             help = f"words of the language are in small letters: `{lower}`"
             return slip.complain(f"unexpected `{token}`", help, at)
@@ -82,9 +84,11 @@ def output(slip: Slip) -> Diagnostic | None:
         return slip.unexpected('an output requires a relation: `emit R to json "path"`')
     if (
         slip.found in ("into", "as", "in", "on", "json", "parquet", "xml", "csv")
+        or (slip.found in ("->", ">", ">>") and not _open_call(slip) and "join" not in words)
         or slip.found.type == "STRING"
     ):
-        return slip.unexpected('an output is written `emit R to json "path"`')
+        named = "; a relation is named by `name := relation;`" if slip.found == "as" else ""
+        return slip.unexpected(f'an output is written `emit R to json "path"`{named}')
     return None
 
 
@@ -92,13 +96,16 @@ def clause(slip: Slip) -> Diagnostic | None:
     """`R wher t > 90`, `aggregate[avg(t) as m group by l]`, `... having m > 1`."""
     found = str(slip.found)
     if "JOIN" in slip.accepts and slip.found.type == "NAME" and slip.found.line == slip.last.end_line:
-        guess = misspelt(found, foreign.CLAUSES)
-        if guess is not None:
+        guess = closest(found, foreign.CLAUSES)
+        if guess is not None and found not in map(str, slip.before):
             return slip.unexpected(foreign.CLAUSES[guess])
-    if found == "having" and "COMMA" in slip.accepts:
-        return slip.unexpected("results are selected behind it: `select[mean > 90](aggregate[...](R))`")
     if found == "group" and "BY" in slip.accepts:
         return slip.unexpected(_AGGREGATE)
+    word = closest(found, [each for each in foreign.AFTER_GROUPS if len(each) > 5], most=2) or found.lower()
+    if {"COMMA", "RSQB"} <= slip.accepts and (help := foreign.AFTER_GROUPS.get(word)):
+        return slip.unexpected(help)
+    if slip.last == "*" and found in ("except", "exclude", "excluding", "but", "without", "minus"):
+        return slip.unexpected("attributes that stay are named: `project[a, b](R)`")
     return None
 
 
@@ -106,6 +113,16 @@ def aggregate(slip: Slip) -> Diagnostic | None:
     """`aggregate[l, avg(t) as m]`, `aggregate[by l, ...]`, `aggregate[avg(t) as m, by l]`."""
     if slip.found == "," and {"BY", "EXCEPT", "LPAR"} <= slip.accepts:
         return slip.unexpected(_AGGREGATE)
+    if slip.found == "by" and "except" in map(str, slip.before[-8:]) and "RSQB" in slip.accepts:
+        return slip.unexpected("groups come before what is left out: `aggregate[avg by l except t](R)`")
+    is_query = slip.first not in ("[", "[[")
+    if is_query and slip.found == "(" and slip.last.type == "NAME" and {"COMMA", "RSQB"} <= slip.accepts:
+        hint = "a key is an attribute: `extend[hour(at) as h](R)` computes one before"
+        if any(token in ("aggregate", "γ") for token in slip.before):
+            hint += "; keys come last: `aggregate[avg(t) as mean, count() as n by l](R)`"
+        return slip.unexpected(hint)
+    if slip.found in ("-", "+") and slip.requires("NAME") and slip.last in ("by", "[", ",", "per"):
+        return slip.unexpected("the order of a key is written after it: `a desc`")
     if slip.last == "by" and slip.last.type == "NAME":
         listed = "AS" in slip.accepts and any(token in ("aggregate", "γ") for token in slip.before)
         if {"BY", "EXCEPT", "LPAR"} <= slip.accepts or listed:
@@ -118,6 +135,72 @@ def aggregate(slip: Slip) -> Diagnostic | None:
     return None
 
 
+def leading_word(slip: Slip) -> Diagnostic | None:
+    """`project[distinct a]`, `if a > 1 then b`, `interval '5' minute`, `date '2025-01-31'`."""
+    is_operand = slip.found.type in ("NAME", "NUMBER", "STRING") or slip.found == "("
+    word = str(slip.last).lower()
+    is_one = "PLUS" in slip.accepts or word in ("interval", "select") or slip.found.type == "STRING"
+    is_one = is_one and len(_statement(slip)) > 1
+    if slip.last.type not in ("NAME", "DISTINCT", "TOP") or not is_operand or not is_one:
+        return None
+    if (help := foreign_words.LEADING.get(word)) is None:
+        return None
+    return slip.complain(f"unexpected `{slip.last}`", help, span_of(slip.last, slip.source))
+
+
+def foreign_call(slip: Slip) -> Diagnostic | None:
+    """`s.startswith("a")`, `extract(hour from at)`, `tumble(table r, ...)`, `(int)s`, `f"{s}"`, `s[0]`."""
+    found, last = slip.found, slip.last
+    before = [str(token) for token in slip.before]
+    if found == "(" and before[-2:-1] == ["."] and "PLUS" in slip.accepts:
+        more = "" if slip.rest.startswith(")") else ", ..."
+        return slip.unexpected(f"a function has its arguments in parentheses: `{last}({before[-3]}{more})`")
+    if found == "*" and last == ".":
+        return slip.unexpected("all attributes are `*` alone")
+    if found == "[" and slip.rest[:1] in ("'", '"') and "PLUS" in slip.accepts:
+        return slip.unexpected("an attribute is written by its name alone: `a`")
+    if found == "[" and last.lower() in foreign_words.CALLED and "PLUS" in slip.accepts:
+        return slip.unexpected(f"a function has its arguments in parentheses: `{last}(x)`")
+    if found == "[" and last.type == "NAME" and "PLUS" in slip.accepts:
+        return slip.unexpected(
+            "there are no lists: a part of a string is `substring(s, 1, 3)` or `left(s, 1)`"
+        )
+    if last.type == "NAME" and found.type == "STRING" and _adjacent(last, found):
+        return slip.unexpected("texts are put together by `concat(s, string(x))`, or `s || string(x)`")
+    if len(before) > 2 and before[-3] == "(" and last == ")" and found.type == "NAME" and before[-2] in TYPES:
+        return slip.unexpected(f"a value is converted by `{before[-2]}({found})`")
+    is_first = "JOIN" in slip.accepts and found.type in ("NAME", "NUMBER") and before.count(str(last)) == 1
+    if is_first and last.type == "NAME" and last.lower() in foreign.OPERATORS:
+        return slip.complain(
+            f"unknown operator `{last}`", foreign.OPERATORS[last.lower()], span_of(last, slip.source)
+        )
+    name = _open_call(slip).lower()
+    if found == "as" and name in SCALARS and name != "cast":
+        return slip.unexpected(SCALARS[name])
+    if found == "within" and slip.rest.lstrip().lower().startswith("group"):
+        return slip.unexpected("a quantile is `quantile(x, 0.95)`")
+    if name in foreign.OPERATORS and {"JOIN", "SELECT"} & slip.accepts:
+        return slip.unexpected(foreign.OPERATORS[name])
+    if (
+        name
+        and found in ("from", "for", "in", "using", "both", "leading", "trailing")
+        and "PLUS" in slip.accepts
+    ):
+        return slip.unexpected(SCALARS.get(name, f"arguments are parted by commas: `{name}(a, b)`"))
+    return None
+
+
+def _open_call(slip: Slip) -> str:
+    """The name before the parenthesis that is still open."""
+    depth = 0
+    for place in range(len(slip.before) - 1, 0, -1):
+        depth += (slip.before[place] in (")", "]")) - (slip.before[place] in ("(", "["))
+        if depth < 0:
+            named = slip.before[place] == "(" and slip.before[place - 1].type == "NAME"
+            return str(slip.before[place - 1]) if named else ""
+    return ""
+
+
 def parameters(slip: Slip) -> Diagnostic | None:
     """`top[10](R)`, `sample[1 in 10](R)`, `window[300 as w](R)`, `select[t > 90(R)`."""
     if slip.found == "]" and slip.requires("BY"):
@@ -125,7 +208,7 @@ def parameters(slip: Slip) -> Diagnostic | None:
             return slip.unexpected("a sample goes by the hash of attributes: `sample[1 in 10 by k](R)`")
         help = "as in `top[10 by t desc per l](R)`; `limit[10](R)` is the first ten to arrive"
         return slip.unexpected(help)
-    if slip.last == "as" and slip.last.type == "NAME" and {"EVERY", "ON"} <= slip.accepts:
+    if "as" in (slip.found, slip.last) and {"EVERY", "ON"} <= slip.accepts:
         return slip.unexpected("a window goes along an attribute: `window[300 on ts as wid](R)`")
     if slip.found == "(" and "RSQB" in slip.accepts and slip.last.type in ("NUMBER", "STRING"):
         return slip.complain("missing `]`", "a bracket is still open before `(`: `select[t > 90](R)`")
@@ -144,47 +227,56 @@ def separator(slip: Slip) -> Diagnostic | None:
             f"the string {last} ends where it likely should not", help, span_of(last, slip.source)
         )
     ends_item = slip.accepts <= {"COMMA", "RSQB", "UNIT"} and {"COMMA", "RSQB"} <= slip.accepts
-    named = len(slip.before) > 1 and slip.before[-2] == "as" and ends_item
+    named = len(slip.before) > 2 and slip.before[-2] == "as" and ends_item
     if named and found.type in ("STAR", "SLASH", "PLUS", "MINUS", "LPAR"):
-        return slip.unexpected(f"the expression comes before its name: `... as {last}`")
-    if found.type == "NAME" and last.type == "NAME" and {"COMMA", "AS"} <= slip.accepts:
-        return slip.unexpected(f"a comma is missing, or a name is given by `{last} as {found}`")
+        name = [str(token) for token in slip.before][-3]
+        return slip.unexpected(f"the expression comes before its name: `... as {name}`")
     return None
 
 
 def spelling(slip: Slip) -> Diagnostic | None:
     """`=>`, `=<`, `**`, `a::double`, `.a`."""
     pair = str(slip.last) + str(slip.found)
+    if pair == "//":
+        return slip.unexpected("`floor(a / b)` divides whole numbers; a comment begins with `#`")
+    if pair == "->" and "CASE" in slip.accepts and slip.first != "[[":
+        return slip.unexpected(
+            "a new name is written `a as b`; a condition names attributes directly: `t > 90`"
+        )
+    if slip.found.type == "MOMENT" and slip.first not in ("[", "[["):
+        return slip.unexpected(f'a time is a string in ISO form: `"{slip.found}"`')
+    if slip.found == "," and slip.last.type == "NUMBER" and re.match(r"\d", slip.rest):
+        return slip.unexpected("a number has no commas: `1000`, `0.5`")
+    if slip.last == "%" and slip.found in (")", "]", ","):
+        return slip.unexpected("a share is a number: 5 % are `0.05`")
+    if slip.found == "?" and slip.rest.startswith("?"):
+        return slip.unexpected(foreign_words.OPERANDS["??"])
+    if slip.found == "-" and slip.last.type == "NUMBER" and "RBRACE" in slip.accepts:
+        return slip.unexpected("a range is written `in [1, 3]`, with both ends")
+    if slip.found == "." and "NUMBER" in slip.accepts and re.match(r"\d", slip.rest):
+        return slip.unexpected(f"a number begins with a digit: `0.{re.split(r'[^0-9]', slip.rest)[0]}`")
     if pair in ("=>", "=<") and _adjacent(slip.last, slip.found):
         return slip.unexpected(f"it is written `{pair[1]}=`")
     if pair == "**":
         return slip.unexpected("a power is written `pow(x, y)`")
-    if slip.found == ":" and "PLUS" in slip.accepts:
+    if slip.found == ":" and "PLUS" in slip.accepts and slip.rest.startswith(":"):
         help = "a value is converted by `double(x)`, `int(x)`, `string(x)` ..."
         return slip.unexpected(f"{help}; {foreign.CONVERTED}")
     if slip.found == "." and "NAME" in slip.accepts and "SLASH" not in slip.accepts:
         return slip.unexpected("an attribute is written by its name alone: `a`")
-    open_call = slip.found == "as" and "RPAR" in slip.accepts and "AS" not in slip.accepts
+    open_call = slip.found == "as" and {"RPAR", "PLUS"} <= slip.accepts and "AS" not in slip.accepts
     if open_call and "cast" not in map(str, slip.before):
         return slip.complain("missing `)`", "a parenthesis is still open before `as`")
     return None
 
 
-_CLAUSES = {
-    "punctuated": "punctuated on ts",
-    "heartbeat": "heartbeat ts delay 10",
-    "markers": 'markers "path"',
-    "metrics": 'metrics "http.server.duration"',
-    "partitioned": "partitioned by k",
-    "ordered": "ordered by name",
-}
-
-
 def _clause(slip: Slip) -> str | None:
-    """What a wrong word behind a source was likely meant for."""
+    """What a wrong word after a source was likely meant for."""
     found = str(slip.found)
-    near = misspelt(found, _CLAUSES)
-    return foreign.PROMISES.get(found) or (near and f"the closest clause is `{_CLAUSES[near]}`")
+    if found == "," and slip.rest.lstrip()[:1] not in ("'", '"'):
+        return None
+    near = closest(found, CLAUSES)
+    return foreign.PROMISES.get(found.lower()) or (near and f"did you mean `{CLAUSES[near]}`?")
 
 
 _QUOTED = {
@@ -201,9 +293,21 @@ def declaration(slip: Slip) -> Diagnostic | None:
     found, last, accepts = str(slip.found), str(slip.last), slip.accepts
     path = "path" if last in ("json", "parquet", "xml", "csv") else last
     if accepts == frozenset(("COLON", "OPTIONAL")):
-        return slip.unexpected("the type is written behind a colon: `a: int`, `a?: int` if it may be missing")
-    if found in ("not", "null", "primary", "default") and {"IN", "COMMA", "RPAR"} <= accepts:
-        return slip.unexpected("every tuple has an attribute, unless it is declared as `a?: int`")
+        if last.lower() == "watermark":
+            return slip.unexpected(foreign.PROMISES["watermark"])
+        if found == "-":
+            named = f'`{last.lower()}_id: int from "{last}-ID"`'
+            return slip.unexpected(f"a name is one word: {named} reads a key of another name")
+        return slip.unexpected("the type is written after a colon: `a: int`, `a?: int` if it may be missing")
+    if "UNIT" in accepts and accepts & {"COMMA", "RPAR"} and not {"PLUS", "RSQB"} & accepts:
+        name = next((str(t) for t in reversed(slip.before[:-1]) if t.type == "NAME"), "a")
+        said = foreign.DECLARED.get(found.lower()) or foreign.DECLARED.get(last.lower())
+        if said is not None:
+            return slip.unexpected(said)
+        if found == "<":
+            return slip.unexpected(foreign.DECLARED["list"])
+        if found == "?":
+            return slip.unexpected(f"`?` comes after the name: `{name}?: {last}`")
     if last == "in" and accepts - {"NAME"} == frozenset(("LBRACE", "LPAR", "LSQB")):
         column = ", or `in devices.s`, of a table" if "NAME" in accepts else ""
         single = "" if column or found == "(" else "; a single one is compared by `t = 30`"
@@ -211,10 +315,15 @@ def declaration(slip: Slip) -> Diagnostic | None:
     if "PUNCTUATED" in accepts and (help := _clause(slip)):
         return slip.unexpected(help)
     if last == "punctuated":
-        return slip.unexpected("attributes come behind `on`: `punctuated on ts`")
+        return slip.unexpected("attributes come after `on`: `punctuated on ts`")
     if slip.requires("DELAY"):
         return slip.unexpected("a heartbeat requires its attribute and its delay: `heartbeat ts delay 10`")
-    if slip.requires("STRING"):
+    if slip.requires("STRING") and (last in _QUOTED or slip.found not in ("(", ":", ",", "=", "[")):
+        if _statement(slip)[:1] == ["operator"]:
+            return slip.unexpected('a function is written in quotes: `from "module:function"`')
+        if last not in _QUOTED and "from" in slip.before[-2:-1] and slip.found == ".":
+            more = re.split(r"[,)]", slip.rest)[0].strip()
+            return slip.unexpected(f'keys are written in quotes: `from "{last}.{more}"`')
         if len(slip.before) > 1 and slip.before[-2] in ("to", "from") and found == ";":
             return slip.unexpected(
                 f'a place is a format and a path in quotes: `{slip.before[-2]} json "{path}"`'
@@ -225,7 +334,10 @@ def declaration(slip: Slip) -> Diagnostic | None:
 
 def setting(slip: Slip) -> Diagnostic | None:
     """`set late abort;`, `set late := abort;`."""
-    if slip.requires("EQUAL") and _statement(slip)[:1] == ["set"]:
+    words = _statement(slip)
+    if words[:1] == ["set"] and len(words) > 1 and words[1] not in SETTINGS:
+        return slip.complain(f"unknown setting `{words[1]}`", meant(words[1], SETTINGS, "settings"))
+    if slip.requires("EQUAL") and words[:1] == ["set"]:
         return slip.unexpected("a setting is written `set late = abort;`")
     return None
 
@@ -236,29 +348,37 @@ _BEHIND_NAMES = {"EQUAL", "COMPARATOR", "IN", "LPAR"}
 
 def marker(slip: Slip) -> Diagnostic | None:
     """`[[alter(t, t * 2)]]`, `[[+p]]`, `[[+(p)]]`, `[alter(...)]`, `[ts < 300 s = 2]`."""
-    if not slip.before or slip.before[0] not in ("[[", "["):
+    if slip.first not in ("[[", "["):
         return None
     if slip.found.type in _BEHIND_NAMES and [t.type for t in slip.before[-2:]] == ["NUMBER", "NAME"]:
         place = span_of(slip.last, slip.source)  # it was taken for a unit
         return slip.complain(f"unexpected `{slip.last}`", "expected `,` or `and`", place)
     if "ARROW" in slip.accepts and (slip.last == "unit" or "->" in slip.before):
-        return slip.unexpected("a unit stands behind the function: `alter(t, y -> y / 1000, unit km)`")
+        return slip.unexpected("a unit comes after the function: `alter(t, y -> y / 1000, unit km)`")
     is_function = [t.type for t in slip.before[-4:]] == ["ALTER", "LPAR", "NAME", "COMMA"]
     if "ARROW" in slip.accepts or is_function:
         return slip.unexpected("a function is written `y -> y * 2`: `alter(t, y -> y * 2)`")
+    if slip.found in (",", "=", ":") and slip.requires("RPAR") and {"-", "−"} & {*slip.before[-3:-2]}:
+        return slip.unexpected("an attribute alone, `-(p)`; another one is an accent of its own")
+    if "+" in slip.before[-6:] and slip.found in (",", "=") and "UNIT" in slip.accepts:
+        return slip.unexpected(
+            "an attribute has a name and a type, `+(p: double)`; another is an accent of its own"
+        )
     if slip.last in ("+", "-", "−") and slip.requires("LPAR"):
         return slip.unexpected("as in `+(p: double)` and `-(p)`")
     if slip.requires("COLON") and any(token.type == "RECODE" for token in slip.before):
         return slip.unexpected("each code comes with its new one: `recode(k, {1: 2})`")
     if slip.requires("COLON"):
         return slip.unexpected("an attribute comes with its type: `+(p: double)`")
-    if slip.before[0] == "[" and slip.found == "(" and slip.last.type in _CHANGES:
+    is_change = slip.last.type in _CHANGES and "EQUAL" in slip.accepts
+    if slip.first == "[" and slip.found == "(" and is_change:
         return slip.unexpected("an accent is written in double brackets: `[[s = 2, alter(t, y -> y * 2)]]`")
     return None
 
 
 HABITS: tuple[Rule, ...] = (
     marker,
+    leading_word,
     *CHANGES,
     comment,
     statement,
@@ -266,6 +386,7 @@ HABITS: tuple[Rule, ...] = (
     operator,
     output,
     clause,
+    foreign_call,
     aggregate,
     parameters,
     separator,

@@ -56,6 +56,11 @@ def stop(text: str, start: Start) -> tuple[tuple[Token, ...], Token]:
     raise AssertionError("the text was refused once and is accepted now")
 
 
+def tokens(text: str, start: Start) -> tuple[Token, ...]:
+    """The tokens of a text that a correct one may begin with."""
+    return tuple(_lark().parse_interactive(text, start=start).iter_parse())
+
+
 def accepted(before: tuple[Token, ...], start: Start) -> frozenset[str]:
     """The types of the tokens that may follow."""
     # Asking the parser that met the wrong token would not do: it may have reduced too much by then.
@@ -67,6 +72,8 @@ def accepted(before: tuple[Token, ...], start: Start) -> frozenset[str]:
 
 def spelling(token_type: str) -> str | None:
     """How a token is written, if it is always written the same."""
+    if token_type == "$END":
+        return None
     pattern = _lark().get_terminal(token_type).pattern
     return pattern.value if isinstance(pattern, PatternStr) else None
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 
 from lark.exceptions import UnexpectedInput
 
-from cedilla.grammar import complaints, lalr
+from cedilla.grammar import complaints, lalr, statements
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.slips import UNENDED
 
 _MOST = 20
 """So many errors are told at once."""
-
-_END = re.compile(
-    r"""#[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(;|\n(?=(?:stream|table|operator|set|let|emit)\b|\w+\s*:=))"""
-)
-"""Comments and strings, in which nothing ends a statement; and what does: a semicolon, a line that begins another."""
 
 
 def errors(error: UnexpectedInput, text: str, source: str) -> tuple[list[Diagnostic], str]:
@@ -48,10 +42,7 @@ def _without(text: str, diagnostic: Diagnostic) -> str:
     """The text with blanks for the statement of an error; one that lacks its semicolon ends where the next begins."""
     assert diagnostic.span is not None
     place = diagnostic.span.start
-    ends = [match.end() for match in _END.finditer(text) if match[1]]
-    before = bisect_right(ends, place)
-    start = ends[before - 1] if before else 0
-    end = ends[before] if before < len(ends) else len(text)
+    start, end = statements.bounds(text, place)
     if diagnostic.message == UNENDED:
         end = place
     return text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]

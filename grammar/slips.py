@@ -2,83 +2,67 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 
 from attrs import frozen
 from lark import Token
 
-from cedilla.grammar import foreign
+from cedilla.grammar import foreign, foreign_words, forms, statements
 from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.suggestions import closest
+from cedilla.grammar.syntax import SETTINGS
 
 _FOREIGN_JOINS = {
+    **dict.fromkeys(
+        (
+            "natural",
+            "lookup",
+            "asof",
+            "temporal",
+            "interval",
+            "hash",
+            "broadcast",
+            "equi",
+            "self",
+            "lateral",
+            "outer",
+        ),
+        "joins are `A join B on k`, `A left join B on k`, `A semi join B on k`, `A anti join B on k`",
+    ),
     "right": "`B left join A on k` says the same as a right join",
     "full": "a full join is the union of `A left join B on k` and `B anti join A on k`",
     "inner": "`A join B on k` is the inner join",
-    "cross": "a join requires attributes that are equal",
+    "cross": "a join requires attributes that are equal: `A join B on k`",
 }
 
-_OPERATORS = (
-    *(
-        "select",
-        "project",
-        "extend",
-        "join",
-        "union",
-        "intersect",
-        "minus",
-        "rename",
-        "distinct",
-        "sort",
-        "top",
-    ),
-    *("limit", "sample", "window", "session", "aggregate"),
-)
-_STATEMENTS = ("stream", "table", "operator", "set", "let", "emit")
+_OPERATORS = (*forms.OPERATORS, "join", "union", "intersect", "minus")
 _STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT")
 
-_TESTS = {
-    "like": "`like(x, 'a%')` compares with a pattern",
-    "rlike": "`rlike(x, '[a-z]+')` compares with a regular expression",
-    "div": "`floor(a / b)` divides whole numbers",
-    "mod": "the remainder is written `a % b`",
-    "?": "a choice is written `if(condition, a, b)` or `case when condition then a else b end`",
-}
-"""What other languages write behind an expression."""
-
-_BRACKETED = {
-    "SELECT": "[t > 90]",
-    "PROJECT": "[l, t]",
-    "EXTEND": "[t * 1.8 + 32 as f]",
-    "RENAME": "[t as temperature]",
-    "SORT": "[t desc]",
-    "TOP": "[10 by t desc per l]",
-    "LIMIT": "[5]",
-    "SAMPLE": "[1 in 10 by k]",
-    "WINDOW": "[300 on ts as wid]",
-    "SESSION": "[5 minutes on ts per user as sid]",
-    "AGGREGATE": "[avg(t) as mean by l]",
-}
-"""Operators with parameters, for example these."""
-
 _NAMED = {
-    "rename": "a new name is written behind the old one: `rename[t as temperature](R)`",
+    "rename": "a new name comes after the old one: `rename[t as temperature](R)`",
     "session": "a session requires a name: `session[5 minutes on ts per user as sid](R)`",
     "aggregate": "an aggregate requires a name: `avg(t) as mean`",
     "γ": "an aggregate requires a name: `avg(t) as mean`",
-    "ρ": "a new name is written behind the old one: `ρ[t as temperature](R)`",
+    "ρ": "a new name comes after the old one: `ρ[t as temperature](R)`",
 }
 
 
 @frozen
 class Slip:
-    """Where parsing stopped: the refused token, those before it, and the types that could have followed."""
+    """Where parsing stopped: the refused token, those before it, the types that could have followed, and the text
+    after it."""
 
     found: Token
     before: tuple[Token, ...]
     accepts: frozenset[str]
     source: str
+    rest: str = ""
+
+    @property
+    def first(self) -> str:
+        """The first token of the text, `[[` of an accent; an empty text where there is none."""
+        return str(self.before[0]) if self.before else ""
 
     @property
     def last(self) -> Token:
@@ -103,28 +87,6 @@ UNENDED = "missing `;` at the end of the statement"
 Rule = Callable[[Slip], Diagnostic | None]
 
 
-def closest(word: str, words: Iterable[str]) -> str | None:
-    """The known word that `word` is likely a misspelling of."""
-    by_lower = {each.lower(): each for each in words}
-    return next((by_lower[each] for each in difflib.get_close_matches(word.lower(), by_lower, n=1)), None)
-
-
-def misspelt(word: str, words: Iterable[str]) -> str | None:
-    """The known name that a word is all but surely: names that differ in digits only are different ones."""
-    for near in difflib.get_close_matches(word, list(words), n=3, cutoff=0.81):
-        if re.sub(r"\d+", "", near) != re.sub(r"\d+", "", word):
-            return near
-    return None
-
-
-def meant(word: str, words: Iterable[str], what: str) -> str:
-    """A hint to an unknown word: the one that was likely meant, and all that are known."""
-    words = list(words)
-    guess = closest(word, words)
-    listed = f"known {what}: {', '.join(words)}"
-    return listed if guess is None else f"did you mean `{guess}`? {listed}"
-
-
 def span_of(token: Token, source: str) -> Span:
     """The place of a token."""
     start, line, column = token.start_pos or 0, token.line or 1, token.column or 1
@@ -132,36 +94,10 @@ def span_of(token: Token, source: str) -> Span:
     return Span(source, start, end, line, column, end_line, end_column)
 
 
-def _after(token: Token, source: str) -> Span:
+def place_after(token: Token, source: str) -> Span:
+    """The place just after a token."""
     span = span_of(token, source)
     return Span(source, span.end, span.end, span.end_line, span.end_column, span.end_line, span.end_column)
-
-
-def brackets(slip: Slip) -> Diagnostic | None:
-    """One pair of brackets around an accent, two around a punctuation."""
-    if "OPEN_ACCENT" in slip.accepts and slip.found == "[":
-        return slip.unexpected("an accent is written in double brackets: `[[description, change]]`")
-    if "CLOSE_ACCENT" in slip.accepts and slip.found == "]":
-        return slip.unexpected("an accent ends with `]]`")
-    if [str(token) for token in (*slip.before, slip.found)] == ["[", "["]:
-        return slip.unexpected("a punctuation is written in single brackets: `[ts <= 600]`")
-    return None
-
-
-def change(slip: Slip) -> Diagnostic | None:
-    """An accent that describes tuples but changes nothing, or in an unknown way."""
-    if not slip.before or slip.before[0] != "[[":
-        return None
-    help = (
-        "a change is one of `+(p: double)`, `-(p)`, `alter(t, y -> y * 2)`, `unit(t, degC)`, `rename(temp, t)`, "
-        "`recode(k, {1: 2})`, `grow(s, {3})`"
-    )
-    if slip.found in ("]", "]]") and slip.accepts & {"AND", "ALTER"}:
-        both = f"{help}; a punctuation has single brackets, `[ts < 300]`"
-        return slip.complain("an accent requires a change at its end", both)
-    if slip.found == "(" and slip.last.type == "NAME" and "EQUAL" in slip.accepts:
-        return slip.complain(f"unknown change `{slip.last}`", help, span_of(slip.last, slip.source))
-    return None
 
 
 def foreign_join(slip: Slip) -> Diagnostic | None:
@@ -170,8 +106,21 @@ def foreign_join(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("an outer join is written `A left join B on k`")
     if "JOIN" not in slip.accepts:
         return None
-    if slip.found in _FOREIGN_JOINS:
-        return slip.complain(f"there is no `{slip.found} join`", _FOREIGN_JOINS[slip.found])
+    if slip.found.lower() in _FOREIGN_JOINS and re.match(r"\s*(?:\w+\s+)?join\b", slip.rest, re.IGNORECASE):
+        return slip.complain(f"there is no `{slip.found} join`", _FOREIGN_JOINS[slip.found.lower()])
+    if slip.found == ",":
+        return slip.unexpected("two relations are joined by `A join B on k`, or united by `A union B`")
+    if slip.found in ("+", "&"):
+        return slip.unexpected("relations are united by `A union B`; what both have is `A intersect B`")
+    is_join = re.search("left|right|outer|inner|full|semi|anti", slip.found) and re.match(
+        r"\s*join\b", slip.rest
+    )
+    if is_join or (slip.found.type == "NAME" and slip.found.endswith("join")):
+        return slip.unexpected(_FOREIGN_JOINS["outer"])
+    if slip.found.type == slip.last.type == "NAME" and re.match(
+        r"\s*(?:,|(?:left|right|full|inner|cross)?\s*join|on|where)\b", slip.rest, re.IGNORECASE
+    ):
+        return slip.unexpected("a relation has no second name here: `A join B on A.x = B.y` uses its own")
     if slip.found in ("-", "except"):
         return slip.unexpected("the difference of relations is written `A minus B`")
     if slip.last == "all" and slip.before[-2] in ("union", "∪"):
@@ -185,13 +134,27 @@ def foreign_clause(slip: Slip) -> Diagnostic | None:
     found = str(slip.found)
     if "JOIN" in slip.accepts and found in foreign.CLAUSES and slip.found.line == slip.last.end_line:
         return slip.unexpected(foreign.CLAUSES[found])
-    if {"PLUS", "AND"} <= slip.accepts:
-        if found == "as" and "cast" in map(str, slip.before):
+    if {"PLUS", "AND"} <= slip.accepts or slip.last == "not":
+        if found == "as" and "cast" in map(str.lower, map(str, slip.before)):
             return slip.unexpected(
                 "a value is converted by `int(x)`, `double(x)`, `string(x)`, `date(x)` ..."
             )
-        if found in _TESTS:
-            return slip.unexpected(_TESTS[found])
+        if (help := foreign_words.OPERANDS.get(found.lower())) is not None:
+            return slip.unexpected(help)
+    if found == "distinct" and "RPAR" in slip.accepts:
+        return slip.unexpected("`distinct` comes first: `count(distinct x)`")
+    if found in (",", "to") and "between" in map(str, slip.before[-6:]) and "AND" in slip.accepts:
+        return slip.unexpected("a range is written `x between 1 and 5`, or `x in [1, 5]`")
+    if slip.last == "not" and slip.accepts <= {"BETWEEN", "IN"} and found not in ("in", "between"):
+        return slip.unexpected("inequality is written `x != 3`, its opposite `x = 3`")
+    if found == "," and {"AND", "RPAR"} <= slip.accepts and {"=", "!="} & {*map(str, slip.before[-3:-1])}:
+        return slip.unexpected("several values are written `x in {1, 2}`, or `x not in {1, 2}`")
+    if slip.last == "is" and found.lower() in foreign_words.OPERANDS:
+        return slip.unexpected(foreign_words.OPERANDS[found.lower()])
+    if slip.last == "is" or [str(token) for token in slip.before[-2:]] == ["is", "not"]:
+        return slip.unexpected(
+            foreign_words.OPERANDS["isnull"] + "; values are compared by `x = 'a'`, `x != 'a'`"
+        )
     if found == "," and slip.accepts == frozenset(("RSQB", "RPAR")):
         return slip.unexpected("a set is written in braces: `x in {1, 2, 3}`")
     return None
@@ -202,7 +165,10 @@ def unknown_operator(slip: Slip) -> Diagnostic | None:
     if "JOIN" not in slip.accepts or slip.last.type != "NAME" or slip.found not in ("[", "("):
         return None
     guess = closest(slip.last, _OPERATORS)
-    help = f"the closest operator is `{guess}`" if guess else f"operators are {_listed(_OPERATORS)}"
+    if guess is None and slip.last in slip.before[:-1]:
+        help = f"operators are written around their input: `select[t > 90]({slip.last})`"
+        return slip.complain(f"unexpected `{slip.found}`", help)
+    help = f"the closest operator is `{guess}`" if guess else f"operators are {listed(_OPERATORS)}"
     return slip.complain(f"unknown operator `{slip.last}`", help, span_of(slip.last, slip.source))
 
 
@@ -210,7 +176,7 @@ def unfinished_case(slip: Slip) -> Diagnostic | None:
     """`case x when 1 then ...`, a branch without its `then`, a `case` without its `end`."""
     if slip.last == "case" and "WHEN" in slip.accepts:
         return slip.unexpected("a case begins with a condition: `case when x = 1 then a else b end`")
-    closing = slip.found in ("]", ")", ";", ",", "as", "end", "else", "when")
+    closing = slip.found in ("]", ")", ";", "as", "end", "else", "when")
     if "THEN" in slip.accepts and closing:
         return slip.unexpected("a condition is followed by its value: `case when x = 1 then a else b end`")
     if "END" in slip.accepts and closing:
@@ -227,17 +193,25 @@ def missing_semicolon(slip: Slip) -> Diagnostic | None:
         last = slip.before[-2]  # the defined name was taken for a unit
     elif found.type not in _STARTS and not (found.type == "NAME" and found.line != last.end_line):
         return None
-    return slip.complain(UNENDED, at=_after(last, slip.source))
+    return slip.complain(UNENDED, at=place_after(last, slip.source))
 
 
 def unknown_statement(slip: Slip) -> Diagnostic | None:
     """`strem sensors(...)`, `located = ...`: a name begins a definition, nothing else."""
+    if slip.last in ("stream", "table") and slip.found in ("(", "{", "["):
+        return slip.unexpected('a source requires a name: `stream r(ts: long) from json "path";`')
     if not slip.requires("DEFINE"):
         return None
+    if slip.found == "=" and slip.last in SETTINGS:
+        return slip.unexpected("a setting is written `set late = abort;`")
+    if slip.found == ".":
+        return slip.unexpected(
+            'operators are written around their input: `emit select[t > 90](R) to json "path";`'
+        )
     if slip.found in ("=", ":"):
         return slip.unexpected("a definition is written `name := relation;`")
     at = span_of(slip.last, slip.source)
-    guess = closest(slip.last, _STATEMENTS)
+    guess = closest(slip.last, forms.STATEMENTS)
     help = f"the closest statement is `{guess}`" if guess else "a definition is written `name := relation;`"
     return slip.complain(f"unknown statement `{slip.last}`", help, at)
 
@@ -246,7 +220,7 @@ def missing_from(slip: Slip) -> Diagnostic | None:
     """A source without a place to read from, an operator without its function."""
     if {"FROM", "FOUNDATION"} <= slip.accepts:
         return slip.unexpected('an operator requires its function: `from "module:function"`')
-    if not slip.requires("FROM"):
+    if not slip.requires("FROM") or closest(slip.found, ["from"]):
         return None
     return slip.unexpected('a source requires a place to read from: `from json "path"`')
 
@@ -256,23 +230,51 @@ def missing_place(slip: Slip) -> Diagnostic | None:
     if slip.found == ";" and "TO" in slip.accepts:
         return slip.unexpected('an output requires a place to write to: `emit R to json "path"`')
     if slip.found.type == "STRING" and slip.last in ("to", "from"):
+        if (word := str(slip.found)[1:-1].lower()) in (
+            "json",
+            "parquet",
+            "xml",
+            "csv",
+            "kafka",
+            "delta",
+            "otlp",
+        ):
+            return slip.unexpected(f'a format is written without quotes: `{slip.last} {word} "path"`')
         return slip.unexpected(f"a place requires a format: `{slip.last} json {slip.found}`")
     return None
 
 
 def missing_on(slip: Slip) -> Diagnostic | None:
     """A join without its attributes."""
-    if "ON" not in slip.accepts or not slip.accepts <= {"ON", "LPAR", "LSQB"}:
+    if "ON" not in slip.accepts or not slip.accepts <= {"ON", "LPAR", "LSQB"} or _operator(slip):
         return None
     return slip.unexpected("a join requires its attributes: `A join B on s` or `A join B on A.s = B.k`")
+
+
+def join_condition(slip: Slip) -> Diagnostic | None:
+    """`A join B on a < b`, `A join B on k and a > 5`."""
+    is_compared = slip.found in ("<", ">", "<=", ">=", "!=", "≠", "≤", "≥")
+    in_join = {"EQUAL", "JOIN"} & slip.accepts and "join" in map(str, slip.before) and not _operator(slip)
+    if is_compared and in_join:
+        return slip.unexpected(
+            "a join pairs equal attributes; other conditions are `select[t > 90](A join B on k)`"
+        )
+    return None
 
 
 def missing_alias(slip: Slip) -> Diagnostic | None:
     """A computed attribute, a window, a session without a name."""
     unnamed = _operator(slip) in ("aggregate", "γ") and slip.found in ("]", ",", "by") and slip.last == ")"
-    if "AS" not in slip.accepts or not (unnamed or slip.accepts <= {"AS", "COMMA"}):
+    is_named = slip.accepts <= {"AS", "COMMA"} and slip.found.type not in ("LPAR", "DOT")
+    if "AS" not in slip.accepts or not (unnamed or is_named):
         return None
     window = "a window requires a name: `window[300 on ts as wid]`"
+    if slip.found in ("every", "sliding", "slide", "hop", "step"):
+        window = f"the step comes before `on`: `{forms.OPERATORS['window']}`"
+    if slip.found in ("by", "per", "partition", "for", "group"):
+        window = (
+            "a window is of all tuples; its groups are `aggregate[avg(t) as mean by k, w](window[...](R))`"
+        )
     if "rows" in map(str, slip.before[-6:]):
         window = "a window requires a name: `window[10 rows per user as n]`"
     return slip.unexpected(_NAMED.get(_operator(slip), window))
@@ -293,14 +295,15 @@ def missing_parenthesis(slip: Slip) -> Diagnostic | None:
     """Operators without `[...]` or `(...)`, parentheses left open or closed too often."""
     if slip.requires("LPAR") and slip.last == "]":
         return slip.unexpected("the input of an operator is written in parentheses: `select[t > 90](R)`")
-    example = _BRACKETED.get(slip.last.type)
+    form = forms.OPERATORS.get(slip.last.type.lower())
     here = slip.requires("LSQB") or slip.found.line == slip.last.end_line
-    if example and here and "LSQB" in slip.accepts and slip.found.type in ("LPAR", "NAME", "NUMBER"):
-        return slip.unexpected(f"parameters are written in brackets: `{slip.last}{example}(R)`")
+    if form and here and "LSQB" in slip.accepts and slip.found.type in ("LPAR", "NAME", "NUMBER"):
+        return slip.unexpected(f"parameters are written in brackets: `{form}`")
     if slip.found == ")" and not _open(slip):
         return slip.unexpected("this parenthesis closes nothing")
-    if slip.found in (";", "]", "]]") and "RPAR" in slip.accepts and _open(slip):
-        at = _after(slip.last, slip.source)
+    parts_members = slip.found == ";" and statements.closes(slip.rest, 0, 1)
+    if slip.found in (";", "]", "]]") and "RPAR" in slip.accepts and _open(slip) and not parts_members:
+        at = place_after(slip.last, slip.source)
         return slip.complain("missing `)`", f"a parenthesis is still open before `{slip.found}`", at)
     return None
 
@@ -328,18 +331,19 @@ def chained_comparison(slip: Slip) -> Diagnostic | None:
     """`a < b < c`, `a < b || c < d`."""
     if slip.found.type not in ("EQUAL", "COMPARATOR") or not {"AND", "OR"} <= slip.accepts:
         return None
+    if [token.type for token in slip.before[-2:]] == ["NUMBER", "NAME"]:  # which was taken for a unit
+        return None
     if any(token.type == "CONCAT" for token in slip.before):
         return slip.unexpected("`||` joins strings; disjunction is written `or`")
     return slip.unexpected("comparisons are joined by `and`: `1 < t and t < 5`")
 
 
-def _listed(words: Iterable[str]) -> str:
+def listed(words: Iterable[str]) -> str:
+    """Words in backticks, with commas."""
     return ", ".join(f"`{word}`" for word in words)
 
 
 SLIPS: tuple[Rule, ...] = (
-    brackets,
-    change,
     foreign_join,
     foreign_clause,
     unknown_operator,
@@ -349,6 +353,7 @@ SLIPS: tuple[Rule, ...] = (
     missing_from,
     missing_place,
     missing_on,
+    join_condition,
     missing_alias,
     missing_parenthesis,
     foreign_spelling,

@@ -17,7 +17,7 @@ from cedilla.grammar.connectives import connected, terms
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.expression_formatter import decimal_text, unit_text
 from cedilla.grammar.lalr import per_rule
-from cedilla.grammar.slips import closest
+from cedilla.grammar.suggestions import closest
 
 if TYPE_CHECKING:
     from cedilla.grammar.syntax import Expression
@@ -91,8 +91,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         if word in known:
             return True
         guess = others.get(word.lower()) or closest(word, known)
-        listed = ", ".join(f"`{each}`" for each in known)
-        help = f"did you mean `{guess}`?" if guess else f"available: {listed}"
+        listed = f"did you mean `{guess}`?" if guess else f"available: {', '.join(f'`{w}`' for w in known)}"
+        help = f"{foreign.NO_TYPES[word.lower()]}; {listed}" if word.lower() in foreign.NO_TYPES else listed
         self._report(code, f"unknown {what} `{word}`", word, help)
         return False
 
@@ -310,9 +310,10 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def _named(self, name: Token) -> syntax.Literal:
         if name in self.constants:
             return self._constant(name)
-        guess = closest(name, self.constants)
-        known = f"the closest constant is `{guess}`; " if guess else ""
+        known = f"did you mean `{guess}`? " if (guess := closest(name, self.constants)) else ""
         help = f'{known}text is written in quotes, `"{name}"`; a constant is named by `let {name} = 1;` above'
+        if name.lower() in ("null", "none", "nil", "undefined"):
+            help = "no constant is undefined: `x is null` asks for it, and an attribute that is missing is undefined"
         self._report("RQ010", f"unknown constant `{name}`", name, help)
         return syntax.Literal(str(name), f'"{name}"', span=self._span(name))
 
@@ -373,7 +374,10 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         ]
         if kinds[0] is not kinds[1]:
             self._report(
-                "RQ006", f"the bounds `{low.text}` and `{high.text}` are of different kinds", pattern.span
+                "RQ006",
+                f"the bounds `{low.text}` and `{high.text}` are of different kinds",
+                pattern.span,
+                "both are numbers, or both are strings",
             )
         elif low.unit != high.unit:
             return  # which is the lower one, their units tell

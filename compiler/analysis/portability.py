@@ -19,4 +19,9 @@ def _refusals(plan: Plan, engine: Engine) -> Iterator[Diagnostic]:
         for expression in operator.expressions:
             for call, refusal in refused(expression, engine):
                 message = f"{engine} does not compute {refusal.what} as the other engines do"
-                yield Diagnostic("RQ425", "error", message, call.span, (refusal.because,), refusal.instead)
+                if (
+                    operator.span is None
+                ):  # the expression was read from a program, whose places are not the query's
+                    message += f" (line {operator.line} of the query)"
+                span = operator.span and call.span
+                yield Diagnostic("RQ425", "error", message, span, (refusal.because,), refusal.instead)

@@ -17,7 +17,7 @@ from cedilla.compiler.units import units
 from cedilla.grammar.connectives import connected
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import decimal_text, unit_text
-from cedilla.grammar.slips import closest
+from cedilla.grammar.suggestions import closest
 from cedilla.grammar.syntax import (
     SECOND,
     UNITS,
@@ -58,13 +58,25 @@ def known_unit(unit: str, span: Span | None, hint: str | None = None) -> str:
     except units.UnknownUnit as problem:
         if problem.instead is not None:
             message = f"`{unit}` has several meanings, and is not taken for any"
-            text = f"write {problem.instead}" if hint is None else f"write {problem.instead}; {hint}"
-            raise failure("RQ143", message, span, hint=text) from None
+            help = f"write {problem.instead}" if hint is None else f"write {problem.instead}; {hint}"
+            raise failure("RQ143", message, span, hint=help) from None
+        if unit.lower() in _CURRENCIES:
+            help = "currencies are not units: a name says it, `price_eur: double`; a change is `alter(p, y -> y * 100)`"
+            raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
         guess = closest(unit, (*UNITS, *(f"{each}s" for each in UNITS), *_COMMON))
         names = hint or "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `{request}` of counts)"
         text = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
         raise failure("RQ143", f"unknown unit `{unit}`", span, hint=text) from None
     return unit
+
+
+def is_unit(name: str) -> bool:
+    """Returns True for the name of a unit, also for one that has several meanings."""
+    try:
+        units.check(name)
+    except units.UnknownUnit as problem:
+        return problem.instead is not None
+    return True
 
 
 _COMMON = (
@@ -89,13 +101,31 @@ _COMMON = (
 """Candidates for misspelt names; `known_unit` accepts all names of pint and UCUM."""
 
 
+_CURRENCIES = {
+    "eur",
+    "euro",
+    "euros",
+    "usd",
+    "dollar",
+    "dollars",
+    "gbp",
+    "chf",
+    "jpy",
+    "cent",
+    "cents",
+}
+
 _UNITS = {"unit", "units", "convert", *(each.lower() for each in _COMMON)}
 _SCALES = re.compile(r"[cfk](?:_?to_?|2)[cfk]")
 
 
 def names_conversion(function: str) -> bool:
     """Returns True for names of conversions elsewhere: `degc`, `to_unit`, `f_to_c`."""
-    return bool(_SCALES.fullmatch(function) or _UNITS.intersection(re.split("_|to|2", function)))
+    parts = re.split("_|to|2", function)
+    is_conversion = (
+        len(parts) == 1 or parts[0] in ("unit", "units", "convert") or re.search("^to|_to_|2", function)
+    )
+    return bool(_SCALES.fullmatch(function) or (is_conversion and _UNITS.intersection(parts)))
 
 
 def check_is_number(name: str, type_: Type, span: Span, hint: str) -> None:

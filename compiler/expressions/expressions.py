@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import decimals, patterns, scalar_calls, scalar_functions
+from cedilla.compiler.expressions import decimals, patterns, scalar_calls, scalar_functions, type_hints
 from cedilla.compiler.expressions.conversions import called, written_out
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
-from cedilla.grammar.slips import meant
+from cedilla.grammar.suggestions import meant
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
 Types = Mapping[str, Type]
@@ -116,12 +116,7 @@ def type_of(expression: Expression, types: Types) -> Type:
     match expression:
         case Attribute(name, qualifier):
             if qualifier is not None:
-                raise failure(
-                    "RQ112",
-                    f"`{qualifier}.` says where a join attribute comes from; here there is one input",
-                    expression.span,
-                    hint=f"`{name}` alone",
-                )
+                raise qualified(expression, types)
             if name not in types:
                 raise unknown_attribute(name, types, expression.span)
             return types[name]
@@ -162,6 +157,7 @@ def type_of(expression: Expression, types: Types) -> Type:
         case Scalar(_, arguments):
             # Check the function before its arguments, which may be valid in another language only.
             scalar_calls.function_of(expression)
+            scalar_calls.check_count(expression)
             return scalar_calls.check(expression, [type_of(argument, types) for argument in arguments])
         case Case(branches, otherwise):
             for branch in branches:
@@ -186,14 +182,11 @@ def type_of_literal(value: int | Fraction | str | bool) -> Type:
 def _numeric(operand: Expression, types: Types) -> Type:
     type_ = type_of(operand, types)
     if not type_.is_numeric:
-        raise clash(f"arithmetic requires numbers, found {type_}", operand.span, _MOMENTS.get(type_.name))
+        hint = type_hints.conversion("number", type_, operand)
+        if type_ == STRING:
+            hint = "; ".join(filter(None, ("strings are joined by `a || b`", hint)))
+        raise clash(f"arithmetic requires numbers, found {type_}", operand.span, hint)
     return type_
-
-
-_MOMENTS = {
-    "timestamp": "the difference of two timestamps is a number, their seconds; `timestamp_seconds(x)` is a timestamp",
-    "date": "`datediff(end, start)` counts days, `date_add(d, 7)` is a later date",
-}
 
 
 def _check_difference(left: Expression, right: Expression, sides: Sequence[Type]) -> None:
@@ -202,13 +195,20 @@ def _check_difference(left: Expression, right: Expression, sides: Sequence[Type]
         if isinstance(side, Literal) and isinstance(side.value, str):
             patterns.value_of(TIMESTAMP, side)
         elif type_ != TIMESTAMP:
-            raise clash(f"a timestamp is required, found {type_}", side.span, _MOMENTS["timestamp"])
+            hint = type_hints.conversion("timestamp", type_, side)
+            later = "a time later is `timestamp_seconds(unix_seconds(at) + 60)`, a date `date_add(d, 7)`"
+            raise clash(
+                f"a timestamp is required, found {type_}",
+                side.span,
+                f"{hint or later}; {later}" if hint else later,
+            )
 
 
 def _boolean(operand: Expression, types: Types) -> Type:
     type_ = type_of(operand, types)
     if type_ != BOOLEAN:
-        raise clash(f"a condition requires type boolean, found {type_}", operand.span)
+        hint = type_hints.conversion("boolean", type_, operand)
+        raise clash(f"a condition requires type boolean, found {type_}", operand.span, hint)
     return type_
 
 
@@ -221,13 +221,18 @@ def _check_pattern(operand: Expression, values: list[Literal] | tuple[Literal, .
 def _check_comparison(left: Expression, right: Expression, types: Types, span: Span) -> None:
     if isinstance(left, Literal) and not isinstance(right, Literal):
         left, right = right, left
+    if isinstance(left, Literal) and isinstance(left.value, str) and left.value in types:
+        raise clash(
+            f"{left.text} is a string", left.span, f"an attribute is written without quotes: `{left.value}`"
+        )
     of_left = type_of(left, types)
     if isinstance(right, Literal):
         patterns.value_of(of_left, right)
         return
     of_right = type_of(right, types)
     if of_left.name != of_right.name and not (of_left.is_numeric and of_right.is_numeric):
-        raise clash(f"{of_left} cannot be compared with {of_right}", span)
+        hint = type_hints.comparison((of_left, of_right), (left, right))
+        raise clash(f"{of_left} cannot be compared with {of_right}", span, hint)
 
 
 def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
@@ -235,14 +240,34 @@ def clash(message: str, span: Span, hint: str | None = None) -> DiagnosticError:
     return failure("RQ103", message, span, hint=hint)
 
 
+def qualified(attribute: Attribute, types: Types) -> DiagnosticError:
+    """The error of `R.a` where there is one input (RQ112), with what was likely meant."""
+    name, qualifier = attribute.name, attribute.qualifier
+    hint = f"`{name}` alone"
+    if qualifier in types and name in scalar_functions.FUNCTIONS:
+        hint = f"`{name}({qualifier})` calls the function"
+    elif qualifier in types:
+        path = f'`{name}: string from "{qualifier}.{name}"`'
+        hint = f"`{name}` alone; what is inside of `{qualifier}` is declared: {path}"
+    message = f"`{qualifier}.` says where a join attribute comes from; here there is one input"
+    return failure("RQ112", message, attribute.span, hint=hint)
+
+
+EMPTY = ("null", "NULL", "Null", "none", "None", "nil", "undefined", "TRUE", "FALSE", "True", "False")
+"""Constants of other languages, which no attribute is called."""
+
+
 def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticError:
     """Returns the error of an unknown attribute (RQ102), with a suggestion."""
-    hint = meant(name, types, "attributes")
-    if name.lower() in ("null", "none", "nil", "undefined"):
-        hint = "`x is null` and `x is not null` tell whether a value is undefined"
-    elif not hint.startswith("did"):
-        hint += f'; a string is written in quotes: "{name}"'
-    return failure("RQ102", f"unknown attribute `{name}`", span, hint=hint)
+    help = meant(name, types, "attributes")
+    if name.lower() in ("true", "false"):
+        help = f"`{name.lower()}` is written in small letters"
+    elif name in EMPTY:
+        help = "`x is null` and `x is not null` ask whether a value is undefined; "
+        help += "a `case` without `else` is undefined where no branch fits"
+    elif not help.startswith("did"):
+        help += f'; a string is written in quotes: "{name}"'
+    return failure("RQ102", f"unknown attribute `{name}`", span, hint=help)
 
 
 def affine(expression: Expression) -> tuple[str, Affine] | None:

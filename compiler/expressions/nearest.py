@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -9,20 +10,24 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Bound, Level, Tree, Value
-from cedilla.grammar.slips import closest
+from cedilla.grammar.suggestions import closest, edits
 
 _SHOWN = 60
 
 
 def nearest(type_: Type, value: Value, members: Tree) -> Value | None:
-    """Returns the member nearest to a value, for strings the most similar one; may be `None`."""
+    """Returns the member that a value likely stands for: the most similar string, a number with nearly its digits;
+    `None` where there is none."""
     if not isinstance(members, Level) or isinstance(value, bool):
         return None
     if isinstance(value, str):
         listed = [m for m, inside in members.points.items() if inside and isinstance(m, str)]
-        return closest(value, sorted(listed))
+        near = difflib.get_close_matches(value, sorted(listed), n=1)
+        return closest(value, sorted(listed)) or (near[0] if near else None)
     candidates = [v for v in _candidates(type_, members) if members.at(v)]
-    return min(candidates, key=lambda v: (abs(Fraction(v) - Fraction(value)), v), default=None)
+    written = type_.wire(value)
+    alike = [v for v in candidates if len(written) > 1 and edits(type_.wire(v), written) == 1]
+    return min(alike, key=lambda v: (abs(Fraction(v) - Fraction(value)), v), default=None)
 
 
 def _candidates(type_: Type, members: Level) -> Iterator[int | Fraction]:

@@ -13,7 +13,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Bound, Domain, Level, Tree, Universe, Value
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.slips import meant
+from cedilla.grammar.suggestions import meant
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
 
 Pattern = Comparison | SetPattern | RangePattern | Wildcard
@@ -39,10 +39,13 @@ def value_of(type_: Type, literal: Literal) -> Value:
             "RQ103",
             f"{problem}, but the attribute is of type {type_}",
             literal.span,
-            hint=_HINTS.get(type_.name),
+            hint=_NOT_EMPTY if literal.text.lower() in ("null", "none") else _HINTS.get(type_.name),
         ) from None
 
 
+_NOT_EMPTY = (
+    "no constant is undefined: `x is null` asks for it in a query, and `s = *` is any value in a marker"
+)
 _HINTS = {
     "timestamp": 'a timestamp is written as a string, "2013-01-31T00:00:00Z"',
     "date": 'a date is written as a string, "2013-01-31"',

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from cedilla.compiler.expressions import aggregate_functions, decimals, patterns, regexes, scalar_sql
-from cedilla.compiler.expressions.conversions import names_conversion, whole_constant
+from cedilla.compiler.expressions import (
+    aggregate_functions,
+    decimals,
+    patterns,
+    regexes,
+    scalar_sql,
+    type_hints,
+)
+from cedilla.compiler.expressions.conversions import whole_constant
+from cedilla.compiler.expressions.function_hints import hint_for_scalar
 from cedilla.compiler.expressions.scalar_functions import (
     BOUNDS,
     DATE,
@@ -19,8 +27,9 @@ from cedilla.compiler.expressions.scalar_functions import (
     Function,
 )
 from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type, quote
-from cedilla.grammar import foreign
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.expression_formatter import format_expression
+from cedilla.grammar.suggestions import closest
 from cedilla.grammar.syntax import Attribute, Case, Expression, Literal, Scalar
 
 _LIKE = re.compile(r"(?:[^\\]|\\[_%\\])*", re.DOTALL)
@@ -36,6 +45,14 @@ _CHANGING = {
         "current_time",
         "localtimestamp",
         "unix_timestamp",
+        "today",
+        "getdate",
+        "sysdate",
+        "systimestamp",
+        "utcnow",
+        "proctime",
+        "current_row_timestamp",
+        "clock_timestamp",
     ),
     *("current_timezone", "current_user", "user", "session_user", "current_database", "current_schema"),
     *("version", "spark_partition_id", "input_file_name"),
@@ -53,8 +70,9 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
         if not _fits(kind, argument, type_, node):
             actual = f"{argument.text}" if isinstance(argument, Literal) else str(type_)
             message = f"{function.name} requires {WORDS[kind]}, found {actual}"
-            hint = "`string(x)` is the text of a value" if function.name == "concat" else None
-            raise failure("RQ103", message, argument.span, hint=hint)
+            raise failure(
+                "RQ103", message, argument.span, hint=_hint(function, node, types, kind, argument, type_)
+            )
     chosen = [(a, t) for k, a, t in zip(kinds, node.arguments, types, strict=True) if k == "same"]
     same = common(chosen, function.name) if chosen else None
     if callable(function.gives):
@@ -64,6 +82,36 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
     assert same is not None
     return same
 
+
+def _hint(
+    function: Function, node: Scalar, types: Sequence[Type], kind: str, argument: Expression, type_: Type
+) -> str | None:
+    """What to write in place of an argument that a function does not take."""
+    if len(types) > 1:
+        turned = list(zip(_kinds(function, node), reversed(node.arguments), reversed(types), strict=True))
+        with suppress(DiagnosticError):
+            if all(_fits(k, a, t, node) for k, a, t in turned):
+                order = ", ".join(format_expression(each) for _, each, _ in turned)
+                return f"the other way round: `{node.name}({order})`"
+    near = closest(str(argument.value), UNITS) if isinstance(argument, Literal) else None
+    if kind in ("unit", "dateunit") and near is not None:
+        return f"did you mean `'{near}'`?"
+    wanted = "number" if WORDS.get(kind) == "a number" else kind
+    hint = type_hints.conversion(wanted, type_, argument) or _EXAMPLES.get(kind)
+    return hint or _usage(node.name, function, len(types))
+
+
+_EXAMPLES = {
+    "unit": "as in `date_trunc('hour', at)`",
+    "dateunit": "as in `trunc(d, 'month')`; digits of a number are cut off by `long(x)`",
+    "format": "as in `date_format(at, 'yyyy-MM-dd HH:mm:ss')`",
+    "like": "as in `like(s, 'a%')`",
+    "regex": "as in `rlike(s, '[a-z]+')`",
+    "group": "as in `regexp_extract(s, '([a-z]+)', 1)`",
+    "replacement": "as in `regexp_replace(s, '[a-z]+', 'x')`",
+    "bits": "as in `sha2(s, 256)`",
+    "digits": "as in `round(x, 2)`",
+}
 
 _WIDTH = (INT, LONG, DOUBLE)
 
@@ -78,6 +126,7 @@ def common(parts: Sequence[tuple[Expression, Type]], what: str) -> Type:
         if type_ != result and not (result.is_numeric and type_.is_numeric):
             moment = {"timestamp", "date"} & {type_.name, result.name}
             hint = f'a constant is written `{min(moment)}("2013-01-31")`' if moment else None
+            hint = hint or type_hints.comparison((result, type_), (parts[0][0], part))
             message = f"{what} requires values of one type, found {result} and {type_}"
             raise failure("RQ103", message, part.span, hint=hint)
     return _widest(parts)
@@ -108,28 +157,30 @@ def function_of(node: Scalar) -> Function:
         raise failure("RQ109", message, node.span, hint="`if(condition, a, b)` chooses between two values")
     if node.name in FUNCTIONS:
         return FUNCTIONS[node.name]
+    if node.name == "unix_timestamp" and node.arguments:
+        raise failure(
+            "RQ117", "unknown function `unix_timestamp`", node.span, hint="did you mean `unix_seconds(at)`?"
+        )
     if node.name in _CHANGING:
         message = (
             f"`{node.name}` gives another value each time, and an epoch that is redone must give the same"
         )
         raise failure("RQ117", message, node.span, hint="a source can bring the value as an attribute")
     if node.name in aggregate_functions.FUNCTIONS:
-        hint = f"`aggregate[{node.name}(...) as name by ...](R)`"
+        hint = f"`aggregate[{aggregate_functions.FUNCTIONS[node.name].usage} as name by k, w](R)`"
+        if node.name in ("max", "min") and len(node.arguments) > 1:
+            one = "greatest" if node.name == "max" else "least"
+            hint = f"of several values of one tuple it is `{one}(x, y)`"
         raise failure(
             "RQ117", f"`{node.name}` is a function of many tuples, here is one", node.span, hint=hint
         )
     unknown = f"unknown function `{node.written or node.name}`"
-    other = foreign.SCALARS.get(node.name)
-    hints = [] if other is None else [f"did you mean `{other}`?"]
-    hints += [foreign.CONVERTED] if names_conversion(node.name) else []
-    if hints:
-        raise failure("RQ117", unknown, node.span, hint=" ".join(hints))
-    if (call := foreign.AGGREGATES.get(node.name) or foreign.percentile(node.name)) is not None:
-        hint = f"functions of many tuples are for `aggregate[{call} as name by ...](R)`"
-        raise failure("RQ117", unknown, node.span, hint=hint)
-    close = difflib.get_close_matches(node.name, FUNCTIONS, n=3)
-    hint = f"did you mean `{'` or `'.join(close)}`?" if close else None
-    raise failure("RQ117", unknown, node.span, hint=hint)
+    raise failure("RQ117", unknown, node.span, hint=hint_for_scalar(node.name))
+
+
+def check_count(node: Scalar) -> None:
+    """Raise RQ103 where a call has too few arguments, or too many."""
+    _kinds(function_of(node), node)
 
 
 def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
@@ -140,9 +191,47 @@ def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
         number = f"at least {function.required}" if function.repeats else required
         noun = "argument" if number.endswith("1") else "arguments"
         message = f"{function.name} requires {number} {noun}, found {count}"
-        taken = ", ".join(WORDS.get(kind, "a value") for kind in function.takes)
-        raise failure("RQ103", message, node.span, hint=f"it takes {taken}" if taken else None)
+        raise failure("RQ103", message, node.span, hint=_usage(node.name, function, count))
     return (*function.takes[:count], *function.takes[-1:] * (count - most))
+
+
+_PLACEHOLDERS = {
+    **dict.fromkeys(("string", "plain"), "s"),
+    **dict.fromkeys(("whole", "length", "place", "days", "months"), "n"),
+    "boolean": "condition",
+    "timestamp": "at",
+    **dict.fromkeys(("date", "dated"), "d"),
+    "digits": "2",
+    "bits": "256",
+    "unit": "'hour'",
+    "dateunit": "'month'",
+    "format": "'yyyy-MM-dd'",
+    "like": "'a%'",
+    "regex": "'([a-z]+)'",
+    "group": "1",
+    "replacement": "'x'",
+}
+_OTHER_ARITY = {
+    ("isnull", 2): "`coalesce(x, 0)` replaces what is undefined",
+    ("ifnull", 1): "`isnull(x)` asks whether it is undefined",
+    ("trunc", 1): "`long(x)` cuts the digits of a number off",
+    ("date", 2): "a text is read in ISO form: `date(s)` has no pattern",
+    ("timestamp", 2): "a text is read in ISO form: `timestamp(s)` has no pattern",
+    (
+        "datediff",
+        3,
+    ): "`datediff(ended, began)` counts days; `(ended - began) / 1 hour` counts hours of timestamps",
+    ("date_add", 3): "`date_add(d, n)` adds days, `add_months(d, n)` months",
+}
+"""Function and number of arguments -> what is likely meant."""
+
+
+def _usage(name: str, function: Function, count: int) -> str:
+    """How a function is called, for a call with so many arguments."""
+    places = [_PLACEHOLDERS.get(kind, "xyz"[n % 3]) for n, kind in enumerate(function.takes)]
+    called = f"as in `{name}({', '.join(places[: max(function.required, min(count, len(places)))])})`"
+    other = _OTHER_ARITY.get((function.name, count))
+    return f"{called}; {other}" if other else called
 
 
 def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:

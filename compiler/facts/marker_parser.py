@@ -30,7 +30,7 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.grammar.slips import meant
+from cedilla.grammar.suggestions import meant
 from cedilla.grammar.syntax import (
     AddAttribute,
     AlterAttribute,
@@ -273,7 +273,7 @@ def _read_recode(node: RecodeAttribute, type_: Type) -> Recode:
         values = [pair[side] for pair in pairs]
         if (twice := next((v for n, v in enumerate(values) if v in values[:n]), None)) is not None:
             span = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
-            hint = "afterwards the two could not be distinguished"
+            hint = "each value has a code of its own: afterwards the two could not be distinguished"
             raise failure("RQ462", f"{type_.wire(twice)} {problem}", span, hint=hint)
     return Recode(node.name, ValueMapping(tuple((before, after) for before, after in pairs)), type_)
 
@@ -320,7 +320,7 @@ def _read_unit(node: SetUnit, units: Units) -> ToUnit:
 def _function(parameter: str, body: Expression) -> Affine:
     form = expressions.affine(body)
     if form is None or form[0] != parameter or has_units(body):
-        hint = f"an alter requires the shape {parameter} -> {parameter} * a + b with a > 0 (paper, section 3)"
+        hint = f"an alter has the shape `{parameter} -> {parameter} * a + b` with a > 0 (paper, section 3)"
         if has_units(body):
             hint = (
                 f"numbers only; the unit of the result is given by `alter(t, {parameter} -> ..., unit degC)`"

@@ -9,10 +9,12 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions, predicates
+from cedilla.compiler.expressions import expressions, predicates, type_hints
+from cedilla.compiler.expressions import scalar_functions as scalars
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
-from cedilla.compiler.expressions.conversions import names_conversion, unit_of_call
+from cedilla.compiler.expressions.conversions import unit_of_call
+from cedilla.compiler.expressions.function_hints import hint_for_aggregate
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
@@ -35,11 +37,9 @@ from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
-from cedilla.grammar.slips import meant
-from cedilla.grammar.syntax import Attribute, Expression, Literal
+from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
 
 _NOWHERE = Span("<except>", 0, 0, 1, 1, 1, 1)
 
@@ -133,9 +133,7 @@ class Aggregate(Operator):
 
     def _check_function(self, name: str, span: Span | None) -> None:
         if name not in FUNCTIONS:
-            other = foreign.AGGREGATES.get(name.lower()) or foreign.percentile(name.lower())
-            help = f"did you mean `{other}`?" if other else meant(name, FUNCTIONS, "functions")
-            help = foreign.CONVERTED if names_conversion(name.lower()) else help
+            help = hint_for_aggregate(name.lower())
             raise failure("RQ109", f"unknown aggregate function `{name}`", span, hint=help)
 
     def _check_call(self, call: Call, source: Facts) -> None:
@@ -150,13 +148,23 @@ class Aggregate(Operator):
         if len(call.arguments) != len(function.takes) and not counts_tuples:
             wanted = "two arguments" if len(function.takes) == 2 else "one argument"
             message = f"{call.function} requires {wanted}, found {len(call.arguments)}"
-            raise failure("RQ109", message, call.span or self.span, hint=f"as in `{function.usage}`")
+            hint = f"as in `{function.usage}`"
+            names = [a.name for a in call.arguments if isinstance(a, Attribute)]
+            if "distinct" in names:
+                hint = f"`distinct` comes first: `{call.function}(distinct x)`"
+            elif len(call.arguments) == 2 and len(function.takes) == 1:
+                hint += f"; a condition comes after `where`: `{call.function}(x where t > 90)`"
+            raise failure("RQ109", message, call.span or self.span, hint=hint)
         for argument, kind in zip(call.arguments, function.takes, strict=False):
+            _check_is_plain(argument)
             _check_argument(call.function, argument, kind, source)
         if call.where is not None:
             type_ = expressions.type_of(call.where, source.types)
             if type_ != BOOLEAN:
-                raise failure("RQ103", f"`where` requires a condition, found {type_}", call.where.span)
+                hint = type_hints.conversion("boolean", type_, call.where)
+                raise failure(
+                    "RQ103", f"`where` requires a condition, found {type_}", call.where.span, hint=hint
+                )
 
     def _doubtful(self, call: Call, source: Facts) -> Iterator[Diagnostic]:
         if not call.distinct or call.function in ("min", "max"):  # which it does not change
@@ -300,6 +308,16 @@ class Aggregate(Operator):
         return {key: repr(value) for key, value in arguments.items()}
 
 
+def _check_is_plain(argument: Expression) -> None:
+    """Raise RQ117 where an aggregate function is inside of another."""
+    if isinstance(argument, Scalar) and argument.name in FUNCTIONS and argument.name not in scalars.FUNCTIONS:
+        message = f"`{argument.name}` is inside of another aggregate function"
+        hint = "one after the other: `aggregate[avg(s) as m by k](aggregate[sum(x) as s by k, w](R))`"
+        raise failure("RQ117", message, argument.span, hint=hint)
+    for part in expressions.parts(argument):
+        _check_is_plain(part)
+
+
 def _check_argument(function: str, argument: Expression, kind: Takes, source: Facts) -> None:
     if kind in CONSTANTS:
         value = argument.value if isinstance(argument, Literal) else None
@@ -309,7 +327,8 @@ def _check_argument(function: str, argument: Expression, kind: Takes, source: Fa
         return
     type_ = expressions.type_of(argument, source.types)
     if kind == "number" and not type_.is_numeric:
-        raise failure("RQ103", f"{function} requires a number, found {type_}", argument.span)
+        hint = type_hints.conversion("number", type_, argument)
+        raise failure("RQ103", f"{function} requires a number, found {type_}", argument.span, hint=hint)
 
 
 _CONSTANT: dict[Takes, Callable[[int | Fraction], bool]] = {

@@ -16,7 +16,7 @@ from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
-from cedilla.grammar.slips import meant
+from cedilla.grammar.suggestions import meant
 from cedilla.grammar.syntax import Expression, Node
 
 Kind = Literal["add", "drop", "alter"]
@@ -288,6 +288,8 @@ def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:
     """Raise RQ102 unless the attribute exists when the query starts."""
     if attribute not in facts.types:
         help = meant(attribute, facts.types, "attributes")
+        if attribute in ("asc", "desc"):
+            help = f"a direction comes after its key, without a comma: `a {attribute}`"
         raise failure("RQ102", f"unknown attribute `{attribute}` in {of}", span, hint=help)
 
 
@@ -296,7 +298,10 @@ def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span 
     require(attribute, facts, span, of)
     type_ = facts.types[attribute]
     if not type_.is_numeric and type_.name != "timestamp":
-        raise failure("RQ103", f"a {of} requires a number or a timestamp, `{attribute}` is {type_}", span)
+        fitting = [name for name, t in facts.types.items() if t.is_numeric or t.name == "timestamp"]
+        hint = f"attributes that are one: {', '.join(fitting)}" if fitting else "`extend` computes one"
+        message = f"a {of} requires a number or a timestamp, `{attribute}` is {type_}"
+        raise failure("RQ103", message, span, hint=hint)
     if facts.may_be_undefined(attribute):
         raise failure(
             "RQ115",
@@ -306,7 +311,8 @@ def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span 
         )
     for name in names:
         if name in facts.types:
-            raise failure("RQ104", f"the {of}'s name `{name}` is an attribute already", span)
+            message = f"the {of}'s name `{name}` is an attribute already"
+            raise failure("RQ104", message, span, hint=f"another name, for example `as {name}_{of}`")
 
 
 def always(attribute: str, facts: Facts) -> str:

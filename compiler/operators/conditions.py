@@ -81,6 +81,9 @@ def _of_range(
         yield Diagnostic("RQ125", "warning", message, span, why, help)
 
 
+_OF_DOMAIN = "a value of its domain; or a wider domain where the attribute is declared"
+
+
 def _of_set(operand: Expression, values: tuple[Literal, ...], facts: Facts) -> Iterator[Diagnostic]:
     """The values that the attribute cannot have."""
     if not isinstance(operand, Attribute):
@@ -92,14 +95,15 @@ def _of_set(operand: Expression, values: tuple[Literal, ...], facts: Facts) -> I
         if regions.is_empty(regions.values(name, [value]), {name: domain}):
             near, known = nearest(type_, value, domain.members), written(name, type_, domain.members)
             why = (f"every tuple has `{known}`",) if known else ()
-            help = None if near is None else f"did you mean `{type_.wire(near)}`?"
+            help = f"did you mean `{type_.wire(near)}`?" if near is not None else _OF_DOMAIN
             message = f"`{name}` is never {literal.text}"
             yield Diagnostic("RQ126", "warning", message, literal.span, why, help)
 
 
 def _never(condition: Expression) -> Diagnostic:
     message = f"`{format_expression(condition)}` is never true"
-    return Diagnostic("RQ126", "warning", message, condition.span)
+    help = "no value meets all of it: other bounds, or `or` where one of the conditions is enough"
+    return Diagnostic("RQ126", "warning", message, condition.span, (), help)
 
 
 def _with_undefined(facts: Facts, names: Set[str]) -> Mapping[str, Domain]:

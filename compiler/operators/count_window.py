@@ -42,7 +42,10 @@ class CountWindow(Operator):
         for name in self.per:
             require(name, source, self.span, "`per`")
         if self.alias in source.types:
-            raise failure("RQ104", f"the window's name `{self.alias}` is an attribute already", self.span)
+            message = f"the window's name `{self.alias}` is an attribute already"
+            raise failure(
+                "RQ104", message, self.span, hint=f"another name, for example `as {self.alias}_window`"
+            )
         return []
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:

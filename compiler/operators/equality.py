@@ -40,7 +40,13 @@ def check_types(inputs: tuple[Facts, Facts], of: str, span: Span | None) -> None
     """Raise RQ103 where an attribute of both inputs has no common type."""
     if (name := clash(inputs)) is not None:
         a, b = (facts.types[name] for facts in inputs)
-        raise failure("RQ103", f"`{name}` is {a} in one input of the {of} and {b} in the other", span)
+        message = f"`{name}` is {a} in one input of the {of} and {b} in the other"
+        raise failure(
+            "RQ103",
+            message,
+            span,
+            hint=f"`{b.name}({name}) as {name}` in a `project` of the first converts it",
+        )
 
 
 def floating(

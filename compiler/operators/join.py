@@ -58,7 +58,10 @@ class Matching(Operator):
             require(b, right, self.span, "the right input of the join")
             if left.types[a] != right.types[b] and not (is_exact(left.types[a]) and is_exact(right.types[b])):
                 difference = f"`{a}` is {left.types[a]} on the left, `{b}` is {right.types[b]} on the right"
-                raise failure("RQ103", f"a join requires equal types: {difference}", self.span)
+                hint = (
+                    f"`extend[{left.types[a].name}({b}) as {b}_key](R)` converts one of them before the join"
+                )
+                raise failure("RQ103", f"a join requires equal types: {difference}", self.span, hint=hint)
         return [
             Diagnostic(
                 "RQ108",
@@ -222,7 +225,8 @@ class Join(Matching):
                 "RQ107",
                 f"`{name}` comes from both inputs of the join",
                 self.span,
-                hint="a projection of one input can rename or leave out the attribute (theory J2)",
+                hint=f"`rename[{name} as {name}_2](R)` of one input, or a `project` without it; or the join is on "
+                f"`{name}`, too (theory J2)",
             )
         return warnings
 

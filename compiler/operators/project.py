@@ -39,7 +39,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
-from cedilla.grammar.slips import misspelt
+from cedilla.grammar.suggestions import meant, misspelt
 from cedilla.grammar.syntax import Attribute, Expression, Scalar
 
 _NOWHERE = Span("<*>", 0, 0, 1, 1, 1, 1)
@@ -141,7 +141,8 @@ class Project(Operator):
         ]
         later = [self._later(e, source) for e in missing.values() if isinstance(e, Attribute)]
         if not self.rest and len(missing) == len(self.items):
-            raise failure("RQ102", "no attribute of the projection exists in its input", self.span)
+            hint = meant(next(iter(missing)), source.types, "attributes")
+            raise failure("RQ102", "no attribute of the projection exists in its input", self.span, hint=hint)
         return warnings + later
 
     def _later(self, attribute: Attribute, source: Facts) -> Diagnostic:
@@ -150,6 +151,10 @@ class Project(Operator):
         Raises `DiagnosticError` where the name is a misspelt one (RQ102), or what SQL calls the time of day (RQ117).
         """
         name, read = attribute.name, frozenset[str]().union(*map(expressions.attributes, self.items.values()))
+        if attribute.qualifier is not None:
+            raise expressions.qualified(attribute, source.types)
+        if name in expressions.EMPTY:
+            raise expressions.unknown_attribute(name, source.types, attribute.span)
         if scalar_calls.is_changing(name):
             expressions.type_of(Scalar(name.lower(), (), span=attribute.span), source.types)
         near = misspelt(name, source.types.keys() - read)

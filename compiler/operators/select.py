@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions, predicates
+from cedilla.compiler.expressions import expressions, predicates, type_hints
 from cedilla.compiler.expressions.types import BOOLEAN
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators.base import Invariants, Operator, Rules
@@ -40,7 +40,10 @@ class Select(Operator):
         (source,) = inputs
         type_ = expressions.type_of(self.predicate, source.types)
         if type_ != BOOLEAN:
-            raise failure("RQ103", f"select requires a condition, found {type_}", self.predicate.span)
+            hint = type_hints.conversion("boolean", type_, self.predicate)
+            raise failure(
+                "RQ103", f"select requires a condition, found {type_}", self.predicate.span, hint=hint
+            )
         return condition_warnings(self.predicate, source)
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:

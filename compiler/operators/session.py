@@ -66,9 +66,11 @@ class Session(Operator):
         for name in self.per:
             require(name, source, self.span, "`per`")
         if self.on in self.per:
-            raise failure("RQ104", f"`{self.on}` is the session's attribute and in `per`", self.span)
+            hint = f"`per` names whose sessions they are: `session[5 minutes on {self.on} per user as s](R)`"
+            message = f"`{self.on}` is the session's attribute and in `per`"
+            raise failure("RQ104", message, self.span, hint=hint)
         if self.gap <= 0:
-            raise failure("RQ105", "a session requires a gap above 0", self.span)
+            raise failure("RQ105", "a session requires a gap above 0", self.span, hint="as in `5 minutes`")
         return []
 
     # --- which sessions are closed ---

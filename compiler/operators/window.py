@@ -76,13 +76,17 @@ class Window(Operator):
         (source,) = inputs
         require_axis(self.on, self.names, source, self.span, "window")
         if len(set(self.names)) < len(self.names):
-            raise failure("RQ104", f"`{self.names[0]}` is the name of both bounds", self.span)
+            hint = "the start and the end have names of their own: `as [began, ended]`"
+            raise failure("RQ104", f"`{self.names[0]}` is the name of both bounds", self.span, hint=hint)
         if self.step <= 0 or self.length < self.step:
             raise failure(
                 "RQ105",
                 "a window requires 0 < step <= length",
                 self.span,
-                hint="a step above the length would lose the tuples in between" if self.step > 0 else None,
+                hint="a step above the length would lose the tuples in between: the length comes first, "
+                "`window[5 minutes every 1 minute on at as w](R)`"
+                if self.step > 0
+                else "as in `window[5 minutes on at as w](R)`",
             )
         whole = Affine(self.step, self.length).is_whole and self.length < 2**63
         if self.bounds and self.gives.is_integral and not whole:

@@ -18,6 +18,7 @@ from cedilla.compiler.expressions.conversions import (
     converted,
     in_declared_unit,
     is_of_differences,
+    is_unit,
     known_unit,
     unit_of_call,
 )
@@ -31,8 +32,6 @@ from cedilla.compiler.operators import (
     Operator,
     Project,
     Sample,
-    Session,
-    Window,
 )
 from cedilla.compiler.operators.sample import digits_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
@@ -46,14 +45,15 @@ from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression, unit_text
-from cedilla.grammar.slips import meant
+from cedilla.grammar.suggestions import meant
 from cedilla.grammar.syntax import Measure, RangePattern, SetPattern, TableColumn
 
 
 def check_once(names: tuple[str, ...], where: str, span: Span) -> None:
     """Raises RQ104 if a list contains a name twice."""
     if len(set(names)) < len(names):
-        raise failure("RQ104", f"an attribute is named twice in `{where}`", span)
+        twice = next(name for name in names if names.count(name) > 1)
+        raise failure("RQ104", f"`{twice}` is named twice in `{where}`", span, hint=f"name `{twice}` once")
 
 
 def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> None:
@@ -61,7 +61,8 @@ def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> No
     seen: set[str] = set()
     for attribute in attributes:
         if attribute.name in seen:
-            raise failure("RQ104", f"`{attribute.name}` is declared twice", attribute.span)
+            hint = "leave one of them out, or give it another name"
+            raise failure("RQ104", f"`{attribute.name}` is declared twice", attribute.span, hint=hint)
         seen.add(attribute.name)
 
 
@@ -76,7 +77,8 @@ def new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
     names: dict[str, str] = {}
     for item in items:
         if item.name in names or item.alias in names.values():
-            raise failure("RQ104", f"`{item.name}` or `{item.alias}` is named twice in `rename`", item.span)
+            message = f"`{item.name}` or `{item.alias}` is named twice in `rename`"
+            raise failure("RQ104", message, item.span, hint="each attribute gets one new name of its own")
         names[item.name] = item.alias
     return names
 
@@ -121,7 +123,14 @@ def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: U
         raise failure("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, hint=guess)
     type_ = types[node.attribute]
     if not type_.is_numeric and type_.name != "timestamp":
-        raise failure("RQ103", f"a heartbeat requires a number or a timestamp, found {type_}", node.span)
+        fitting = [name for name, t in types.items() if t.is_numeric or t.name == "timestamp"]
+        hint = (
+            f"attributes that are one: {', '.join(fitting)}"
+            if fitting
+            else "as in `heartbeat at delay 10 seconds`"
+        )
+        message = f"a heartbeat requires a number or a timestamp, found {type_}"
+        raise failure("RQ103", message, node.span, hint=hint)
     return Heartbeat(node.attribute, Fraction(length_of(type_, node.delay, units.get(node.attribute))))
 
 
@@ -146,11 +155,14 @@ def items_of(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.ProjectI
     for item in items:
         name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
         if name is None:
-            raise failure(
-                "RQ114", "a computed attribute requires a name", item.span, hint=_named(item.expression)
-            )
+            hint = _named(item.expression)
+            after = items[items.index(item) + 1 :]
+            if after and isinstance(after[0].expression, syntax.Literal):
+                hint = f"{hint}; a number has a point and no comma: `0.5`"
+            raise failure("RQ114", "a computed attribute requires a name", item.span, hint=hint)
         if name in chosen:
-            raise failure("RQ104", f"`{name}` is projected twice", item.span)
+            hint = f"another name for one of them, for example `as {name}_2`; or leave one out"
+            raise failure("RQ104", f"`{name}` is projected twice", item.span, hint=hint)
         chosen[name] = item
     return chosen
 
@@ -203,6 +215,11 @@ def _named(expression: syntax.Expression) -> str:
     match expression:
         case syntax.Binary("=", syntax.Attribute(name), value):
             return f"`{format_expression(value)} as {name}`"
+        case syntax.Binary(right=syntax.Literal(unit=str() as unit) as last) if not is_unit(unit):
+            plain = evolve(expression, right=evolve(last, unit=None, text=last.text.split(" ")[0]))
+            return f"`{format_expression(plain)} as {unit}`"
+        case syntax.Literal(str() as text) if text.isidentifier():
+            return f"an attribute is written without quotes: `{text}`"
         case _:
             return f"`{format_expression(expression)} as name`"
 
@@ -230,7 +247,8 @@ def aggregate_of(
     for call in node.calls:
         assert isinstance(call, syntax.AggregateCall)
         if call.alias in calls or call.alias in node.by:
-            raise failure("RQ104", f"`{call.alias}` is named twice", call.span)
+            hint = f"another name, for example `as {call.alias}_2`"
+            raise failure("RQ104", f"`{call.alias}` is named twice", call.span, hint=hint)
         arguments = [read(argument) for argument in call.arguments]
         warnings += doubtful_call(call, arguments)
         where = None if call.where is None else read(call.where).expression
@@ -352,42 +370,3 @@ def check_column(
         message = f"`{name}` is {type_}, and `{table.name}.{domain.attribute}` is {theirs}"
         hint = f"`{name}: {theirs} in {table.name}.{domain.attribute}`"
         raise failure("RQ103", message, span, hint=hint)
-
-
-def session_of(
-    facts: Mapping[str, Facts],
-    units: Units,
-    node: syntax.Session,
-    common: dict[str, Any],
-    inputs: tuple[str, ...],
-) -> Session:
-    """Builds a session window; its pause is in units of the axis."""
-    type_ = facts[inputs[0]].types.get(node.on, Type("long"))
-    gap = length_of(type_, node.gap, units.get(node.on))
-    return Session(
-        **common, inputs=inputs, gap=gap, on=node.on, per=node.per, alias=node.alias, on_type=type_
-    )
-
-
-def window_of(
-    facts: Mapping[str, Facts],
-    units: Units,
-    node: syntax.Window,
-    common: dict[str, Any],
-    inputs: tuple[str, ...],
-) -> Window:
-    """Builds a window; its length and step are in units of the axis."""
-    types = facts[inputs[0]].types
-    type_ = types.get(node.on, Type("long"))
-    unit = units.get(node.on)
-    length = length_of(type_, node.length, unit)
-    step = length if node.every is None else length_of(type_, node.every, unit)
-    return Window(
-        **common,
-        inputs=inputs,
-        length=length,
-        step=step,
-        on=node.on,
-        alias=node.alias,
-        on_type=type_,
-    )

@@ -11,9 +11,9 @@ from attrs import evolve
 
 from cedilla.compiler.expressions import expressions, scalar_functions
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
+from cedilla.compiler.expressions.function_hints import hint_for_aggregate
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.slips import closest
 from cedilla.grammar.syntax import AggregateCall, Attribute, Expression, ProjectItem, Scalar
 
 
@@ -30,7 +30,9 @@ def separated(node: syntax.Aggregate) -> tuple[syntax.Aggregate, syntax.Project]
     """
     names = [*node.by, *(call.alias or "" for call in node.calls)]
     if (twice := next((n for n in names if names.count(n) > 1), None)) is not None:
-        raise failure("RQ104", f"`{twice}` is named twice", node.span)
+        raise failure(
+            "RQ104", f"`{twice}` is named twice", node.span, hint=f"another name, for example `as {twice}_2`"
+        )
     collected = _Calls(node)
     items = [ProjectItem(Attribute(name, span=node.span), span=node.span) for name in node.by]
     for call in node.calls:
@@ -62,12 +64,13 @@ class _Calls:
                 call = AggregateCall(function, arguments, "", distinct, where, span=expression.span)
                 return Attribute(self._name(call, alias), span=expression.span)
             case Scalar(function) if function not in scalar_functions.FUNCTIONS:
-                guess = closest(function, (*FUNCTIONS, *scalar_functions.FUNCTIONS))
-                hint = f"did you mean `{guess}`?" if guess else None
+                hint = hint_for_aggregate(function)
                 raise failure("RQ109", f"unknown function `{function}`", expression.span, hint=hint)
             case Attribute(name) if name not in self.by:
                 message = f"`{name}` is neither in `by` nor inside an aggregate function"
                 hint = f"`last({name})`, `max({name})` ... make one value of many"
+                if name in FUNCTIONS:
+                    hint = f"a function is called with parentheses: `{FUNCTIONS[name].usage}`"
                 raise failure("RQ102", message, expression.span, hint=hint)
             case _:
                 return expressions.rebuilt(expression, lambda part: self.replaced(part, alias))

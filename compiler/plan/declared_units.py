@@ -10,7 +10,7 @@ from cedilla.compiler.plan.sources import Attribute
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.expression_formatter import unit_text
-from cedilla.grammar.slips import meant
+from cedilla.grammar.suggestions import meant
 
 
 def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
@@ -72,7 +72,10 @@ def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, st
     nodes = list(nodes)
     for node in nodes:
         if node.origin is not None:
-            raise failure("RQ146", f"`{node.name}` is computed, and comes from no path", node.origin.span)
+            hint = "leave `from` out"
+            raise failure(
+                "RQ146", f"`{node.name}` is computed, and comes from no path", node.origin.span, hint=hint
+            )
     units = {node.name: declared_unit(node) for node in nodes}
     return {name: unit for name, unit in units.items() if unit is not None}
 

@@ -6,7 +6,7 @@ from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.plan.topics import TOPIC
 from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.grammar.slips import meant
+from cedilla.grammar.suggestions import meant
 
 DELTA = "delta"
 """The format whose paths are tables of Delta Lake."""
@@ -38,5 +38,7 @@ def check_sink_format(name: str, span: Span) -> None:
 
 
 def _known_format(name: str, formats: tuple[str, ...]) -> str | None:
+    if (hint := foreign.NO_FORMATS.get(name.lower())) is not None:
+        return f"{hint}; known formats: {', '.join(formats)}"
     synonym = foreign.FORMATS.get(name.lower())
     return f"did you mean `{synonym}`?" if synonym in formats else meant(name, formats, "formats")

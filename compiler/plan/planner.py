@@ -29,17 +29,17 @@ from cedilla.compiler.plan.clauses import (
     new_names,
     project_of,
     sample_of,
-    session_of,
     sort_keys,
-    window_of,
 )
 from cedilla.compiler.plan.computed import computes, separated
 from cedilla.compiler.plan.declared_units import declared_units, taken_for_units
 from cedilla.compiler.plan.formats import check_sink_format, check_source_format
 from cedilla.compiler.plan.unit_alignment import Changed, absorbing, align_units, conversion_of, fixed_units
-from cedilla.grammar import foreign, syntax
+from cedilla.compiler.plan.unknown_names import declaration_of, with_places
+from cedilla.compiler.plan.windows import session_of, window_of
+from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
-from cedilla.grammar.slips import meant
+from cedilla.grammar.suggestions import meant
 
 
 @frozen
@@ -54,10 +54,11 @@ def plan_query(query: syntax.Query, name: str = "query") -> Compiled:
     """Plans a query. Raises `DiagnosticError` with every error that can be detected at once."""
     planner = _Planner(name)
     for statement in query.statements:
+        planner.begun = statement.name if isinstance(statement, syntax.Definition) else None
         try:
             planner.add(statement)
         except DiagnosticError as error:
-            planner.errors += error.diagnostics
+            planner.errors += with_places(error.diagnostics, query, planner.nodes, planner.facts)
     return planner.finish()
 
 
@@ -77,6 +78,7 @@ class _Planner:
     warnings: list[Diagnostic] = field(factory=list[Diagnostic])
     broken: set[str] = field(factory=set[str])
     constants: dict[str, Span] = field(factory=dict[str, Span])
+    begun: str | None = None  # the relation whose definition is read
 
     def add(self, statement: syntax.Statement) -> None:
         match statement:
@@ -84,13 +86,13 @@ class _Planner:
                 self._source(statement)
             case syntax.OperatorDeclaration():
                 if self.declared.setdefault(statement.name, statement) is not statement:
-                    raise failure("RQ104", f"operator `{statement.name}` is declared twice", statement.span)
+                    raise failure("RQ104", f"`{statement.name}` is declared twice", statement.span, hint=_ONE)
                 returned = tuple(attribute.name for attribute in statement.returns or ())
                 check_once(returned, "returns", statement.span)
                 check_once(statement.inputs, f"{statement.name}(...)", statement.span)
             case syntax.Setting(name, value):
                 if self.settings.setdefault(name, value) != value:
-                    raise failure("RQ104", f"`{name}` is set twice", statement.span)
+                    raise failure("RQ104", f"`{name}` is set twice", statement.span, hint=_ONE)
             case syntax.Let(name):
                 self._declare(name, statement.span)
                 self.constants[name] = statement.span
@@ -188,7 +190,7 @@ class _Planner:
 
     def _declare(self, name: str, span: Span) -> None:
         if name in self.nodes or name in self.broken or name in self.constants:
-            raise failure("RQ104", f"`{name}` is defined twice", span)
+            raise failure("RQ104", f"`{name}` is defined twice", span, hint=f"another name, as `{name}_2`")
 
     # --- relations ---
 
@@ -263,16 +265,7 @@ class _Planner:
     def _applied(
         self, operator: str, sources: tuple[syntax.Relation, ...], name: str | None, node: syntax.Applied
     ) -> str:
-        declared = self.declared.get(operator)
-        if declared is None:
-            declared = f"declared operators: {', '.join(self.declared)}" if self.declared else _UNDECLARED
-            hint = foreign.OPERATORS.get(operator.lower(), declared)
-            raise failure("RQ118", f"unknown operator `{operator}`", node.span, hint=hint)
-        if len(sources) != len(declared.inputs):
-            inputs = f"input{'s' if len(declared.inputs) > 1 else ''} ({', '.join(declared.inputs)})"
-            message = f"`{operator}` requires {len(declared.inputs)} {inputs}, found {len(sources)}"
-            hint = f"line {declared.span.line} declares the operator"
-            raise failure("RQ118", message, node.span, hint=hint)
+        declared = declaration_of(node, self.declared)
         inputs = tuple(self._relation(source, None) for source in sources)
         returns = None if declared.returns is None else {a.name: Type.of(a.type) for a in declared.returns}
         in_inputs = {attribute for source in inputs for attribute in self.facts[source].types}
@@ -303,6 +296,9 @@ class _Planner:
         return self._operator((grouped,), name, project, self._of_one(project))
 
     def _reference(self, name: str, span: Span) -> str:
+        if name == self.begun:
+            hint = "a relation is computed from those above it"
+            raise failure("RQ101", f"`{name}` is used in its own definition", span, hint=hint)
         if name in self.broken:
             raise DiagnosticError([])  # reported at its definition
         if name not in self.nodes:
@@ -375,8 +371,10 @@ class _Planner:
             a, b = b, a
         for attribute, side in ((a, 0), (b, 1)):
             if attribute.qualifier is not None and self._of(attribute, inputs) != side:
-                message = "a join pair requires one attribute of each input"
-                raise failure("RQ112", message, pair.span, hint="as in `on a.x = b.y`")
+                hint = "as in `on a.x = b.y`"
+                raise failure(
+                    "RQ112", "a join pair requires one attribute of each input", pair.span, hint=hint
+                )
         return a.name, b.name
 
     def _of(self, attribute: syntax.Attribute, inputs: tuple[str, ...]) -> int | None:
@@ -384,13 +382,14 @@ class _Planner:
         if attribute.qualifier is not None:
             node = self._reference(attribute.qualifier, attribute.span)
             if node not in inputs:
-                raise failure("RQ112", f"`{attribute.qualifier}` is not an input of the join", attribute.span)
+                hint = f"its inputs are {' and '.join(inputs)}"
+                raise failure("RQ112", f"`{node}` is not an input of the join", attribute.span, hint=hint)
             return inputs.index(node)
         inside = [attribute.name in self.facts[i].types for i in inputs]
         return inside.index(True) if sum(inside) == 1 else None
 
 
-_UNDECLARED = '`operator smooth(R) foundation {a} from "module:function";` above it declares one'
+_ONE = "leave one of the two out"
 _Builder = Callable[[dict[str, Any], tuple[str, ...]], Operator]
 _JOINS: dict[str, type[Matching]] = {
     "inner": operators.Join,

@@ -23,7 +23,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.expression_formatter import unit_text
-from cedilla.grammar.slips import meant
+from cedilla.grammar.suggestions import meant
 
 Changed = Mapping[str, tuple[str, syntax.Expression]]
 """Attribute -> its new unit, and the expression that converts to it."""
@@ -96,7 +96,8 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
             hint = meant(item.name, types, "attributes")
             raise failure("RQ102", f"unknown attribute `{item.name}` in `with`", item.span, hint=hint)
         if item.name in changed:
-            raise failure("RQ104", f"`{item.name}` is named twice in `with`", item.span)
+            hint = "an output has an attribute in one unit"
+            raise failure("RQ104", f"`{item.name}` is named twice in `with`", item.span, hint=hint)
         known_unit(item.unit, item.span)
         hint = f"`with` another attribute, or without `{item.name}`"
         check_is_number(item.name, types[item.name], item.span, hint)

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, ClassVar
 
 import click
 
+from cedilla.grammar.suggestions import closest
+
 STOPPED = 130
 """The exit status after Ctrl-C, as a shell has it: 128 and the signal's number."""
+
+
+_ELSEWHERE = {
+    **dict.fromkeys(("start", "execute", "exec", "submit", "launch", "go"), "run"),
+    **dict.fromkeys(("lint", "verify-query", "test", "parse"), "check"),
+    **dict.fromkeys(("format", "pretty"), "fmt"),
+    **dict.fromkeys(("show", "describe", "plan-query", "graph"), "explain"),
+    **dict.fromkeys(("build", "generate", "codegen"), "compile"),
+    **dict.fromkeys(("cat", "print", "output", "tail"), "read"),
+    **dict.fromkeys(("state", "info", "ps"), "status"),
+    "help": "--help",
+    "version": "--version",
+}
+"""What other programs call a command -> the command."""
 
 
 class Commands(click.Group):
@@ -52,9 +67,9 @@ class Commands(click.Group):
         """The command that is meant; one that does not exist is refused with the nearest that does."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            near = difflib.get_close_matches(name.lower(), self.list_commands(ctx), 1)
-            if near:
-                hint = f"did you mean `{near[0]}`?"
+            near = _ELSEWHERE.get(name.lower()) or closest(name, self.list_commands(ctx))
+            if near is not None:
+                hint = f"did you mean `{near}`?"
             elif name.endswith(".rq"):
                 hint = f"to run it: {ctx.command_path} run {name}"
             else:

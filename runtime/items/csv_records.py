@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import frozen
 
-from cedilla.grammar.slips import closest
+from cedilla.grammar.suggestions import closest
 from cedilla.runtime.items.json_objects import JsonObject, decimal_of, parse_array
 
 MAX_RECORD = 1 << 20

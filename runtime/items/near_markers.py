@@ -18,6 +18,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from cedilla.grammar.suggestions import edits
 from cedilla.runtime.items.json_objects import parse_line
 
 KINDS = ("accent", "punctuation")
@@ -67,12 +68,14 @@ def problem(line: str) -> tuple[str, str]:
         return more_beside(_beside(line, item))
     key = _near_key(line, item) if item is not None else None if _MEANT.match(line) else _loose_key(line)
     if key is not None:
-        meant = min(_EDITS, key=lambda word: _distance(_core(key), word))
+        meant = min(_EDITS, key=lambda word: edits(_core(key), word))
         return (
             f"a line with the key `{key}` looks like a marker, but is not one",
             f"write `${meant}` for a marker; an attribute of that name has to be declared",
         )
-    if any(f'"{word}"' in line for word in KEYS):
+    if line.rstrip().endswith(("},", "};")) and _object(line.rstrip()[:-1]) is not None:
+        hint = "nothing comes after the object of a line: leave the sign at its end out"
+    elif any(f'"{word}"' in line for word in KEYS):
         hint = 'quotes inside a marker are escaped: {"$accent": "[[place = \\"north\\", -(p)]]"}'
     else:
         hint = 'keys and texts in double quotes: {"$accent": "[[-(p)]]"}; `json.dumps` of Python writes them'
@@ -132,20 +135,5 @@ def _core(key: str) -> str:
 def _is_near(key: str) -> bool:
     core = _core(key)
     return any(
-        abs(len(core) - len(word)) <= edits and _distance(core, word) <= edits
-        for word, edits in _EDITS.items()
+        abs(len(core) - len(word)) <= most and edits(core, word) <= most for word, most in _EDITS.items()
     )
-
-
-def _distance(a: str, b: str) -> int:
-    """Returns the minimum number of edits between two words (optimal string alignment)."""
-    rows = [list(range(len(b) + 1))]
-    for i, x in enumerate(a, 1):
-        row = [i]
-        for j, y in enumerate(b, 1):
-            least = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (x != y))
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                least = min(least, rows[-2][j - 2] + 1)
-            row.append(least)
-        rows.append(row)
-    return rows[-1][-1]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.slips import closest
+from cedilla.grammar.suggestions import closest
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.near_markers import marker_of
 

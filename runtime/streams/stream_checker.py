@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from attrs import evolve, frozen
@@ -23,6 +24,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.growth import is_new
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -173,7 +175,10 @@ class StreamChecker:
                 continue
             name = state.names.of.get(field, field)
             if name not in state.types:
-                hint = f"an add before it: [[+({name}: double)]]; known attributes: {', '.join(state.types)}"
+                known = f"known attributes: {', '.join(state.types)}"
+                hint = (
+                    f"an add before it: [[+({name}: {_type_of(value)})]]; {known}" if is_name(name) else known
+                )
                 diagnostics.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
                 continue
             try:
@@ -255,6 +260,13 @@ def _resembles_marker(line: Line, attributes: Collection[str]) -> bool:
     except ValueError:
         item = None
     return marker_of(line.text, item, attributes) is not None
+
+
+def _type_of(value: Any) -> str:
+    """Returns the type that an Add of a value has."""
+    if isinstance(value, bool):
+        return "boolean"
+    return "double" if isinstance(value, int | float | Decimal) else "string"
 
 
 def _complaint(line: Line, code: str, message: str, hint: str | None) -> Diagnostic:

@@ -15,7 +15,7 @@ from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Emit, Plan, folders
 from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.grammar.slips import closest, meant
+from cedilla.grammar.suggestions import closest, meant
 from cedilla.grammar.syntax import SETTINGS
 from cedilla.runtime.terminal.permissions import check_permitted, folder_of
 

@@ -15,7 +15,7 @@ from cedilla.compiler.explain.summary import summary_text
 from cedilla.compiler.explain.views import show
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.compiler.operators import OPERATORS
-from cedilla.grammar import Diagnostic, DiagnosticError, render
+from cedilla.grammar import DiagnosticError, render
 from cedilla.runtime.inspect.trace import trace, trace_text
 from tests.golden import check
 
@@ -43,7 +43,7 @@ def run(directive: str, text: str) -> str:
     params = dict(word.split("=", 1) for word in rest if "=" in word)
     path = " ".join(word for word in rest if "=" not in word)
     if command == "slips":
-        return "\n".join(map(slip, text.splitlines()))
+        return "\n".join(slip(line, path or "r") for line in text.splitlines())
     source = path or "q.rq"
     lines = text.splitlines() if command == "markers" else []
     markers = [(name, marker) for name, _, marker in (line.partition(" ") for line in lines)]
@@ -71,28 +71,40 @@ def run(directive: str, text: str) -> str:
             return render(compiled.warnings, {source: text})
 
 
-SOURCES = """stream r(ts: long, a: int, b: double, name: string, at: timestamp) from json "r" punctuated on ts;
+SOURCES = {
+    "r": """stream r(ts: long, a: int, b: double, name: string, at: timestamp) from json "r" punctuated on ts;
 stream q(a: int, c: double) from json "q" punctuated on a;
-"""
+""",
+    "orders": """stream orders(at: timestamp, id: long, customer: int in {1, 2, 3}, amount: double,
+  weight?: double unit kg, state: string in {"new", "paid", "sent"}) from json "orders" punctuated on at;
+stream clicks(at: timestamp, customer: int, page: string) from json "clicks" punctuated on at;
+table customers(customer: int, name: string, city: string) from json "customers";
+slots := window[5 minutes on at as slot](orders);
+""",
+}
+"""The name of a stream -> the statements before a slip."""
 
 
-def slip(line: str) -> str:
-    """A statement behind `SOURCES`, and per complaint its code, the words that it is about, message and hint.
+def slip(line: str, stream: str) -> str:
+    """A statement after some of `SOURCES`, and per complaint its code, the words that it is about, message and hint.
 
-    A line `[[...]]` or `[...]` is a marker of `r`.
+    A line that begins with a bracket is a marker of the stream.
     """
+    sources = SOURCES[stream]
+    is_marker = line.startswith(("[", "(", "{"))
     try:
-        if line.startswith("["):
-            next(trace(compile_query(SOURCES + 'emit r to json "o";').plan, [("r", line)]))
-            found: tuple[Diagnostic, ...] = ()
+        if is_marker:
+            compiled = compile_query(f'{sources}emit {stream} to json "o";')
+            found = next(trace(compiled.plan, [(stream, line)])).warnings
         else:
-            found = compile_query(f'{SOURCES}{line}\nemit r to json "z";').warnings
+            compiled = compile_query(f'{sources}{line}\nemit {stream} to json "z";')
+            found = compiled.warnings
     except DiagnosticError as error:
         found = error.diagnostics
     said = [line]
     for each in found:
         assert each.span is not None
-        assert line.startswith("[") or each.span.line == SOURCES.count("\n") + 1, each
+        assert is_marker or each.span.line == sources.count("\n") + 1, each
         words = line[each.span.column - 1 :][: each.span.end - each.span.start]
         said += [f"  {each.code} `{words}`: {each.message}", *(f"    {note}" for note in each.notes)]
         said.append(f"    -> {each.help}")
@@ -141,6 +153,14 @@ def test_every_slip_gets_a_hint_at_its_word() -> None:
     assert "-> None" not in answers
     for line in slips:
         assert f"{line}\n  RQ" in answers, line
+
+
+def test_slips_of_other_languages_get_hints() -> None:
+    text = (GOLDEN / "slips_of_others.txt").read_text(encoding="utf-8")
+    slips = re.findall(r"^slips orders\n(.*?)^----$", text, re.MULTILINE | re.DOTALL)
+    assert sum(len(block.splitlines()) for block in slips) >= 600
+    unhinted = re.findall(r"  (RQ\d+) (.*)\n {4}-> None", text)
+    assert all(code == "RQ108" or "missing `;`" in message for code, message in unhinted)
 
 
 def queries() -> list[CompiledQuery]:

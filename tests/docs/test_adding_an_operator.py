@@ -48,9 +48,11 @@ NAMES = {
     "grammar/rq.lark": ("reference", "_joined", "_operand", "_relation"),
     "grammar/syntax.py": ("OneInput", "TwoInputs"),
     "grammar/builder.py": ("_count",),
-    "grammar/complaints.py": ("_SECOND_SPELLINGS", "_BETWEEN", "_OPERATORS"),
-    "grammar/slips.py": ("_OPERATORS", "_BRACKETED"),
-    "grammar/foreign.py": ("WORDS", "CLAUSES", "OPERATORS"),
+    "grammar/terminals.py": ("SECOND_SPELLINGS", "_BETWEEN", "_OPERATORS"),
+    "grammar/forms.py": ("OPERATORS",),
+    "grammar/slips.py": ("_OPERATORS",),
+    "grammar/foreign_words.py": ("WORDS",),
+    "grammar/foreign.py": ("CLAUSES", "OPERATORS"),
     "compiler/plan/planner.py": ("_of_one", "_of_two"),
     "compiler/codegen/statements.py": ("_WRITERS", "_CHANGES"),
     "runtime/operators/epoch.py": ("types_of",),
@@ -100,7 +102,7 @@ def test_a_word_of_the_language_is_known_to_the_hints(word: str) -> None:
     capitals = parsed(f'emit {word.upper()}[a](r) to json "out";')
     assert capitals is not None
     assert capitals.help == f"words of the language are in small letters: `{word}`", (
-        f"`{word}` joins WORDS of grammar/foreign.py"
+        f"`{word}` joins WORDS of grammar/foreign_words.py"
     )
     unknown = parsed(f'emit {word}x[a](r) to json "out";')
     assert unknown is not None

@@ -78,6 +78,12 @@ def test_a_query_that_cannot_be_read(call: Call, command: str, tmp_path: Path) -
         assert f"error[RQ400]: {query} cannot be read" in result.output
 
 
+def test_a_query_that_is_not_there_has_a_near_one_beside_it(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "pumps.rq").write_text(GOOD)
+    assert f"did you mean `{tmp_path / 'pumps.rq'}`?" in call("check", str(tmp_path / "pump.rq")).output
+    assert "queries there: " in call("check", str(tmp_path)).output
+
+
 def test_a_byte_order_mark_is_no_part_of_a_query(call: Call) -> None:
     assert call("check", "-", text=b"\xef\xbb\xbf" + GOOD.encode()).exit_code == 0
 

@@ -42,6 +42,8 @@ def test_alone_it_shows_what_there_is() -> None:
     [
         ("simulat", "did you mean `simulate`?"),
         ("Explain", "did you mean `explain`?"),
+        ("start", "did you mean `run`?"),
+        ("version", "did you mean `--version`?"),
         ("flow.rq", "to run it: cedilla run flow.rq"),
         ("frobnicate", "`cedilla` alone lists them"),
     ],

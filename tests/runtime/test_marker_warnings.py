@@ -71,9 +71,9 @@ def said(query: Path, markers: list[str], command: str) -> str:
 # --- descriptions that meet nothing ---
 
 IMPOSSIBLE = {
-    "pump = 22": "did you mean `pump = 3`?",
-    "pump in {0, -7}": "did you mean `pump = 1`?",
-    "pump > 3": "did you mean `pump = 3`?",
+    "pump = 22": "did you mean `pump = 2`?",
+    "pump in {0, -7}": "`pump in {1, 2, 3}` is declared",
+    "pump > 3": "`pump in {1, 2, 3}` is declared",
     'place = "nort"': 'did you mean `place = "north"`?',
     "pump in (1, 2)": "a list is written `s in {1, 2}`",
     "ts > 5, ts < 3": "no value meets all its conditions",
@@ -113,7 +113,7 @@ def test_what_may_come_or_is_closed_is_not_refused() -> None:
 def test_a_value_that_cannot_be_beside_ones_that_can_is_a_warning(query: Path, command: str) -> None:
     output = said(query, ["[[pump in {2, 22}, alter(litres, y -> y * 1000)]]"], command)
     assert "warning[RQ217]: the accent describes `pump = 22`, which no tuple has" in output
-    assert "did you mean `3`?" in output
+    assert "did you mean `2`?" in output
 
 
 # --- attributes by which others are told apart ---

@@ -273,6 +273,14 @@ def call(*arguments: str, text: str | None = None) -> Result:
     return CliRunner().invoke(main, arguments, input=text)
 
 
+def test_hints_of_lines_fit_their_values() -> None:
+    lines = ['{"ts": 1, "note": "abc"}', '{"ts": 2, "$watermark": "[ts < 5]"}', '{"$accent": "[[-(q)]]"},']
+    said = call("validate", "-", "--schema", "ts: long", text="\n".join(lines)).stdout
+    assert "[[+(note: string)]]" in said
+    assert "[[+($watermark" not in said
+    assert "leave the sign at its end out" in said
+
+
 def test_the_command_shows_findings_up_to_a_limit_and_counts_all(tmp_path: Path) -> None:
     stream = "".join(json.dumps({"ts": k, "q": 1}) + "\n" for k in range(5))
     result = call("validate", "-", "--schema", "ts: long", "--limit", "2", text=stream)

@@ -22,7 +22,7 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import path_text
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.grammar.slips import closest
+from cedilla.grammar.suggestions import resembles
 from cedilla.grammar.syntax import (
     AddAttribute,
     DropAttribute,
@@ -123,7 +123,7 @@ def _known(source: Source, state: SourceState) -> set[str]:
 def _is_near(name: str, known: Collection[str]) -> bool:
     """Returns True if a name may be a misspelling of a known one; names that differ only in digits do not count."""
     others = [each for each in known if _without_digits(each) != _without_digits(name)]
-    if closest(name, others) is not None:
+    if resembles(name, others):
         return True
     lower = name.lower()
     return any(

@@ -59,9 +59,11 @@ def _impossible(state: SourceState, accent: Accent, where: Tree) -> Diagnostic:
             help += _widening(state, name, members) if known else ""
             return Diagnostic("RQ216", "error", message, accent.places.get(name), (why,), help or None)
     span = next(iter(accent.places.values())) if len(accent.places) == 1 else None
-    help = "a list is written `s in {1, 2}`; `s in (1, 2)` is the range between the two"
+    help = "the conditions exclude each other; the lower bound of a range comes first"
+    if " in (" in accent.text:
+        help = "a list is written `s in {1, 2}`; `s in (1, 2)` is the range between the two"
     why = "no value meets all its conditions" + "".join(_recoded(state, accent))
-    return Diagnostic("RQ216", "error", message, span, (why,), help if " in (" in accent.text else None)
+    return Diagnostic("RQ216", "error", message, span, (why,), help)
 
 
 def _recoded(state: SourceState, accent: Accent) -> Iterator[str]:

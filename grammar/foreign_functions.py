@@ -1,0 +1,196 @@
+"""Functions of SQL, Spark, Flink, pandas, PromQL, jq and Excel, with what the language has for each. For hints only."""
+
+from __future__ import annotations
+
+_DIFFERENCE = (
+    "the difference of two timestamps is a number, their seconds: `(ended - began) / 1 minute`; "
+    "`datediff(ended, began)` counts days"
+)
+_EARLIER = (
+    "there is none: an expression sees one tuple; `aggregate[last(x) - first(x) as change by w](R)` compares the ends "
+    "of a window `w`"
+)
+_BEST = "the best tuples of each group are `top[1 by at desc per k](R)`"
+_NO_LISTS = "there is none: values are numbers, strings, booleans and times, not lists or objects"
+_INSIDE = 'a field inside of an object is declared: `city: string from "address.city"`'
+_EXTREME = "the tuple with the largest `y` of each group is `top[1 by y desc per k](R)`"
+_COUNTER = "a counter in a window `w`: `aggregate[last(x) - first(x) as grown by w](R)`, by seconds `/ 300`"
+_MOVING = (
+    "a moving average is `avg(x)` over a sliding window, `window[5 minutes every 1 minute on at as w](R)`"
+)
+_CAST = "a value is converted by `int(x)`, `double(x)`, `string(x)`, `date(x)` or `timestamp(x)`"
+_COLUMN = "an attribute is written by its name alone, without quotes: `a`; a constant as it is: `5`"
+_ANY = "whether a condition holds for some tuples is `count(where t > 90) > 0`, for all `count(where t <= 90) = 0`"
+_JOINED = "there is none: `collect(x)` gives the values as an array"
+_REGRESSION = "there is none; `slope(x, y)` and `corr(x, y)` are the functions of two values"
+
+_AGGREGATES = {
+    "avg(x)": "mean average avrg",
+    "avg_angle(x)": "mean_angle circular_mean circmean avg_direction",
+    "count(distinct x)": "count_distinct countdistinct distinct_count distinctcount approx_count_distinct "
+    "approx_distinct nunique n_distinct uniq unique dcount cardinality",
+    "count()": "count_all count_rows countrows nrow size_of_group counter",
+    "sum(distinct x)": "sum_distinct sumdistinct",
+    "quantile(x, 0.95)": "percentile percentile_approx approx_percentile percentile_cont quantiles approx_quantile "
+    "quantile_cont quantile_over_time histogram_quantile pct",
+    "median(x)": "approx_median median_approx",
+    "stddev(x)": "std stddev_samp stdev sd stdev_s standard_deviation",
+    "var(x)": "variance var_samp var_s",
+    "collect(x)": "collect_list array_agg list tolist make_list to_list",
+    "collect(distinct x)": "collect_set make_set array_distinct",
+    "first(x)": "first_value any_value head earliest earliest_by_offset anyvalue",
+    "last(x)": "last_value tail latest latest_by_offset last_over_time",
+    "count(where t > 90)": "count_if countif counts_if",
+    "sum(x where t > 90)": "sum_if sumif",
+    "avg(x where t > 90)": "avg_if avgif averageif",
+    "sum(x)": "total add sum_over_time summe",
+    "min(x)": "minimum min_over_time",
+    "max(x)": "maximum max_over_time",
+    "product(x)": "prod",
+    "corr(x, y)": "correlation pearson",
+    "max(x) - min(x)": "spread range value_range",
+    "sum(x * w) / sum(w)": "weighted_avg wavg weighted_average weighted_mean",
+    "exp(avg(ln(x)))": "geomean geometric_mean gmean",
+    "quantile(x, 0.75) - quantile(x, 0.25)": "iqr",
+    "stddev(x) * sqrt((count(x) - 1) / count(x))": "stddev_pop stdev_p stdevp stddevp",
+    "var(x) * (count(x) - 1) / count(x)": "var_pop varp var_p variance_pop variancep",
+}
+_AGGREGATES_INSTEAD = {
+    _EXTREME: "max_by min_by maxby minby argmax argmin arg_max arg_min max_row idxmax idxmin",
+    "there is none; count first, then choose: `top[1 by n desc per k](aggregate[count() as n by k, x](R))`": "mode "
+    "most_frequent most_common approx_top_k",
+    _ANY: "bool_or bool_and boolor booland any every all some logical_or logical_and or_agg and_agg",
+    "there is none for the bits of numbers": "bit_and bit_or bit_xor bitand bitor bitxor",
+    _JOINED: "string_agg listagg group_concat concat_agg string_join textjoin concat_all wm_concat strings_concat",
+    _COUNTER: "rate irate increase delta idelta deriv derivative changes resets differences",
+    "there is none; `count()` by `floor(x / 10)` counts in bins: `extend[floor(x / 10) as bin](R)`": "histogram "
+    "histogram_numeric width_bucket bucket",
+    _MOVING: "ewma ema moving_avg moving_average rolling rolling_mean sma movingaverage",
+    "`quantile(x, 0.95)` lies between two neighbours, `largest(x, n)` is one of the values": "percentile_disc "
+    "quantile_disc",
+    _REGRESSION: "covar covar_pop covar_samp covariance cov skewness kurtosis skew kurt regr_slope regr_r2 "
+    "linear_regression entropy",
+    _BEST: "topk top_k nth_value bottomk",
+}
+_SCALARS = {
+    "double(x)": "float number to_number tonumber to_double numeric val todouble to_float parsefloat float64",
+    "int(x)": "integer to_int toint parseint toint32 int32",
+    "long(x)": "to_long tolong int64 truncate truncatenumber fix toint64",
+    "string(x)": "str to_string tostring varchar text",
+    "boolean(x)": "bool to_boolean toboolean",
+    "length(s)": "strlen size count_chars string_length charlength lenght nchar",
+    "instr(s, part)": "charindex strpos indexof index_of find index search",
+    "rlike(s, '[a-z]+')": "test match matches regexp_matches regex_match regexmatch regexp_contains similar_to",
+    "regexp_replace(s, '[a-z]+', new)": "gsub regex_replace replace_regex replace_all replaceall sub",
+    "regexp_extract(s, '([a-z]+)', 1)": "regexp_substr regex_extract regexp_match extract_regex",
+    "lower(s)": "ascii_downcase tolower to_lower lowercase lower_case downcase tolowercase",
+    "upper(s)": "ascii_upcase toupper to_upper uppercase upper_case upcase touppercase",
+    "initcap(s)": "capitalize title proper",
+    "trim(s)": "strip",
+    "ltrim(s)": "lstrip trimstart",
+    "rtrim(s)": "rstrip trimend",
+    "concat(s, s)": "strcat concatenate concat_string str_concat",
+    "substring(s, from, length)": "mid substrb slice substr_utf8 substring_utf8",
+    "split_part(s, ',', 1)": "split split_string strtok str_split split_index splitpart",
+    "startswith(s, part)": "starts_with begins_with beginswith has_prefix hasprefix",
+    "endswith(s, part)": "ends_with has_suffix hassuffix",
+    "contains(s, part)": "includes str_contains has contains_substr contains_string has_substring",
+    "repeat(s, n)": "replicate rept",
+    "lpad(s, n)": "padleft pad_left zfill leftpad",
+    "rpad(s, n)": "padright pad_right rightpad",
+    "sha2(s, 256)": "sha256 sha_256 sha2_256",
+    "sha2(s, 512)": "sha512 sha_512",
+    "if(condition, x, y)": "iif iff ifelse if_else when choose ifthenelse if_then_else cond where tern ternary",
+    "case when t > 90 then 'hot' else 'cold' end": "decode switch case_when choose_by map_values ifs",
+    "isnull(x)": "isna is_null isundefined is_missing isblank",
+    "isnotnull(x)": "isnotna notnull notna is_not_null isdefined not_null",
+    "isnan(x)": "is_nan",
+    "coalesce(x, 0)": "fillna zeroifnull nz fill_null fill_na coalesc default if_null zeroifundefined",
+    "nullif(x, 0)": "nullifzero na_if",
+    "abs(x)": "fabs absolute absolute_value",
+    "ceil(x)": "roundup round_up",
+    "floor(x)": "rounddown round_down",
+    "floor(a / b)": "int_div intdiv integer_divide quotient div",
+    "mod(x, y)": "modulo modulus remainder rem fmod",
+    "x * x": "square sqr squared",
+    "pow(x, 1 / 3)": "nthroot",
+    "sqrt(x)": "sqroot square_root squareroot",
+    "ln(x)": "loge log_e natural_log",
+    "log10(x)": "log_10 lg",
+    "pow(x, y)": "pwr expt",
+    "pi()": "math_pi m_pi",
+    "greatest(x, y)": "max_of maximum_of scalar_max max2",
+    "least(x, y)": "min_of minimum_of scalar_min min2",
+    "least(greatest(x, low), high)": "clamp clip bound",
+    "date_format(at, 'yyyy-MM-dd')": "to_char format_date strftime date_to_string format_datetime format_timestamp "
+    "datetime_format tochar date_to_str todatestring formatdatetime",
+    "date_trunc('hour', at)": "datetrunc trunc_date timestamp_trunc datetime_trunc time_bucket floor_time",
+    "timestamp_seconds(x)": "from_unixtime to_timestamp_ltz from_epoch epoch_to_timestamp fromtimestamp todatetime "
+    "from_unix_time",
+    "timestamp_millis(x)": "from_unixtime_millis epoch_ms from_epoch_millis millis_to_timestamp",
+    "unix_seconds(at)": "to_unix_timestamp epoch to_epoch to_unixtime unixepoch unixtime epoch_seconds to_seconds",
+    "unix_millis(at)": "to_epoch_millis epoch_millis to_unix_millis millis to_epoch_ms",
+    "dayofweek(d)": "dow day_of_week dayname day_name weekday_name isodow",
+    "dayofyear(d)": "doy day_of_year yday",
+    "day(d)": "day_of_month mday",
+    "weekofyear(d)": "week week_of_year isoweek week_number weeknum",
+    "month(d)": "monthname month_name month_of_year",
+    "hour(at)": "hours hour_of_day",
+    "year(d)": "years",
+    "add_months(d, 1)": "date_add_months edate",
+    "last_day(d)": "eomonth end_of_month",
+    "datediff(ended, began)": "days_between daysbetween",
+    "timestamp(s)": "datetime to_datetime parse_datetime strptime str_to_date parse_date parse_timestamp"
+    " try_to_timestamp "
+    "parsetime to_timestamp_ntz",
+    "date(s)": "make_date date_from_parts datefromparts to_date_ntz",
+}
+_SCALARS_INSTEAD = {
+    _CAST: "cast convert try_cast safe_cast astype",
+    _DIFFERENCE: "timestampdiff timestamp_diff age timediff time_diff seconds_between minutes_between hours_between "
+    "datetime_diff",
+    "a time is moved by whole days: `date_add(d, 7)`; `timestamp_seconds(unix_seconds(at) + 60)` is a minute later": ""
+    "timestampadd timestamp_add date_plus addtime datetime_add interval make_interval",
+    "a part of a time is `year(d)`, `month(d)`, `day(d)`, `hour(at)`, `minute(at)` or `second(at)`": ""
+    "extract date_part datepart",
+    _EARLIER: "lag lead diff shift previous prev next pct_change cumsum cummax cummin cumulative_sum running_total "
+    "running_sum runningdifference offset",
+    _BEST: "row_number rank dense_rank ntile percent_rank cume_dist rownum",
+    _NO_LISTS: "array struct map explode unnest flatten element_at array_contains named_struct object list_value "
+    "array_length transform filter array_size flat_map posexplode to_array row",
+    _INSIDE: "json_extract get_json_object json_value from_json parse_json json_query jsonpath"
+    " json_extract_scalar to_json "
+    "json_get json_extract_string",
+    _COLUMN: "col lit column literal f attr field",
+    "texts are put together by `concat(s, string(x))`, times by `date_format(at, 'yyyy-MM-dd')`": ""
+    "format printf format_string sprintf format_number to_text fmt",
+    "windows are made by `window[5 minutes on at as w](R)`, and `w` is their number": "tumble tumbling hop date_bin "
+    "tumble_start tumble_end window_start window_end hop_start session_start window",
+    "`x in {1, 2, 3}` compares with several values": "in_list isin is_in one_of oneof any_of in_set",
+    "`x in [low, high]` is a range": "between is_between inrange in_range",
+}
+
+_AS_CALLS = ("did you mean `{}`?", "{}")
+
+
+def _by_name(*tables: tuple[dict[str, str], str]) -> dict[str, str]:
+    return {
+        name: shape.format(said)
+        for table, shape in tables
+        for said, names in table.items()
+        for name in names.split()
+    }
+
+
+AGGREGATES = _by_name((_AGGREGATES_INSTEAD, _AS_CALLS[1]), (_AGGREGATES, _AS_CALLS[0]))
+"""Aggregate functions by other names, each with its hint."""
+SCALARS = _by_name((_SCALARS_INSTEAD, _AS_CALLS[1]), (_SCALARS, _AS_CALLS[0]))
+"""Functions of one tuple by other names, each with its hint."""
+
+
+def percentile(name: str) -> str | None:
+    """The hint for `p95`."""
+    digits = name[1:]
+    if name[:1] == "p" and digits.isdecimal() and len(digits) > 1:
+        return f"did you mean `quantile(x, 0.{digits})`?"
+    return None

@@ -1,0 +1,168 @@
+"""Words in expressions and between the parts of an operator that other languages have. For hints only."""
+
+from __future__ import annotations
+
+_PATTERN = "a pattern is compared by `like(s, 'a%')`, the opposite is `not like(s, 'a%')`"
+_REGEX = "a regular expression is compared by `rlike(s, '[a-z]+')`, the opposite is `not rlike(s, '[a-z]+')`"
+_CHOICE = "a choice is written `if(condition, a, b)` or `case when condition then a else b end`"
+OVER = (
+    "there are no functions over rows: the best of each group are `top[1 by at desc per k](R)`; functions of many "
+    "tuples are `aggregate[sum(x) as total by k, w](R)`, over windows `window[5 minutes on at as w](R)`"
+)
+OPERANDS = {
+    **dict.fromkeys(
+        ("like", "likes", "startswith", "endswith", "contains", "starts", "ends", "glob"), _PATTERN
+    ),
+    "ilike": "`ilike(s, 'a%')` compares with a pattern, in capitals or not",
+    **dict.fromkeys(("rlike", "regexp", "regex", "matches", "match", "similar", "matching"), _REGEX),
+    **dict.fromkeys(
+        ("isnull", "notnull", "isnotnull", "null", "defined"), "`x is null` and `x is not null` ask for it"
+    ),
+    **dict.fromkeys(("div", "idiv"), "`floor(a / b)` divides whole numbers"),
+    **dict.fromkeys(("mod", "modulo", "rem"), "the remainder is written `a % b`"),
+    "xor": "one of two conditions is written `(a or b) and not (a and b)`",
+    "over": OVER,
+    "filter": "a condition is part of the call: `count(where t > 90)`, `sum(x where t > 90)`",
+    **dict.fromkeys(("eq", "equals", "equal", "is"), "equality is written `=`"),
+    **dict.fromkeys(("ne", "neq", "unequal"), "inequality is written `!=`"),
+    **dict.fromkeys(("gt", "greater", "above", "more", "after", "larger"), "it is written `>`"),
+    **dict.fromkeys(("lt", "less", "below", "before", "smaller", "under"), "it is written `<`"),
+    **dict.fromkeys(("ge", "gte", "geq"), "it is written `>=`"),
+    **dict.fromkeys(("le", "lte", "leq"), "it is written `<=`"),
+    **dict.fromkeys(("if", "unless", "?"), _CHOICE),
+    "??": "the first value that is defined is `coalesce(a, b)`",
+    "at": "times are in UTC: there are no other zones in a query",
+    **dict.fromkeys(("plus", "minus", "times"), "arithmetic is written `a + b`, `a - b`, `a * b`"),
+    "collate": "strings are compared letter by letter; `lower(s)` makes capitals equal to small letters",
+    "escape": "a sign is escaped by `\\` in a pattern: `like(s, '10\\%')`",
+    "within": "a range is written `x in [low, high]`; times are grouped by `window[5 minutes on at as w](R)`",
+    "inside": "several values are written `x in {1, 2, 3}`, a range `x in [low, high]`",
+}
+"""What other languages write after an operand."""
+
+LEADING = {
+    "distinct": "equal tuples are left out by `distinct(project[a, b](R))`, equal values by `count(distinct x)`",
+    "unique": "equal tuples are left out by `distinct(project[a, b](R))`, equal values by `count(distinct x)`",
+    "if": "a choice is written `if(condition, x, y)`, with commas",
+    "exists": "tuples with a partner are `A semi join B on k`, those without one `A anti join B on k`",
+    "select": "a query has no queries inside of expressions: tuples with a partner are `A semi join B on k`",
+    "interval": "a length of time is a number and a unit, without quotes: `5 minutes`",
+    "timestamp": 'a time is a string in ISO form: `at > "2025-01-31T12:00:00Z"`',
+    "date": 'a date is a string in ISO form: `day > "2025-01-31"`',
+    **dict.fromkeys(
+        ("set", "let", "add", "compute", "new", "var", "def"),
+        "a name comes after its expression: `t * 2 as u`",
+    ),
+    "lambda": "an expression names attributes directly: `t > 90`",
+    "all": "all attributes are `*`: `project[*, t * 2 as u](R)`",
+    "only": "attributes are chosen by `project[a, b](R)`",
+    "top": "the first of an order are `top[10 by t desc per l](R)`",
+    "between": "a range is written `x between 1 and 5`, or `x in [1, 5]`",
+    "like": _PATTERN,
+}
+"""What other languages write before an operand."""
+
+WORDS = frozenset(
+    (
+        *("and", "or", "not", "in", "is", "null", "between", "as", "on", "by", "to", "from", "join", "union"),
+        *(
+            "minus",
+            "intersect",
+            "case",
+            "when",
+            "then",
+            "else",
+            "end",
+            "desc",
+            "asc",
+            "every",
+            "per",
+            "where",
+        ),
+        *("stream", "table", "set", "let", "emit", "operator", "punctuated", "heartbeat", "delay", "except"),
+        *("select", "project", "extend", "rename", "distinct", "sort", "top", "limit", "sample"),
+        *("window", "session", "aggregate", "left", "semi", "anti", "true", "false", "rows"),
+    )
+)
+"""Words of the language that are written in capitals elsewhere."""
+
+LITTLE = frozenset(
+    (
+        *("as", "on", "by", "per", "in", "to", "with", "for", "over", "using", "within", "of", "at", "from"),
+        *(
+            "into",
+            "then",
+            "else",
+            "otherwise",
+            "and",
+            "or",
+            "until",
+            "through",
+            "till",
+            "is",
+            "equals",
+            "keyed",
+        ),
+        *("partition", "group", "each", "slide", "sliding", "hop", "step", "expect"),
+        *("format", "since", "until", "plus", "merge", "append"),
+        *(
+            "rows",
+            "row",
+            "tuples",
+            "records",
+            "events",
+            "elif",
+            "elseif",
+            "case",
+            "if",
+            "wait",
+            "lag",
+            "lateness",
+        ),
+    )
+)
+"""Little words that stand for one another in other languages."""
+
+NEEDLESS = frozenset(
+    (
+        *("keyed", "partitioned"),
+        *("the", "of", "on", "by", "in", "to", "as", "with", "for", "order", "group", "table", "stream"),
+        *(
+            "only",
+            "first",
+            "last",
+            "tumbling",
+            "hopping",
+            "sliding",
+            "window",
+            "every",
+            "each",
+            "row",
+            "rows",
+        ),
+        *("is", "then", "where", "optional", "attribute", "column", "outer", "inner", "gap", "size", "named"),
+    )
+)
+"""Words that say nothing where they are not expected."""
+
+CALLED = frozenset(
+    (
+        *("avg", "sum", "count", "min", "max", "median", "var", "stddev", "first", "last", "collect"),
+        *("isnull", "isnotnull", "abs", "floor", "ceil", "round", "sqrt", "ln", "log10", "exp", "sign"),
+        *(
+            "upper",
+            "lower",
+            "trim",
+            "length",
+            "int",
+            "long",
+            "double",
+            "string",
+            "boolean",
+            "date",
+            "timestamp",
+        ),
+        *("year", "month", "day", "hour", "minute", "second", "isnan", "coalesce"),
+    )
+)
+"""Functions that are called without parentheses elsewhere."""

@@ -1,0 +1,113 @@
+"""The form of each construct of the language, for hints: `as in window[5 minutes on at as w](R)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lark import Token
+
+OPERATORS = {
+    "select": "select[t > 90 and s in {1, 2}](R)",
+    "project": "project[l, t * 1.8 + 32 as f](R)",
+    "extend": "extend[t * 1.8 + 32 as f](R)",
+    "rename": "rename[old as new](R)",
+    "distinct": "distinct[a, b](R)",
+    "sort": "sort[l, t desc](R)",
+    "top": "top[10 by t desc per l](R)",
+    "limit": "limit[5](R)",
+    "sample": "sample[1 in 10 by k](R)",
+    "window": "window[5 minutes every 1 minute on at as w](R)",
+    "session": "session[5 minutes on at per user as s](R)",
+    "aggregate": "aggregate[avg(t) as mean, count() as n by l, w](R)",
+}
+"""Operator -> its form; the Greek names are in `_GREEK`."""
+
+_GREEK = dict(
+    zip("σπρδτWγ", ("select", "project", "rename", "distinct", "sort", "window", "aggregate"), strict=True)
+)
+
+CLAUSES = {
+    "punctuated": "punctuated on ts",
+    "heartbeat": "heartbeat at delay 10 seconds",
+    "markers": 'markers "path"',
+    "metrics": 'metrics "http.server.duration"',
+    "partitioned": "partitioned by k",
+    "ordered": "ordered by name",
+}
+"""Clauses of a source after its path."""
+
+_SOURCE = '{} r(at: timestamp, s: int in {{1, 2}}, t?: double unit degC) from json "path";'
+STATEMENTS = {
+    "stream": _SOURCE.format("stream"),
+    "table": _SOURCE.format("table"),
+    "operator": 'operator smooth(R) foundation {t} from "module:function";',
+    "set": "set late = abort;",
+    "let": "let rate = 0.9;",
+    "emit": 'emit R to json "path";',
+}
+"""First word of a statement -> its form."""
+
+DEFINITION = "name := select[t > 90](R);"
+JOIN = "A join B on k, A.x = B.y"
+CASE = "case when t > 90 then 'hot' else 'cold' end"
+
+CHANGES = {
+    "+": "+(p: double)",
+    "-": "-(p)",
+    "alter": "alter(t, y -> y * 2)",
+    "unit": "unit(t, degC)",
+    "rename": "rename(new, old)",
+    "recode": "recode(k, {1: 2, 2: 1})",
+    "grow": "grow(s, {3})",
+}
+"""What an accent changes -> its form."""
+AFFINE = "an alter has the shape `y -> y * a + b` with a > 0"
+ACCENT = "[[s = 2, alter(t, y -> y * 2)]]"
+PUNCTUATION = "[ts <= 600, s = 2]"
+
+
+def form_of(tokens: Sequence[Token], found: Token) -> str | None:
+    """The form of the construct in which `tokens`, those before the refused one, end; `None` in a plain expression."""
+    words = [str(token) for token in tokens]
+    if words[:1] == ["[["]:
+        is_sign = words[-1] in ("+", "-") and words[-2] not in ("[[", ",", "and")
+        change = words[-1] if words[-1] in CHANGES and not is_sign else _opened(words)
+        return f"[[s = 2, {CHANGES[change]}]]" if change in CHANGES else ACCENT
+    if words[:1] == ["["]:
+        return PUNCTUATION
+    words = statement_of(words)
+    if not words:
+        return None
+    if words.count("case") > words.count("end") and words[-1] != "end":
+        return CASE
+    operator = _GREEK.get(opened := _opened(words), opened)
+    if operator == "window" and {"rows", "row"} & {*words, str(found)}:
+        return "window[10 rows per user as n](R)"
+    if operator in OPERATORS:
+        return OPERATORS[operator]
+    if (last := _GREEK.get(words[-1], words[-1])) in OPERATORS:
+        return OPERATORS[last]
+    if words[0] in ("stream", "table") and opened == "":
+        clause = next((word for word in reversed(words) if word in CLAUSES), None)
+        return CLAUSES[clause] if clause else STATEMENTS[words[0]]
+    if "join" in words and "to" not in words:
+        return JOIN
+    return STATEMENTS.get(words[0], DEFINITION if ":=" in words else None)
+
+
+def statement_of(words: list[str]) -> list[str]:
+    """The words of the statement so far."""
+    return words[len(words) - words[::-1].index(";") :] if ";" in words else words
+
+
+def _opened(words: Sequence[str]) -> str:
+    """The operator or the change whose bracket is still open, else an empty text."""
+    depth = 0
+    for place in range(len(words) - 1, -1, -1):
+        depth += (words[place] in (")", "]", "}")) - (words[place] in ("(", "[", "{"))
+        if depth < 0:
+            depth = 0
+            name = _GREEK.get(words[place - 1], words[place - 1]) if place else ""
+            if name in OPERATORS or name in CHANGES or words[0] in ("stream", "table", "operator"):
+                return name if name in OPERATORS or words[0] not in ("stream", "table", "operator") else " "
+    return ""

@@ -1,0 +1,42 @@
+"""Where statements of a query begin and end, also in a text that cannot be parsed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+
+PIECE = re.compile(r"""#[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\w+|:=|\n|[^\w\s]""")
+"""Comments, strings, words, line ends and signs of a text."""
+_BEGINS = re.compile(r"\s*(?:(?:stream|table|operator|set|let|emit)\b|\w+\s*:=)")
+_DEPTHS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+
+
+def bounds(text: str, place: int) -> tuple[int, int]:
+    """The start and the end of the statement around a place; one that lacks its semicolon ends where the next
+    begins."""
+    ends = list(_ends(text))
+    before = bisect_right(ends, place)
+    return ends[before - 1] if before else 0, ends[before] if before < len(ends) else len(text)
+
+
+def _ends(text: str) -> Iterator[int]:
+    """Where statements end: after a semicolon, and at the end of a line before one that begins another."""
+    depth = 0
+    for piece in PIECE.finditer(text):
+        depth += _DEPTHS.get(piece[0], 0)
+        is_end = piece[0] == ";" and not (depth > 0 and closes(text, piece.end(), depth))
+        if is_end or (piece[0] == "\n" and _BEGINS.match(text, piece.end())):
+            depth = 0
+            yield piece.end()
+
+
+def closes(text: str, place: int, depth: int) -> bool:
+    """Whether brackets that are open at a place close on its line: a semicolon there parts the members of a list."""
+    for piece in PIECE.finditer(text, place):
+        if piece[0] == "\n" or _BEGINS.match(text, piece.start()):
+            return False
+        depth += _DEPTHS.get(piece[0], 0)
+        if depth <= 0:
+            return True
+    return False

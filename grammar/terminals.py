@@ -1,0 +1,97 @@
+"""Names of the grammar's tokens, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cedilla.grammar import lalr
+
+CHOICES: dict[str, tuple[str, ...]] = {"DIRECTION": ("asc", "desc"), "JOIN_KIND": ("left", "semi", "anti")}
+"""Tokens that are one of several words."""
+
+_NAMES = {
+    "$END": "the end of the text",
+    "COMPARATOR": "a comparison",
+    "DIRECTION": "`asc`, `desc`",
+    "JOIN_KIND": "`left`, `semi`, `anti`",
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a string",
+    "MOMENT": "a time",
+}
+
+_OPERATORS = {
+    *(
+        "SELECT",
+        "PROJECT",
+        "EXTEND",
+        "RENAME",
+        "DISTINCT",
+        "SORT",
+        "TOP",
+        "LIMIT",
+        "SAMPLE",
+        "WINDOW",
+        "W",
+        "SESSION",
+        "AGGREGATE",
+    )
+}
+_BETWEEN = {"JOIN", "JOIN_KIND", "UNION", "INTERSECT", "WITHOUT"}
+_CONSTANT = {"NUMBER", "STRING", "TRUE", "FALSE", "MINUS"}
+
+_GROUPS = (
+    ("a relation", {"NAME", "LPAR", *_OPERATORS}),
+    ("an operator on relations", {"LPAR", "LSQB", *_BETWEEN}),
+    ("an operator on relations", {"LPAR", *_BETWEEN}),
+    ("an operator on relations", _BETWEEN),
+    ("an expression", {"NAME", "LPAR", "CASE", "NOT", *_CONSTANT}),
+    ("an expression", {"NAME", "LPAR", "CASE", *_CONSTANT}),
+    ("a constant", {"NAME", "MOMENT", *_CONSTANT}),
+    ("a constant", {"NAME", *_CONSTANT}),
+    ("a constant", _CONSTANT),
+    ("a statement", {"NAME", "STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT"}),
+    ("a comparison", {"EQUAL", "COMPARATOR", "IN", "BETWEEN", "IS", "NOT"}),
+    ("a comparison", {"EQUAL", "COMPARATOR", "IN"}),
+    ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT", "LPAR", "DOT"}),
+    ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT"}),
+    ("a condition", {"NAME", "ALTER", "GROW", "UNIT", "RENAME", "RECODE"}),
+)
+"""Sets of tokens that have one name for people, the larger before those they contain."""
+
+SECOND_SPELLINGS = {
+    "SELECT_SIGN",
+    "PROJECT_SIGN",
+    "RENAME_SIGN",
+    "DISTINCT_SIGN",
+    "SORT_SIGN",
+    "JOIN_SIGN",
+    "OUTER_JOIN_SIGN",
+    "UNION_SIGN",
+    "INTERSECT_SIGN",
+    "AGGREGATE_SIGN",
+    "NOT_SIGN",
+    "AND_SIGN",
+    "OR_SIGN",
+    "ALTER_SIGN",
+    "ARROW_SIGN",
+    "LESSTHAN",  # arrays: only outputs have them
+    "UNICODE_MINUS",
+}
+"""Understood, not advertised."""
+
+
+def named(types: Iterable[str], most: int) -> str | None:
+    """Tokens in words, `a name or ","`; `None` where there are none, or more than `most` kinds of them."""
+    left = set(types) - SECOND_SPELLINGS
+    if {"CASE", "WHERE"} <= left:
+        left -= {"DISTINCT", "WHERE"}  # inside a call, for functions of many tuples
+    names: list[str] = []
+    for name, group in _GROUPS:
+        if group <= left:
+            names.append(name)
+            left -= group
+    names += [_NAMES.get(token) or f"`{lalr.spelling(token)}`" for token in sorted(left)]
+    if not 0 < len(names) <= most:
+        return None
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,52 @@
+"""Hints for functions of other systems."""
+
+import re
+
+import pytest
+
+from cedilla.compiler.expressions import aggregate_functions, scalar_functions
+from cedilla.compiler.expressions.function_hints import hint_for_aggregate, hint_for_scalar
+from cedilla.grammar.foreign_functions import AGGREGATES, SCALARS
+
+OWN = {*aggregate_functions.FUNCTIONS, *scalar_functions.FUNCTIONS}
+
+
+def test_foreign_names_are_not_functions_of_the_language() -> None:
+    assert not AGGREGATES.keys() & aggregate_functions.FUNCTIONS.keys()
+    assert not SCALARS.keys() & scalar_functions.FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize("table", [AGGREGATES, SCALARS], ids=["aggregates", "scalars"])
+def test_calls_in_hints_are_functions_of_the_language(table: dict[str, str]) -> None:
+    calls = {name for hint in table.values() for name in re.findall(r"(\w+)\(", hint)}
+    assert calls - OWN == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("stddev_pop", "did you mean `stddev(x) * sqrt((count(x) - 1) / count(x))`?"),
+        ("mode", "there is none; count first"),
+        ("max_by", "`top[1 by y desc per k](R)`"),
+        ("p95", "quantile(x, 0.95)"),
+        ("bit_and", "there is none"),
+        ("averge", "did you mean `avg(x)`?"),
+    ],
+)
+def test_an_aggregate_function_of_another_system(name: str, said: str) -> None:
+    assert said in hint_for_aggregate(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("lag", "there is none"),
+        ("col", "by its name alone"),
+        ("uppr", "did you mean `upper`?"),
+        ("strftime", "date_format(at, 'yyyy-MM-dd')"),
+        ("mean", "did you mean `avg(x)`?"),
+        ("xyzzy", "there is none of this name"),
+    ],
+)
+def test_a_function_of_another_system(name: str, said: str) -> None:
+    assert said in hint_for_scalar(name)
