@@ -19,6 +19,7 @@ from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.csv.blocks import CsvBlock, stand_well
 from cedilla.runtime.formats.lines.batches import (
     TextBatches,
+    crashes_parsers,
     fits,
     is_utf8,
     joined,
@@ -127,6 +128,8 @@ def _parsed_as(type_: Type) -> pa.DataType:
 
 def read_csv(text: bytes, width: int, types: Mapping[str, pa.DataType]) -> pa.Table | None:
     """Returns some of the columns `c0`, `c1` ... of records with `width` columns; `None` if the parser refuses them."""
+    if crashes_parsers(text, types.values()):
+        return None
     reading = pyarrow.csv.ReadOptions(
         use_threads=False, block_size=len(text) + 1, column_names=[f"c{n}" for n in range(width)]
     )

@@ -25,6 +25,7 @@ from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.jsonl.uniform import columns
 from cedilla.runtime.formats.lines.batches import (
     TextBatches,
+    crashes_parsers,
     fits,
     is_utf8,
     joined,
@@ -144,6 +145,8 @@ class JsonBatches(TextBatches):
         parsed = {k: STRING if self._is_text(n, wanted[n]) else wanted[n] for n, k in self._keys.items()}
         types = {keys: _parsed_as(type_) for keys, type_ in parsed.items()}
         while True:
+            if crashes_parsers(text, types.values()):
+                return None
             try:
                 table = read_json(text, nested_types(types), infer=len(types) < len(parsed))
             except pa.ArrowInvalid as problem:

@@ -6,8 +6,9 @@ A parser accepts all rows of a piece or refuses all of them, so a refused piece 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -165,6 +166,15 @@ def is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+_LONG_EXPONENT = re.compile(rb"[eE][+-]?[0-9]{3}")
+
+
+def crashes_parsers(text: bytes, types: Iterable[pa.DataType]) -> bool:
+    """Returns whether a text may have a number that ends the process: pyarrow 26 parses `1e-999999999` as a decimal
+    with a table of powers of ten, and reads beyond its end."""
+    return any(map(pa.types.is_decimal, types)) and _LONG_EXPONENT.search(text) is not None
 
 
 def fits(column: pa.Array) -> bool:
