@@ -352,7 +352,8 @@ def agree(name: str, type_: Type, value: Any, expected: Any) -> bool:
         return True
     if name not in INEXACT or not (math.isfinite(value) and math.isfinite(expected)):
         return False
-    jumps = (value.is_integer() or expected.is_integer()) and abs(expected) < 2**53
+    # A power of a fraction may be next to a whole number, as 0.49999999999999994 to -1 is.
+    jumps = name != "pow" and (value.is_integer() or expected.is_integer()) and abs(expected) < 2**53
     return not jumps and value * expected > 0 and abs(value - expected) <= 2 * math.ulp(expected)
 
 

@@ -77,6 +77,10 @@ def whole(wanted: Type) -> Writer:
         else:
             above = decimals.compared_with_constant(">", x, type_, -end - 1)
             bounds = f"{above} AND {decimals.compared_with_constant('<', x, type_, end)}"
+        if (
+            type_ != LONG and wanted.name == "int"
+        ):  # Spark casts a decimal to an INT as a double: 17.9...9 becomes 18
+            x = f"CAST({x} AS BIGINT)"
         return f"CASE WHEN {bounds} THEN CAST({x} AS {wanted.spark}) END"
 
     return sql

@@ -86,7 +86,7 @@ def _sql(expression: Expression, types: Types) -> str:
             argument, function = called(expression)
             if isinstance(argument, Attribute) and types[argument.name] == DOUBLE:
                 return f"({function.sql(column(argument.name))})"
-            return f"({_sql(written_out(function, argument), types)})"
+            return f"({sql(written_out(function, argument), types)})"
         case Scalar(_, arguments):
             argument_types = [type_of(argument, types) for argument in arguments]
             return scalar_calls.sql(

@@ -86,12 +86,21 @@ def as_double(number: str, type_: Type) -> str:
 
 
 def power(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """Writes a power; engines differ on 0 to a negative exponent, which is infinite."""
+    """Writes a power.
+
+    Engines differ on 0 to a negative exponent, which is infinite, and on 1 and -1 to an exponent without end, which
+    are 1.
+    """
     x, y = arguments
     power = f"nanvl(pow({x}, {y}), NULL)"
     if re.fullmatch(r"[\d.]+(e\d+)?D?", y):
         return power
-    return f"CASE WHEN {x} = 0 AND {y} < 0 THEN double('Infinity') ELSE {power} END"
+    cases = f"WHEN {x} = 0 AND {y} < 0 THEN double('Infinity')"
+    if types[1] == DOUBLE:
+        cases += (
+            f" WHEN ({x} = 1 AND {y} IS NOT NULL) OR ({x} = -1 AND abs({y}) = double('Infinity')) THEN 1D"
+        )
+    return f"CASE {cases} ELSE {power} END"
 
 
 def log1p(arguments: Sequence[str], types: Sequence[Type]) -> str:

@@ -73,8 +73,10 @@ class Project(Node):
             return evaluate(expression, row, types)
         if not isinstance(value, float) and is_too_large(expression, function, number(value)):
             raise beyond_in_unit(name)
-        if isinstance(value, float) or gives_doubles(expression):
-            return decoded(function, number(value))
+        if isinstance(value, float):
+            return decoded(function, value)
+        if gives_doubles(expression):
+            return decoded(function, double(number(value)))
         return affine(function, number(value))
 
     def _with_doubles(self, row: Row) -> Row:

@@ -78,3 +78,9 @@ def test_two_units_meet_as_quantities_on_an_engine(spark: SparkSession, tmp_path
     plan = run.process(rng.choice([None, 2])).plan
     found = {n: lines(run.root / "out" / emit.name) for n, emit in zip(names, plan.emits, strict=True)}
     check(ends, left, right, found)
+
+
+@pytest.mark.parametrize("seed", [20262659, 20263001])
+def test_decimals_that_become_doubles_on_both_sides_meet(seed: int) -> None:
+    """Kelvin beside degF: the left value stayed a fraction in the reference, and equalled no double."""
+    test_two_units_meet_as_quantities(seed)

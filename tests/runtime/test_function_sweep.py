@@ -6,6 +6,7 @@ import json
 import math
 import re
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,12 @@ FOUND: list[tuple[str, dict[str, tuple[str, Any]], Any]] = [
     ("long(x)", {"x": ("double", 2.0**63)}, None),
     ("long(x)", {"x": ("double", -(2.0**63))}, -(2**63)),
     ("cbrt(x)", {"x": ("double", 64.0)}, 4.0),
+    ("affine(d, 1000, -160, 1)", {"d": ("decimal(8, 2)", Decimal("1.50"))}, 1340),
+    ("pow(x, 3)", {"x": ("double", 10.0)}, 1000.0),
+    ("pow(1, x)", {"x": ("double", math.nan)}, 1.0),
+    ("pow(x, x)", {"x": ("double", 1.0)}, 1.0),
+    ("pow(-1, x)", {"x": ("double", -math.inf)}, 1.0),
+    ("pow(2, x)", {"x": ("double", -math.inf)}, 0.0),
     ("round(x, 1)", {"x": ("double", 2.0**52 - 0.5)}, 2.0**52 - 0.5),
     ("round(x, 15)", {"x": ("double", 2.0**51 - 0.25)}, 2.0**51 - 0.25),
     ("round(x, 1)", {"x": ("double", -0.04)}, 0.0),
