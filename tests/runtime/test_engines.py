@@ -199,7 +199,7 @@ def test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one(folder: Path
         "import os\n"
         "from cedilla.runtime.cli.main import main\n"
         "from cedilla.runtime.engines import memory\n"
-        "memory._MOST_BYTES, memory._LEAST_EPOCHS = -(1 << 40), 2\n"
+        "memory._MAX_GROWTH, memory._MIN_EPOCHS = -(1 << 40), 2\n"
         "print(os.getpid())\n"
         "main(['run', 'q.rq', '--once', '--files-per-epoch', '1', '--engine', 'sail'])\n"
     )

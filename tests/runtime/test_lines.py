@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.suggestions import edits
 from cedilla.runtime import simulate
 from cedilla.runtime.items import near_markers
 from cedilla.runtime.items.lines import lines_of
@@ -252,4 +253,4 @@ def test_an_attribute_of_such_a_name_is_one(spark: SparkSession, tmp_path: Path)
 
 
 def test_near_is_so_many_edits() -> None:
-    assert [near_markers._distance("accnet", "accent"), near_markers._distance("", "ab")] == [1, 2]
+    assert [edits("accnet", "accent"), edits("", "ab")] == [1, 2]
