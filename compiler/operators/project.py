@@ -22,6 +22,7 @@ from cedilla.compiler.facts.facts import (
     MOST,
     NO_FEEDER,
     NO_STATE,
+    PRESENT,
     Facts,
     StateFacts,
     fold_closed,
@@ -331,7 +332,9 @@ def _step(expression: Expression, types: Mapping[str, Type]) -> tuple[str, Step]
 
 
 def presence_of(source: Facts, expression: Expression) -> Tree:
-    """Where an expression may be defined (G20)."""
+    """Returns where an expression may be defined (G20)."""
+    if all(source.present.get(name, ABSENT) == PRESENT for name in expressions.attributes(expression)):
+        return PRESENT  # a short way for long expressions
 
     def folded(operation: Operation) -> Callable[[Iterable[Tree]], Tree]:
         def fold(trees: Iterable[Tree]) -> Tree:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates, type_hints
-from cedilla.compiler.expressions.types import BOOLEAN
+from cedilla.compiler.expressions.expressions import Types
+from cedilla.compiler.expressions.types import BOOLEAN, Type
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators.base import Invariants, Operator, Rules
 from cedilla.compiler.operators.conditions import condition_warnings
+from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
@@ -48,8 +51,23 @@ class Select(Operator):
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
-        never = regions.complement(predicates.possible(self.predicate, source.types))
-        return evolve(source, closed=regions.union(source.closed, never))
+        return evolve(source, closed=regions.union(source.closed, self._never(source.types)))
+
+    def _never(self, types: Types) -> Tree:
+        """Returns the region in which the predicate is never true."""
+        read = tuple(types.get(name) for name in self._names)
+        if read not in self._excluded:
+            self._excluded[read] = regions.complement(predicates.possible(self.predicate, types))
+        return self._excluded[read]
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(expressions.attributes(self.predicate))
+
+    @cached_property
+    def _excluded(self) -> dict[tuple[Type | None, ...], Tree]:
+        """The regions of `_never` by the types of the attributes: long predicates are asked for often."""
+        return {}
 
     def named(self, side: int) -> tuple[str, ...]:
         return tuple(sorted(expressions.attributes(self.predicate)))
