@@ -82,8 +82,8 @@ MUTATIONS = (
     Mutation(
         "1.3 Select closes what its predicate excludes, no more",
         "compiler/operators/select.py",
-        "regions.complement(predicates.possible(self.predicate, source.types))",
-        "predicates.possible(self.predicate, source.types)",
+        "regions.complement(predicates.possible(self.predicate, types))",
+        "predicates.possible(self.predicate, types)",
     ),
     Mutation(
         "1.3 Union closes what both inputs have closed",

@@ -92,7 +92,7 @@ def test_a_checkpoint_goes_on(bucket: str) -> None:
     last = Checkpoint(Files(), home).open(PLAN)
     for epoch in range(4):
         checkpoint = Checkpoint(Files(), home)
-        assert evolve(checkpoint.open(PLAN), time=None, run=None) == last
+        assert evolve(checkpoint.open(PLAN), time=None, run=0) == last
         assert checkpoint.order(epoch, files) == checkpoint.order(epoch, {"r": []}) == files
         segment = Segment(f"{home}/state/r/epoch={epoch:012d}-0", "`k` bigint", 10, rows=3)
         last = Commit(epoch, epoch, segments={"r": (segment,)})

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pandas
 import pyarrow as pa
@@ -333,9 +334,11 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
     first.write("r", [{"$accent": '[[l = "3", +(q: long)]]'}, {"ts": 4, "l": "3", "t": 2.0, "q": 1}])
     for epoch in range(3):
         executor = first.executor()
+        files = {"r": first.files(executor)["r"][epoch : epoch + 1]}
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(ParquetSink, "publish", lambda self, number: None)
-            executor.process(epoch, {"r": first.files(executor)["r"][epoch : epoch + 1]})
+            patched.setattr(ParquetSink, "publish", Mock(side_effect=KeyboardInterrupt))
+            with pytest.raises(KeyboardInterrupt):
+                executor.process(epoch, files)
     first.executor()
     out = tmp_path / "1" / "out" / "r"
     assert named(out) == [
