@@ -22,7 +22,7 @@ _JOIN_SIGNS = {"⟕": "left", "⋉": "semi", "▷": "anti"}
 
 @per_rule
 class Builder(ClauseBuilder):
-    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
+    """One method per rule of `rq.lark`. Adds errors to `problems` and continues."""
 
     # --- statements ---
 

@@ -92,7 +92,7 @@ def unit_name(slip: Slip) -> Diagnostic | None:
 
 
 def _names_unit(before: tuple[Token, ...]) -> bool:
-    """Whether the last word is the name of a unit."""
+    """Returns True if the last word is the name of a unit."""
     types = [token.type for token in before[-5:]]
     words = [str(token) for token in before]
     return (
@@ -105,7 +105,7 @@ def _names_unit(before: tuple[Token, ...]) -> bool:
 
 
 def _lists_units(before: tuple[Token, ...]) -> bool:
-    """Whether the last brace is that of `unit from u in {`."""
+    """Returns True if the last brace is that of `unit from u in {`."""
     types = [token.type for token in before]
     brace = len(types) - types[::-1].index("LBRACE") - 1 if "LBRACE" in types else 0
     return "RBRACE" not in types[brace:] and tuple(types[max(brace - 4, 0) : brace]) == _UNITED

@@ -12,7 +12,7 @@ from cedilla.grammar.marker_terms import MarkerBuilder
 
 @per_rule
 class ClauseBuilder(MarkerBuilder):
-    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
+    """One method per rule of `rq.lark`. Adds errors to `problems` and continues."""
 
     def punctuated(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
         return names

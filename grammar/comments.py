@@ -86,7 +86,7 @@ def _moved(comments: Comments, old: list[str], new: list[str]) -> dict[int, list
 
 
 def _gap(text: str, tokens: Sequence[_Token], number: int) -> str:
-    """What a text has between two tokens."""
+    """Returns the text between two tokens."""
     start = tokens[number - 1].end if number else 0
     return text[start : tokens[number].start if number < len(tokens) else len(text)]
 
@@ -111,7 +111,7 @@ def _opened(gap: str, comments: Sequence[str], indent: int, is_end: bool) -> Ite
     above, between, after = ("", "", after) if is_end else after.rpartition("\n")
     if newline:
         indent = _indent(after, len(after))
-    else:  # behind the statement there is no indentation
+    else:  # after the statement, lines have no indentation
         indent = 0 if is_end else indent + _STEP
     yield on_line.rstrip()
     if comments[0].startswith(" "):
@@ -133,5 +133,5 @@ def _indent(text: str, position: int) -> int:
 
 
 def ends_in_comment(line: str) -> bool:
-    """Whether a line has a comment."""
+    """Returns True if a line has a comment."""
     return any(match["comment"] for match in _PARTS.finditer(line))

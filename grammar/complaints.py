@@ -124,11 +124,11 @@ def _slip_at(
 
 
 _MOST = 5
-"""A hint names at most so many things that could follow."""
+"""The greatest number of continuations that a hint names."""
 
 
 def _expected(slip: Slip) -> str | None:
-    """What could follow, when that is short enough to help, and the form of the construct."""
+    """Returns the possible continuations, if they are few enough to help, and the form of the construct."""
     could = terminals.named(slip.accepts, _MOST)
     form = forms.form_of(slip.before, slip.found)
     parts = (could and f"expected {could}", form and f"as in `{form}`")

@@ -15,7 +15,7 @@ from cedilla.grammar.syntax import Binary, Expression
 Connective = OneOf["and", "or"]
 
 _FEW = 8
-"""So many terms are joined from left to right, as they are read."""
+"""The number of terms up to which a chain is joined from left to right."""
 
 
 def terms(operator: str, *operands: Expression) -> list[Expression]:

@@ -1,4 +1,4 @@
-"""What every stage complains with: one structure, rendered last (design, section 8)."""
+"""The diagnostics of every stage: one structure, rendered last (design, section 8)."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _render_one(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str:
 
 
 def _is_shown(diagnostic: Diagnostic, note: str) -> bool:
-    """Whether a note only repeats the marker that the excerpt shows."""
+    """Returns True if a note only repeats the marker that the excerpt shows."""
     span = diagnostic.span
     return (
         diagnostic.excerpt is not None

@@ -21,7 +21,7 @@ def type_text(type: syntax.TypeName) -> str:
 
 
 def unit_text(unit: str) -> str:
-    """A unit's name, in quotes where it is no single word."""
+    """Writes a unit's name, in quotes if it is not a single word."""
     return unit if unit.isidentifier() else quote(unit)
 
 
@@ -66,7 +66,7 @@ def call_text(call: syntax.AggregateCall | syntax.ProjectItem) -> str:
 
 
 def _inside(call: syntax.AggregateCall | syntax.Scalar) -> str:
-    """What a call has in its parentheses."""
+    """Writes the content of a call's parentheses."""
     words = ["distinct"] if call.distinct else []
     words += [", ".join(map(format_expression, call.arguments))] if call.arguments else []
     words += [f"where {format_expression(call.where)}"] if call.where is not None else []
@@ -153,7 +153,7 @@ def format_accent(accent: syntax.AccentText) -> str:
 
 
 def format_punctuation(punctuation: syntax.PunctuationText) -> str:
-    """`[conditions]`, `[*]` if there are none."""
+    """Writes `[conditions]`, or `[*]` without conditions."""
     return f"[{', '.join(map(_condition, punctuation.conditions)) or '*'}]"
 
 

@@ -1,4 +1,4 @@
-"""What other languages call what this one has: types, formats, functions, operators, statements. For hints only."""
+"""Names in other languages for types, formats, functions, operators and statements of this one. For hints only."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ CONDITIONS = {
         f"conditions come first, then the change: `[[s = 2, {_ALTER}]]`",
     ),
 }
-"""What other languages write in a condition, and markers do not."""
+"""Words in conditions of other languages that markers do not have."""
 
 STATEMENTS = {
     **dict.fromkeys(
@@ -133,7 +133,7 @@ STATEMENTS = {
     **dict.fromkeys(("view", "if", "def", "function"), "a relation gets a name by `name := relation;`"),
     **dict.fromkeys(("import", "include", "use", "require"), "a query is one text; nothing is imported"),
 }
-"""What statements of other languages begin with."""
+"""First words of statements in other languages."""
 
 OPERATORS = {
     "join": "relations are joined by `A join B on k`",
@@ -205,7 +205,7 @@ AFTER_GROUPS = {
     ),
     "nulls": "undefined values come last, ascending or descending",
 }
-"""What other languages write after the keys of an operator."""
+"""Words after the keys of an operator in other languages."""
 
 _NO_KEYS = "a source has no keys or indexes: leave the word out"
 _MAY_MISS = "every tuple has an attribute, unless it is declared with `?` after its name: `a?: int`"
@@ -230,7 +230,7 @@ DECLARED = {
     "comment": "a comment begins with `#` and ends with its line",
     "list": "there are no lists in a source: as a `string` an attribute is the text of its list",
 }
-"""What other languages write after the type of an attribute."""
+"""Words after the type of an attribute in other languages."""
 
 CLAUSES = {
     "where": "tuples are selected by `select[t > 90](R)`",
@@ -260,7 +260,7 @@ CLAUSES = {
     "tablesample": "a share of the tuples is `sample[1 in 10 by k](R)`",
     "as": "a relation is named by `name := relation;`",
 }
-"""What other languages write after a relation."""
+"""Words after a relation in other languages."""
 
 PROMISES = {
     **dict.fromkeys(
@@ -307,4 +307,4 @@ PROMISES = {
     ),
     ",": 'a source has one path: relations are united by `A union B`; brokers are `"one:9092,two:9092/topic"`',
 }
-"""What other languages write after a source."""
+"""Words after a source in other languages."""

@@ -38,7 +38,7 @@ OPERANDS = {
     "within": "a range is written `x in [low, high]`; times are grouped by `window[5 minutes on at as w](R)`",
     "inside": "several values are written `x in {1, 2, 3}`, a range `x in [low, high]`",
 }
-"""What other languages write after an operand."""
+"""Words after an operand in other languages."""
 
 LEADING = {
     "distinct": "equal tuples are left out by `distinct(project[a, b](R))`, equal values by `count(distinct x)`",
@@ -60,7 +60,7 @@ LEADING = {
     "between": "a range is written `x between 1 and 5`, or `x in [1, 5]`",
     "like": _PATTERN,
 }
-"""What other languages write before an operand."""
+"""Words before an operand in other languages."""
 
 WORDS = frozenset(
     (

@@ -30,7 +30,7 @@ from cedilla.grammar.syntax import Expression, Query, Relation, Statement
 _WIDTH = 110
 _STEP = 2
 _broken: ContextVar[bool] = ContextVar("broken", default=False)
-"""Whether every part is to have a line of its own, for a comment that stands behind one."""
+"""True if every part gets its own line, because a comment follows one of them."""
 _LOOSE = (syntax.Union, syntax.Minus)
 
 
@@ -214,7 +214,7 @@ class _Place:
 
 
 def _laid(relation: Relation, place: _Place) -> str:
-    """A relation, on one line where it fits; else its operators, inputs and parameters stand on their own."""
+    """A relation, on one line where it fits; else its operators, inputs and parameters have lines of their own."""
     flat = format_relation(relation)
     if place.fits(flat):
         return flat

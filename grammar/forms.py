@@ -60,7 +60,7 @@ CHANGES = {
     "recode": "recode(k, {1: 2, 2: 1})",
     "grow": "grow(s, {3})",
 }
-"""What an accent changes -> its form."""
+"""Maps changes of an accent to their forms."""
 AFFINE = "an alter has the shape `y -> y * a + b` with a > 0"
 ACCENT = "[[s = 2, alter(t, y -> y * 2)]]"
 PUNCTUATION = "[ts <= 600, s = 2]"

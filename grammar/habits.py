@@ -271,7 +271,7 @@ def spelling(slip: Slip) -> Diagnostic | None:
 
 
 def _clause(slip: Slip) -> str | None:
-    """What a wrong word after a source was likely meant for."""
+    """Returns a hint for a wrong word after a source."""
     found = str(slip.found)
     if found == "," and slip.rest.lstrip()[:1] not in ("'", '"'):
         return None

@@ -1,5 +1,4 @@
-"""Where what takes long to compute is kept between processes: beside the bytecode of this package, as Python keeps
-that, and as safe as that."""
+"""Keeps results of long computations between processes, next to the bytecode of this package and as safe as that."""
 
 from __future__ import annotations
 

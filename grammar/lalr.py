@@ -28,7 +28,7 @@ def parse(text: str, start: Start) -> Tree[Token]:
 
 
 def build(builder: Transformer[Token, Any], tree: Tree[Token]) -> Any:
-    """What `builder` makes of the tree; its exceptions come out as they are."""
+    """Returns the result of `builder` for the tree. Raises its exceptions unchanged."""
     try:
         return builder.transform(tree)
     except VisitError as error:
@@ -36,7 +36,7 @@ def build(builder: Transformer[Token, Any], tree: Tree[Token]) -> Any:
 
 
 def position(error: UnexpectedCharacters) -> int:
-    """Where no token begins."""
+    """The place at which no token begins."""
     return error.pos_in_stream
 
 

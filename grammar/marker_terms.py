@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @per_rule
 class MarkerBuilder(TermBuilder):
-    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues."""
+    """One method per rule of `rq.lark`. Adds errors to `problems` and continues."""
 
     def accent(self, meta: Meta, *parts: Any) -> syntax.AccentText:
         return syntax.AccentText(parts[:-1], parts[-1], span=self._span(meta))

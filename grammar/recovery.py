@@ -1,4 +1,4 @@
-"""All syntax errors of a query at once: after each, parsing goes on behind the statement that it is in."""
+"""Reports all syntax errors of a query at once: after each, parsing continues after its statement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.slips import UNENDED
 
 _MOST = 20
-"""So many errors are told at once."""
+"""The greatest number of errors that are reported at once."""
 
 
 def errors(error: UnexpectedInput, text: str, source: str) -> tuple[list[Diagnostic], str]:

@@ -42,11 +42,11 @@ class Repairer:
         return statements.bounds(self.text, self.slip.found.start_pos or 0)
 
     def accepts(self, *edits: tuple[int, int, str]) -> bool:
-        """Whether the statement is correct once pieces of it, from a place to another, are replaced."""
+        """Returns True if the statement is correct after pieces of it are replaced."""
         return self._refused(edits) is None
 
     def goes_on(self, edit: tuple[int, int, str], certain: int = 3) -> bool:
-        """Whether the statement is correct with an edit, or its next error comes `certain` tokens after it."""
+        """Returns True if the statement is correct with an edit, or if its next error is `certain` tokens later."""
         refused = self._refused([edit])
         begin, _ = self.bounds
         return refused is None or len(statements.PIECE.findall(self._edited([edit])[:refused])) >= (
@@ -61,7 +61,7 @@ class Repairer:
         return piece if self.start != "query" or piece.rstrip().endswith(";") else f"{piece};"
 
     def _refused(self, edits: Iterable[tuple[int, int, str]]) -> int | None:
-        """Where the edited statement is refused."""
+        """Returns the place at which the edited statement is refused."""
         try:
             lalr.parse(self._edited(edits), self.start)
         except UnexpectedInput as error:
@@ -77,13 +77,13 @@ class Repairer:
         return ", ".join(filter(None, (hint, shown)))
 
     def before(self, count: int) -> tuple[tuple[Token, ...], Token]:
-        """The tokens before one, and it: the refused token, or the one so many before it."""
+        """Returns the token `count` places before the refused one, after the tokens before it."""
         tokens = (*self.slip.before, self.slip.found)
         place = len(tokens) - 1 - count
         return tokens[:place], tokens[place]
 
     def accepted(self, count: int) -> frozenset[str]:
-        """The types that may stand where the token so many before the refused one is."""
+        """Returns the types that may replace the token `count` places before the refused one."""
         return (
             lalr.accepted(self.slip.before[: len(self.slip.before) - count], self.start)
             if count
@@ -274,7 +274,7 @@ def inserted(r: Repairer) -> Diagnostic | None:
 
 _OPERANDS = frozenset(("true", "false", "case", "-", "not", "*"))
 _MORE = ("x", "1", '"x"', 'json "x"')
-"""What may be missing together with a word."""
+"""Tokens that may be missing together with a word."""
 
 
 def _is_missing(r: Repairer, word: str, place: int) -> bool:

@@ -1,4 +1,4 @@
-"""Common slips: each rule recognises one and says what was likely meant, or returns None."""
+"""Common slips: each rule recognises one and returns a hint, or None."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Slip:
 
     @property
     def first(self) -> str:
-        """The first token of the text, `[[` of an accent; an empty text where there is none."""
+        """Returns the first token of the text, `[[` of an accent; an empty text if it has no token."""
         return str(self.before[0]) if self.before else ""
 
     @property
@@ -70,7 +70,7 @@ class Slip:
         return self.before[-1] if self.before else Token("", "")
 
     def requires(self, token_type: str) -> bool:
-        """Whether nothing else could have followed."""
+        """Returns True if nothing else could have followed."""
         return self.accepts == frozenset((token_type,))
 
     def complain(self, message: str, help: str | None = None, at: Span | None = None) -> Diagnostic:

@@ -1,4 +1,4 @@
-"""Where statements of a query begin and end, also in a text that cannot be parsed."""
+"""Finds the beginnings and ends of a query's statements, also in a text that cannot be parsed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bounds(text: str, place: int) -> tuple[int, int]:
 
 
 def _ends(text: str) -> Iterator[int]:
-    """Where statements end: after a semicolon, and at the end of a line before one that begins another."""
+    """Returns the ends of statements: after a semicolon, or at the end of a line if the next line begins another."""
     depth = 0
     for piece in PIECE.finditer(text):
         depth += _DEPTHS.get(piece[0], 0)

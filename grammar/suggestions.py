@@ -1,4 +1,4 @@
-"""Guesses at a misspelt word: the known word that is meant, where it is all but certain."""
+"""Suggests the known word for a misspelt one, if it is all but certain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def closest(word: str, words: Iterable[str], most: int = 3) -> str | None:
 
 
 def meant(word: str, words: Iterable[str], what: str) -> str:
-    """A hint for an unknown word: the one that is likely meant, and those that are known."""
+    """Returns a hint for an unknown word: the likely one, and the known ones."""
     words = list(words)
     guess = closest(word, words) or _begins_alike(word, words)
     shown = ", ".join(words[:_LISTED]) + (", ..." if len(words) > _LISTED else "")
@@ -54,7 +54,7 @@ def edits(a: str, b: str) -> int:
 
 
 def _may_be(word: str, other: str, most: int) -> bool:
-    """Whether one word may be a slip for the other."""
+    """Returns True if one word may be a slip for the other."""
     size = max(len(word), len(other))
     most = min(most, 1 if size < 6 else 2 if size < 9 else 3)
     if abs(len(word) - len(other)) > most or _letters(word) == _letters(other):

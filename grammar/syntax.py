@@ -158,7 +158,7 @@ class SetPattern(Node):
 
 @frozen
 class RangePattern(Node):
-    """`[1, 10)`; a missing bound is no bound."""
+    """`[1, 10)`; a side without a bound is open."""
 
     low: Literal | None
     high: Literal | None
@@ -181,7 +181,7 @@ class TableColumn(Node):
 
 @frozen
 class Condition(Node):
-    """What one attribute must satisfy."""
+    """The condition on one attribute."""
 
     attribute: str
     pattern: Comparison | SetPattern | RangePattern | Wildcard
@@ -442,7 +442,7 @@ class JoinPair(Node):
 
 @frozen
 class Join(Node):
-    """`left join right on pairs`; `kind` is the word before `join`, `inner` where there is none."""
+    """`left join right on pairs`; `kind` is the word before `join`, or `inner`."""
 
     left: Relation
     right: Relation

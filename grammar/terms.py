@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ASCII = {"≠": "!=", "≤": "<=", "≥": ">=", "−": "-"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
 _HALF = re.compile("[\ud800-\udfff]")
-"""Half a pair of surrogates, which is no character: no file can have it. JSON brings it into a marker."""
+"""Half a pair of surrogates: it is not a character, so no file contains it, but JSON can bring it into a marker."""
 _SECONDS = {
     "millisecond": Fraction(1, 1000),
     "second": Fraction(1),

@@ -348,7 +348,7 @@ def _type_of(call: Call, source: Facts) -> Type:
 
 
 def _excluded(call: Call, source: Facts) -> Tree:
-    """The tuples for which the call's condition is never true."""
+    """Returns the region in which the call's condition is never true."""
     return False if call.where is None else regions.complement(predicates.possible(call.where, source.types))
 
 

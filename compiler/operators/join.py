@@ -264,7 +264,7 @@ class Join(Matching):
         )
 
     def _either(self, inputs: tuple[Facts, ...]) -> Universe:
-        """What an attribute that has moved can be."""
+        """Returns the values that a moved attribute can have."""
         domains = {n: [f.universe.get(n, ANYTHING) for f in inputs] for n in self._twice(inputs)}
         return {
             n: Domain(regions.union(*(d.members for d in two)), all(d.integral for d in two))

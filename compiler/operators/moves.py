@@ -32,7 +32,7 @@ class Move:
         return regions.reshape(tree, self._image, operation, start)
 
     def closed(self, region: Tree) -> Tree:
-        """The cells of which no tuple is outside a region: the inner image."""
+        """Returns the cells that lie in a region with all their tuples: the inner image."""
         return regions.complement(self(regions.complement(region), UNION, False))
 
     def _image(self, box: dict[str, Tree]) -> Iterable[Box]:

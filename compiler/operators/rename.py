@@ -68,7 +68,7 @@ class Rename(Operator):
         return self.names.get(name, name)
 
     def _moved(self, tree: Tree, operation: Operation, start: Any) -> Tree:
-        """A tree in the new names; attributes have an order in trees, so it is built anew."""
+        """Builds a tree in the new names: attributes have an order in trees, so names cannot be exchanged in place."""
         if not self.names.keys() & regions.attributes(tree):
             return tree
         return regions.reshape(tree, self._image, operation, start)

@@ -18,7 +18,7 @@ from cedilla.grammar.syntax import Expression
 _HASHES = 2**32
 """How many values `hash` has, from -2^31 on."""
 _MOST_DIGITS = 15
-"""What `round` can keep."""
+"""The digits that `round` can keep."""
 
 
 def digits_of(by: tuple[str, ...], types: Mapping[str, Type]) -> dict[str, int]:

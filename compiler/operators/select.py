@@ -54,7 +54,7 @@ class Select(Operator):
         return evolve(source, closed=regions.union(source.closed, self._never(source.types)))
 
     def _never(self, types: Types) -> Tree:
-        """Returns the region in which the predicate is never true."""
+        """Returns a region that the predicate excludes."""
         read = tuple(types.get(name) for name in self._names)
         if read not in self._excluded:
             self._excluded[read] = regions.complement(predicates.possible(self.predicate, types))

@@ -94,7 +94,7 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
 
 
 def _either(name: str, left: Facts, right: Facts) -> Domain:
-    """What an attribute can be in the output; ⊥ too where one input lacks it."""
+    """Returns the values that an attribute can have in the output; ⊥ too if one input lacks it."""
     undefined = Domain(Level(name, True, (), (False,)), True)
     domains = [f.universe.get(name, ANYTHING) if name in f.types else undefined for f in (left, right)]
     names = {domain.listed for domain in domains}

@@ -64,7 +64,7 @@ class User(Operator):
 
     @property
     def waits(self) -> bool:
-        """Whether tuples are kept until their group is closed."""
+        """Returns True if tuples are kept until their group is closed."""
         return bool(self.accumulate)
 
     @property
@@ -194,7 +194,7 @@ class User(Operator):
         return None
 
     def _conflicting(self, name: str) -> bool:
-        """Whether the output has no place for an attribute that both inputs have."""
+        """Returns True if the output cannot hold an attribute that both inputs have."""
         return name not in self.merge and (self.returns is None or name in self.returns)
 
     def named(self, side: int) -> tuple[str, ...]:
@@ -253,7 +253,7 @@ class User(Operator):
 
 
 def _holds(declared: Type, type_: Type) -> bool:
-    """Whether values of an input's type are values of the declared one."""
+    """Returns True if values of an input's type are values of the declared one."""
     if declared == type_:
         return True
     return type_.is_numeric and (declared == DOUBLE or (declared == LONG and type_.is_integral))

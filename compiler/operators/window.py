@@ -117,7 +117,7 @@ class Window(Operator):
         )
 
     def _closed(self, closed: Tree, name: str, whole: bool) -> Tree:
-        """The windows of which no tuple is open, told by one of their names: the inner image."""
+        """Returns the windows without open tuples, by one of their names: the inner image."""
         return regions.complement(self._up(regions.complement(closed), UNION, False, whole, name))
 
     def _presence(self, name: str, source: Facts, closed: Tree, whole: bool) -> Tree:
@@ -185,11 +185,11 @@ class Window(Operator):
         return True if self._may_have_no_number(whole) else regions.defined(name)
 
     def _may_have_no_number(self, whole: bool) -> bool:
-        """Whether a window's number may have more than 64 bits: it is undefined then."""
+        """Returns True if a window's number may have more than 64 bits: it is then undefined."""
         return not whole or self.step < 1
 
     def _far(self) -> Tree:
-        """The values that may be so large, and more."""
+        """Returns a region around the values with such numbers."""
         far = self.step * 2**62
         low, high = regions.interval(self.on, None, (-far, 0)), regions.interval(self.on, (far, 0), None)
         return regions.union(low, high)

@@ -22,7 +22,7 @@ from cedilla.runtime.items.record_files import record_file
 from cedilla.runtime.storage.files import FoundFile, name_of
 
 _TOGETHER = 8
-"""So many records of as many batches each become one."""
+"""The number of records, of equally many batches each, that become one."""
 
 
 @frozen
@@ -52,7 +52,7 @@ class Arrivals:
     """Of each stream that is ordered by name the place of the last file, `KnownFolders.place`."""
     _told: set[str] = field(init=False, factory=set[str])
     notes: list[str] = field(init=False, factory=list[str])
-    """What is to be told of the order of files: once a run of each stream."""
+    """Notes on the order of files, one for each stream of a run."""
 
     def __attrs_post_init__(self) -> None:
         root, files = self.checkpoint.path, self.checkpoint.files

@@ -42,5 +42,5 @@ class Changes:
 
     @property
     def goes_on_at_once(self) -> bool:
-        """Whether nothing has to be confirmed."""
+        """Returns True if the user has nothing to confirm."""
         return self.effect == "at once"

@@ -47,7 +47,7 @@ class Checkpoint:
         """The streams in the order in which Spark's own record has them."""
         self.folders = KnownFolders(self.path)
         self.notes: tuple[str, ...] = ()
-        """What people are to be told of the checkpoint."""
+        """Messages to the user."""
         self._trees = TreeFiles(self.documents, self.run)
         self._epoch = -1  # the last that is committed
         self._batch_after = -1  # the last epoch before the batch that is under way
@@ -88,7 +88,7 @@ class Checkpoint:
         return commit
 
     def _gone_on(self, plan: Plan, plans: StoredPlans, last: Commit, on_edited: OnEdited) -> Commit:
-        """The last commit, or the one that an edited query goes on from."""
+        """Returns the last commit, or the one from which an edited query continues."""
         stored = plans.in_force(last.epoch)
         self.streams = plans.streams
         is_same = stored.is_of(plan)
@@ -143,7 +143,7 @@ class Checkpoint:
         return ordered
 
     def keep_order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> None:
-        """Keep the files of a batch, to which some may have been added behind those that it has."""
+        """Writes the files of a batch. New ones come after those that it has."""
         record = self.folders.record
         places = {
             name: [
@@ -173,7 +173,7 @@ class Checkpoint:
         self._trees.keep_only_used(record.epoch, bases(text))
 
     def note_failure(self, diagnostics: Sequence[Diagnostic], epoch: int) -> None:
-        """Keep what ends a run after an epoch, for whoever asks for the status; not where the checkpoint is gone."""
+        """Writes the failure that ends a run after an epoch, for `status`. Writes nothing if the checkpoint is gone."""
         if not self.documents.exists(PLAN):
             return
         failure_record = {

@@ -61,12 +61,12 @@ def _read(root: Path) -> CheckpointFolder:
 
 
 def changes_of(path: str, plan: Plan) -> Changes:
-    """What an edited plan does to a checkpoint in a local folder. Raises as `read_checkpoint` does."""
+    """Returns the effects of an edited plan on a checkpoint in a local folder. Raises as `read_checkpoint` does."""
     folder = read_checkpoint(path, "plan")
     return compare(folder.stored, folder.commit or Commit(), plan, _is_fresh)
 
 
 def _is_fresh(emit: Emit) -> bool:
-    """Whether an output's folder has no epochs, as far as this machine can tell."""
+    """Returns True if an output's folder has no epochs, as far as this machine can see."""
     folder = local_path(emit.path)
     return folder is None or not any(folder.glob("epoch=*"))

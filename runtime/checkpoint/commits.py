@@ -1,4 +1,4 @@
-"""What a commit record holds: all that the next epoch builds on."""
+"""The content of a commit record: all that the next epoch builds on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies in the folder of a checkpoint beside its commit records, read without Spark."""
+"""Reads the content of a checkpoint's folder except its commit records, without Spark."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Stored:
 
 @frozen
 class Failure:
-    """What ended a run: when, and after which epoch."""
+    """The end of a run by a failure: its time and the last epoch."""
 
     time: str
     epoch: int
@@ -62,7 +62,7 @@ def quarantined(root: Path) -> dict[str, dict[str, int]]:
 
 
 def failure(root: Path) -> Failure | None:
-    """What ended the last run that a diagnostic ended."""
+    """Returns the failure that ended a run last."""
     path = root / "error.json"
     if not path.exists():
         return None

@@ -26,7 +26,7 @@ PATHS = "paths.json"
 _KINDS = "streams", "markers", "tables"
 _RECORDED = "_recorded"
 _COMPARED = 3
-"""So many files of two folders are compared byte by byte, where their lengths agree and their times do not."""
+"""The number of files of two folders that are compared byte by byte if only their lengths agree."""
 
 
 @frozen
@@ -38,15 +38,15 @@ class KnownFolder:
 
     @property
     def has_moved(self) -> bool:
-        """Whether files are recorded by other paths than they have."""
+        """Returns True if the recorded paths of files differ from their real ones."""
         return self.at != self.recorded
 
     def record(self, path: str) -> str:
-        """The path by which a file of the folder is recorded."""
+        """Returns the recorded path of a file in the folder."""
         return _moved(path, self.at, self.recorded)
 
     def locate(self, path: str) -> str:
-        """The file that a recorded path means."""
+        """Returns the real path for a recorded one."""
         return _moved(path, self.recorded, self.at)
 
 
@@ -71,7 +71,7 @@ class KnownFolders:
     notes: Sequence[str] = ()
 
     def record(self, source: str, path: str, *, is_markers: bool = False) -> str:
-        """The path by which a file of a source is recorded."""
+        """Returns the recorded path of a file of a source."""
         folder = self.folder(source, is_markers=is_markers)
         return path if folder is None else folder.record(path)
 
@@ -158,7 +158,7 @@ class KnownFolders:
 
 @frozen
 class _Recognition:
-    """Whether the folder of a source under another path is the one that was read."""
+    """Decides if the folder of a source under another path is the one that was read."""
 
     files: Files
     source: Source
@@ -169,7 +169,7 @@ class _Recognition:
     read: Collection[ReadFile]
 
     def is_same(self) -> bool:
-        """Raises RQ452 where that is in doubt."""
+        """Raises RQ452 if it cannot decide."""
         if self._is_link():
             return True
         root = self.last.recorded

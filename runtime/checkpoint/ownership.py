@@ -127,7 +127,7 @@ def _read(files: Files, record: str) -> Owner | None:
 
 
 def _is_alive(owner: Owner) -> bool:
-    """Whether the owner is another process of this machine that still runs."""
+    """Returns True if the owner is another process of this machine that still runs."""
     if owner.host != socket.gethostname() or owner.process == os.getpid():
         return False
     try:

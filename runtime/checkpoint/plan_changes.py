@@ -44,7 +44,7 @@ def resume(
 
 
 def change_lines(changes: Changes) -> tuple[str, ...]:
-    """What has to be confirmed or cannot be, as lines; the strongest first."""
+    """Returns the changes that need a confirmation, or that are impossible, as lines, the strongest first."""
     return tuple(
         f"{item.effect}: {item.where}: {item.what}" + (f": {item.why}" if item.why else "")
         for item in _by_effect(changes, "continues")

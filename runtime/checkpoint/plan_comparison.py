@@ -108,7 +108,7 @@ class _Comparison:
     # --- what evolution has done already ---
 
     def _evolution(self) -> None:
-        """What accents and punctuations so far would not have been taken by the edited query."""
+        """Yields the accents and punctuations so far that the edited query would have refused."""
         for operator in self.plan.operators:
             inputs = tuple(self.after[name] for name in operator.inputs)
             if (name := operator.conflict(inputs)) is not None:
@@ -191,7 +191,7 @@ class _Comparison:
         self._anew(new, what or "comes after what has changed", sides, continued=old.name in self.was_read)
 
     def _anew(self, operator: Operator, what: str, sides: Any, *, continued: bool) -> None:
-        """A state that begins with this epoch. `sides`: the inputs of which nothing is kept."""
+        """Notes a state that begins with this epoch. `sides`: the inputs without kept tuples."""
         tables = sorted({table for side in sides for table in self._read_tables(operator.inputs[side])})
         assert operator.state is not None
         if tables:
@@ -289,7 +289,7 @@ class _Comparison:
                 yield f"`{name}` would be {now.types[name]}, its readers know it as {type_}"
 
     def _contradicted(self, sink: SinkState, now: Facts) -> Iterator[str]:
-        """Punctuations that the output has said, and tuples of the edited query may break."""
+        """Yields a message if tuples of the edited query may break punctuations of the output."""
         closed: Tree = sink.closed
         for name in regions.attributes(closed) - now.types.keys():
             closed = regions.intersection(closed, regions.complement(regions.defined(name)))

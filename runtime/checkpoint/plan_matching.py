@@ -106,5 +106,5 @@ def match_emits(stored: StoredPlan, new: Plan, matched: Match) -> dict[str, Emit
 
 
 def read_by_emits(plan: Plan) -> set[str]:
-    """The relations from which some output is computed."""
+    """Returns the relations that outputs are computed from."""
     return {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}

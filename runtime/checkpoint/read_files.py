@@ -26,7 +26,7 @@ class ReadFile:
     modified: int | None
 
     def is_like(self, other: FoundFile) -> bool:
-        """Whether a file has the same length and time."""
+        """Returns True if a file has the same length and time."""
         return (self.length, self.modified) == (other.length, other.modified)
 
 
@@ -95,7 +95,7 @@ def read_files(files: Files, root: str) -> dict[str, list[ReadFile]]:
 
 
 def _done(files: Files, root: str, last: Batch | None) -> Batch | None:
-    """What is read whole of a batch."""
+    """Returns the files of a batch that were read to their end."""
     commit = None if last is None else last_record(SealedFiles(files, root)).data
     if last is None or commit is None or commit["batch"] != last.number:
         return None
@@ -132,7 +132,7 @@ class Record:
 
 
 def records(files: Files, root: str) -> list[Record]:
-    """What there is, in order, without those that are part of another: a crash has kept them from deletion."""
+    """Returns the records in order, without those that another one contains: a crash prevented their deletion."""
     names = (_RECORD.fullmatch(name_of(file.path)) for file in files.list(f"{root}/files"))
     found = sorted(Record(int(name[1]), int(name[2])) for name in names if name)
     return [r for r in found if not any(o != r and o.first <= r.first and r.last <= o.last for o in found)]

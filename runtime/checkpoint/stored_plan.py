@@ -39,13 +39,13 @@ def check_version(data: Mapping[str, Any], version: int) -> None:
 
 @frozen
 class StoredPlan:
-    """A plan and the epoch from which on it is in force."""
+    """A plan and its first epoch."""
 
     since: int
     plan: Plan
 
     def is_of(self, plan: Plan) -> bool:
-        """Whether a plan is the same in all that a checkpoint knows of it."""
+        """Returns True if a plan equals this one in all that a checkpoint records."""
         return _dump(evolve(self, plan=plan)) == _dump(self)
 
 
@@ -68,7 +68,7 @@ class StoredPlans:
         return cls([_load(each) for each in data["plans"]], data["streams"])
 
     def dump(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Returns the plans as JSON values."""
         return {
             "version": _VERSION,
             "streams": list(self.streams),

@@ -53,7 +53,7 @@ class Trees:
 
 
 class StoredTrees(Trees):
-    """Reads trees that lie beside the commit record."""
+    """Reads trees from files next to the commit record."""
 
     def __init__(self, documents: SealedFiles) -> None:
         self._documents = documents
@@ -167,17 +167,17 @@ def dump_leaf(leaf: Any) -> Any:
 
 
 def load_function(data: list[Any]) -> Affine | ValueMapping:
-    """What `dump_leaf` made of a function."""
+    """Loads a function that `dump_leaf` wrote."""
     return ValueMapping(tuple((a, b) for a, b in data[1])) if data[0] == "code" else _affine(*data)
 
 
 def load_affine(data: list[str]) -> Affine:
-    """What `dump_leaf` made of an affine function."""
+    """Loads an affine function that `dump_leaf` wrote."""
     return _affine(*data)
 
 
 def load_history(data: list[list[str]]) -> History:
-    """What `dump_leaf` made of a history."""
+    """Loads a history that `dump_leaf` wrote."""
     return _history(*map(tuple, data))
 
 
