@@ -23,7 +23,7 @@ _ELSEWHERE = {
     "help": "--help",
     "version": "--version",
 }
-"""What other programs call a command -> the command."""
+"""Maps names in other programs to commands."""
 
 
 class Commands(click.Group):
@@ -64,7 +64,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is meant; one that does not exist is refused with the nearest that does."""
+        """Returns the command of a name. Refuses an unknown name with the nearest known one."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             near = _ELSEWHERE.get(name.lower()) or closest(name, self.list_commands(ctx))

@@ -1,4 +1,4 @@
-"""What commands are given: queries and schemas are read, diagnostics end the command."""
+"""Reads the arguments of commands, queries and schemas. Diagnostics end the command."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
 
 
 def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
-    """The text of a query by its name, and all there is to say of it where an engine is to run it."""
+    """Returns the text of a query by its name, and all findings about it for an engine."""
     from cedilla.compiler.analysis.findings import all_findings
     from cedilla.compiler.compile import compile_query
     from cedilla.runtime.terminal.places import check_unread

@@ -14,7 +14,7 @@ from cedilla.runtime.formats.parquet.delta_log import DeltaLog, LogEntry
 from cedilla.runtime.storage.files import Files, FoundFile
 
 _MOST = 1000
-"""So many versions are read at one look, at most."""
+"""The greatest number of versions that one look reads."""
 
 
 @define
@@ -110,7 +110,7 @@ class DeltaSources:
         return evolve(entry.file, modified=_moment(entry, read) if is_next else read.moment + 1)
 
     def finish(self) -> None:
-        """What was found is in a batch. Raises what `look` has kept back."""
+        """Writes how far the tables are read. Raises the error that `look` has deferred."""
         if not self.logs:
             return
         known = {name: asdict(read) for name, read in self._read.items()}

@@ -1,4 +1,4 @@
-"""What people are told of an epoch: its report, and the markers that end the query, with their places."""
+"""Messages about an epoch: its report, and the markers that end the query, with their places."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagn
 
 
 def _going_on(place: str, epoch: int) -> str:
-    """What is committed, and which line is to be mended."""
+    """Returns notes: what is committed, and which line to mend."""
     done = (
         f"what comes before it is committed, up to epoch {epoch}" if epoch >= 0 else "nothing comes before it"
     )
@@ -62,7 +62,7 @@ def report(
     effects: MarkerEffects,
     notes: tuple[str, ...],
 ) -> EpochReport:
-    """What an epoch has to tell when it is launched."""
+    """The messages of an epoch when it starts."""
     return EpochReport(
         number=record.epoch,
         tuples=0,

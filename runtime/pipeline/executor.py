@@ -70,7 +70,7 @@ class Executor:
     conf: Mapping[str, str] = field(factory=dict[str, str])
     """Spark's settings that the user has chosen."""
     consent: Callable[[Changes], bool] = lambda changes: False
-    """Whether an edited query may go on, where that has to be confirmed."""
+    """Asks if an edited query may continue, where the user must confirm it."""
     topics: Topics = field(factory=Topics)
     last: Commit = field(init=False)
     sinks: dict[str, Sink] = field(init=False)
@@ -89,9 +89,9 @@ class Executor:
     """When an epoch was last committed here, by the monotonic clock; `None` before the first."""
     _releases: tuple[Release, ...] = field(init=False)
     notes: tuple[str, ...] = field(init=False, default=())
-    """What is to be told with the next epoch."""
+    """Messages for the next epoch."""
     _last_cached: ExitStack = field(init=False, factory=ExitStack)
-    """What the last epoch that was completed has in memory."""
+    """The cached rows of the last completed epoch."""
 
     def __attrs_post_init__(self) -> None:
         self.sinks = {
@@ -214,7 +214,7 @@ class Executor:
 
     @property
     def _base(self) -> Commit:
-        """What the next epoch builds on: the last commit, or the one to come of an epoch that runs."""
+        """Returns the basis of the next epoch: the last commit, or the coming one of a running epoch."""
         return self._in_flight[-1].record if self._in_flight else self.last
 
     @property
@@ -301,7 +301,7 @@ class Executor:
             self._in_flight.append(evolve(running, record=record, report=report))
 
     def _unrelated_files(self, parts: Mapping[str, Slice]) -> Iterator[Diagnostic]:
-        """The files of an epoch that is about to start in which no tuple has an attribute."""
+        """Returns the files of the next epoch without tuples that have an attribute."""
         sources = self._base.sources
         for name, part in parts.items():
             yield from unrelated_files(self.files, self.plan.source_of[name], sources[name].field_types, part)

@@ -29,7 +29,7 @@ class GrowingBatch:
     topics: Topics
     more: More
     _done: Mapping[str, Progress]
-    """What is committed."""
+    """The positions that are committed."""
     _end: float = field(init=False, factory=lambda: time.monotonic() + _SECONDS)
     _forgotten: dict[str, int] = field(init=False)
     """How many files of each source have been deleted."""

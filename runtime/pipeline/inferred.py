@@ -1,4 +1,4 @@
-"""What `set drift = infer` has added in an epoch: told in its line, and kept for `status`."""
+"""Attributes that `set drift = infer` added in an epoch: reported in its line, and kept for `status`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Inferred:
 
     @classmethod
     def of(cls, known: Mapping[str, Mapping[str, Type]], states: Mapping[str, SourceState]) -> Inferred:
-        """What is in the states and was not known before."""
+        """Returns the attributes in the states that were not known before."""
         new = {
             source: {name: type_ for name, type_ in state.types.items() if name not in known[source]}
             for source, state in states.items()
@@ -34,6 +34,6 @@ class Inferred:
         return {**before, **found}
 
     def notes(self) -> Iterator[str]:
-        """What the line of the epoch says of it."""
+        """Returns the note for the line of the epoch."""
         for source, types in self.added.items():
             yield f"inferred {', '.join(str(Add(name, type_)) for name, type_ in types.items())} of {source}"

@@ -1,4 +1,4 @@
-"""Where the outputs of a plan go: one sink each, by address and format."""
+"""Makes the sinks of a plan's outputs, by address and format."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ from cedilla.runtime.topics.query_topics import Topics
 
 
 class Outgrown(Exception):
-    """The process has grown too much; what is committed stays, and a new one goes on behind it."""
+    """The process has grown too much. Commits stay, and a new process continues after them."""
 
 
 def run(

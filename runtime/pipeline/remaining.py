@@ -1,4 +1,4 @@
-"""What of a micro-batch is left behind an epoch: the slices of the next ones, and how far they read."""
+"""The rest of a micro-batch after an epoch: the slices of the next epochs, and how far they read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Listed = Mapping[str, Sequence[InputFile]]
 
 @frozen(eq=False)
 class Remaining:
-    """What is left behind some `progress`, by source."""
+    """Returns the slices that are left after some `progress`, by source."""
 
     spark: SparkSession
     plan: Plan
@@ -34,11 +34,11 @@ class Remaining:
         return self.progress.get(name, Progress())
 
     def has_files(self, files: Listed) -> bool:
-        """Whether files are left."""
+        """True if files are left."""
         return any(self.of(name).files < len(listed) for name, listed in files.items())
 
     def is_short(self, files: Listed) -> bool:
-        """Whether there are not enough files for two epochs: the next one, and markers that are searched ahead."""
+        """True if the files do not suffice for two epochs: the next one, and one whose markers are searched ahead."""
         return not self.next(files, self.next(files))
 
     def next(self, files: Listed, taken: Mapping[str, Slice] | None = None) -> dict[str, Slice]:
@@ -59,7 +59,7 @@ class Remaining:
         return part.starting(place_after(self.spark, part, done)) if done else part
 
     def ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
-        """Where the sources that are stopped at a marker will have been read to."""
+        """Returns the positions at which sources stop at a marker."""
         ends: dict[str, Progress] = {}
         for name, stop in stops.items():
             lines = rows_before(self.spark, whole[name], stop.marker.position)

@@ -68,7 +68,7 @@ class TableDomains:
         return after
 
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What domains have and tables have no more, as was found at the last look; told once."""
+        """Returns warnings, once, about values of domains that tables no longer have."""
         told, self._unsaid = tuple(self._unsaid), []
         self._said += told
         return told

@@ -44,7 +44,7 @@ def tables(
 
 
 def _columns(plan: Plan, name: str, types: Mapping[str, Type]) -> list[str]:
-    """What the query needs of a source: its attributes, and where it looks at their order, the places of tuples."""
+    """Returns the columns that the query needs of a source: its attributes, and places if it depends on order."""
     return [*types, POSITION] if name in plan.placed else [*types]
 
 

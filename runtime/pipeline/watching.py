@@ -39,7 +39,7 @@ _GROUPS = 32
 """Values of an attribute without a list as its domain, before some have come."""
 
 _ACCURACY = 100
-"""Of the approximate median: it is off by one in so many values at most."""
+"""The accuracy of the approximate median: its rank errs by one in this number of values at most."""
 
 
 @frozen
@@ -91,7 +91,7 @@ class Watches:
         return diagnostics
 
     def dump(self) -> dict[str, Any]:
-        """What a commit record keeps."""
+        """Returns the content for a commit record."""
         return {name: dump_monitor(watch) for name, watch in self._watches.items()}
 
     def _sample(self, watch: Monitor, epoch: int, read: SourceInput, state: SourceState) -> Sample:
