@@ -5,6 +5,7 @@ Processes are forked from one that has loaded all modules, so a kill hits a run 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -22,8 +23,24 @@ from typing import Any
 from cedilla.runtime.checkpoint.integrity import Integrity, inspect
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
+from cedilla.runtime.storage.stores import LocalStore
 from tests.runtime.test_sensors import PLACES, random_stream
 from tests.stream import decode, read_output
+
+
+def fill_disk(number: int) -> Callable[..., None]:
+    """Returns a `LocalStore.write` for a disk that is full from the `number`th write on."""
+    original, count = LocalStore.write, 0
+
+    def write(store: LocalStore, path: str, data: bytes, *, durable: bool = True) -> None:
+        nonlocal count
+        count += 1
+        if count >= number:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        original(store, path, data, durable=durable)
+
+    return write
+
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in/sensors" punctuated on ts;

@@ -55,14 +55,10 @@ class Select(Operator):
 
     def _never(self, types: Types) -> Tree:
         """Returns a region that the predicate excludes."""
-        read = tuple(types.get(name) for name in self._names)
+        read = tuple(types.get(name) for name in self.named(0))
         if read not in self._excluded:
             self._excluded[read] = regions.complement(predicates.possible(self.predicate, types))
         return self._excluded[read]
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(expressions.attributes(self.predicate))
 
     @cached_property
     def _excluded(self) -> dict[tuple[Type | None, ...], Tree]:

@@ -36,7 +36,7 @@ class AggregateDataflow(Dataflow):
         name = operator.name
         (source,) = epoch.inputs(name)
         results = _computed(operator, source, frame)
-        old, new = epoch.state.read(name), _new_partials(epoch, operator, results, frame)
+        old, new = epoch.state.read(name), _new_partials(epoch, operator, source, results, frame)
         closed = epoch.after[name].closed
         stays = epoch.may_enter_state(operator.inputs[0], closed)
         if stays:
@@ -122,11 +122,11 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
 
 
 def _new_partials(
-    epoch: Epoch, operator: Aggregate, results: Mapping[str, _Computed], frame: DataFrame
+    epoch: Epoch, operator: Aggregate, source: Facts, results: Mapping[str, _Computed], frame: DataFrame
 ) -> DataFrame:
     """Returns partial results over this epoch's tuples, of overlapping windows by way of panes."""
     reads = frozenset[str]().union(*(result.call.reads for result in results.values()))
-    panes = panes_of(epoch.plan, operator, reads)
+    panes = panes_of(epoch.plan, operator, reads, source.types)
     if panes is None:
         return _partials(operator.by, results, frame)
     rows = panes.numbered(epoch.before_windows(panes.window))

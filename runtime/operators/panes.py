@@ -6,6 +6,7 @@ windows (Li, Maier, Tufte, Papadimos, Tucker, *No pane, no gain*, SIGMOD Record 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd
 
 from attrs import frozen
@@ -13,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler.codegen.statements import bounds_sql, pane_sql, windows_of_pane_sql
-from cedilla.compiler.expressions.types import column
+from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.operators import Aggregate, Window
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.engines.frames import types_of
@@ -51,16 +52,19 @@ class Panes:
         return with_windows(self.window, numbers, results).drop(NUMBER)
 
 
-def panes_of(plan: Plan, operator: Aggregate, reads: frozenset[str]) -> Panes | None:
+def panes_of(
+    plan: Plan, operator: Aggregate, reads: frozenset[str], types: Mapping[str, Type]
+) -> Panes | None:
     """Returns the panes by which an aggregate can compute its results; `None` where it has to look at windows.
 
-    `reads`: the attributes that its functions read. On other axes than whole numbers and timestamps, a pane may have no
-    number of 64 bits where its windows have one.
+    `reads`: the attributes that its functions read. `types`: of the aggregate's input in this epoch. Only whole numbers
+    and timestamps have panes. A double, as an Alter makes of a whole number, may be rounded into a window that does not
+    contain its pane, and its pane may have no number of 64 bits.
     """
     window = plan.operator_of.get(operator.inputs[0])
     if not isinstance(window, Window) or window.step == window.length or window.name in plan.shared:
         return None
-    if not (window.on_type.is_integral or window.on_type.name == "timestamp"):
+    if not (types[window.on].is_integral or types[window.on].name == "timestamp"):
         return None
     if window.length.denominator != 1 or window.step.denominator != 1:
         return None

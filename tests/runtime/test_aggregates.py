@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.operators import Aggregate
 from cedilla.runtime.engines import costs
 from cedilla.runtime.operators.panes import Panes, panes_of
@@ -183,6 +184,8 @@ CALLS: dict[str, Callable[[list[Item]], Any]] = {
     "corr(t, n)": correlation,
     "slope(t, ts)": slope,
 }
+NAMES = {call: f"c{i}" for i, call in enumerate(CALLS)}
+ALL_CALLS = ", ".join(f"{call} as {name}" for call, name in NAMES.items())
 
 
 @pytest.mark.parametrize("parts", tiered([4, 10, 1]))
@@ -192,13 +195,11 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
     """In several epochs, state is compacted on the way."""
     if parts == 4:
         monkeypatch.setattr(costs, "SEGMENTS", 2)
-    names = {call: f"c{i}" for i, call in enumerate(CALLS)}
-    named = ", ".join(f"{call} as {name}" for call, name in names.items())
     text = (
         HEAD
         + f"""
     w := window[12 on ts as wid](r);
-    out := aggregate[{named} by wid](w);
+    out := aggregate[{ALL_CALLS} by wid](w);
     emit out to json "o";
     """
     )
@@ -208,17 +209,17 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
     for wid, row in found.items():
         rows = ROWS[12 * wid : 12 * wid + 12]
         for call, expected in CALLS.items():
-            assert same(row.get(names[call]), expected(rows)), (parts, call, row)
-    assert list(complaints(output, {"wid", *names.values()})) == []
+            assert same(row.get(NAMES[call]), expected(rows)), (parts, call, row)
+    assert list(complaints(output, {"wid", *NAMES.values()})) == []
     if parts == 1:
         return  # all groups are closed before anything is said of them
     carried = {i["$accent"] for i in output if "$accent" in i}
     for call in HALVED:
-        assert f"[[alter({names[call]}, y -> y / 2)]]" in carried, call
+        assert f"[[alter({NAMES[call]}, y -> y / 2)]]" in carried, call
     for call in DOUBLED:
-        assert f"[[alter({names[call]}, y -> y * 2 + 1)]]" in carried, call
+        assert f"[[alter({NAMES[call]}, y -> y * 2 + 1)]]" in carried, call
     for call in ABSORBING:
-        assert not any(f"alter({names[call]}," in each for each in carried), call
+        assert not any(f"alter({NAMES[call]}," in each for each in carried), call
 
 
 @pytest.mark.parametrize("parts", tiered([4, 10, 1]))
@@ -227,12 +228,10 @@ def test_every_function_over_overlapping_windows_by_their_panes(
 ) -> None:
     """Panes of 4, cut by the bounds of windows of 12 every 8; a window of bounds is named by one of them."""
     monkeypatch.setattr(costs, "SEGMENTS", 2)
-    names = {call: f"c{i}" for i, call in enumerate(CALLS)}
-    named = ", ".join(f"{call} as {name}" for call, name in names.items())
     text = (
         HEAD
         + f"""
-    out := aggregate[{named} by wid](window[12 every 8 on ts as wid](r));
+    out := aggregate[{ALL_CALLS} by wid](window[12 every 8 on ts as wid](r));
     ends := aggregate[count() as n, last(t) as t by s, b](window[12 every 8 on ts as [a, b]](r));
     emit out to json "o";
     emit ends to json "e";
@@ -242,7 +241,8 @@ def test_every_function_over_overlapping_windows_by_their_panes(
     for name in ("out", "ends"):
         operator = plan.operator_of[name]
         assert isinstance(operator, Aggregate)
-        assert (panes := panes_of(plan, operator, frozenset("t"))) is not None
+        panes = panes_of(plan, operator, frozenset("t"), plan.start["r"].types)
+        assert panes is not None
         assert panes.length == 4
     run = output_of(spark, tmp_path, text, parts, stream())
     found = {row["wid"]: row for row in decode(run.output("out"))}
@@ -250,7 +250,7 @@ def test_every_function_over_overlapping_windows_by_their_panes(
     assert set(found) == set(windows)
     for wid, row in found.items():
         for call, expected in CALLS.items():
-            assert same(row.get(names[call]), expected(windows[wid])), (parts, wid, call, row)
+            assert same(row.get(NAMES[call]), expected(windows[wid])), (parts, wid, call, row)
     assert sorted((row["s"], row["b"], row["n"], row["t"]) for row in decode(run.output("ends"))) == [
         (s, 8 * wid + 12, len(of_s), of_s[-1]["t"])
         for s in (1, 2)
@@ -260,13 +260,13 @@ def test_every_function_over_overlapping_windows_by_their_panes(
 
 
 def test_windows_are_looked_at_where_panes_would_not_do(tmp_path: Path) -> None:
-    def panes(window: str, results: str, reads: str = "") -> Panes | None:
+    def panes(window: str, results: str, reads: str = "", **changed: Type) -> Panes | None:
         plan = compile_query(
             f'{HEAD} w := window[{window}](r); q := aggregate[{results}](w); emit q to json "o";'
         ).plan
         operator = plan.operator_of["q"]
         assert isinstance(operator, Aggregate)
-        return panes_of(plan, operator, frozenset(reads.split()))
+        return panes_of(plan, operator, frozenset(reads.split()), {**plan.start["r"].types, **changed})
 
     assert panes("12 every 8 on ts as wid", "count() as n by wid") is not None
     assert panes("12 on ts as wid", "count() as n by wid") is None, "each tuple lies in one window"
@@ -275,6 +275,29 @@ def test_windows_are_looked_at_where_panes_would_not_do(tmp_path: Path) -> None:
     assert panes("1000 every 999 on ts as wid", "count() as n by wid") is None, "panes of 1"
     assert panes("12 every 8 on t as wid", "count() as n by wid") is None, "doubles have no last number"
     assert panes("0.5 every 0.25 on ts as wid", "count() as n by wid") is None
+    assert panes("12 every 8 on ts as wid", "count() as n by wid", ts=DOUBLE) is None, "since an Alter"
+
+
+def test_an_axis_that_an_alter_has_made_doubles_has_windows_as_before(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its values are doubles, whose panes and windows may be rounded apart: it is computed by windows."""
+    text = (
+        HEAD
+        + 'out := aggregate[count() as n by wid](window[300 every 60 on ts as wid](r)); emit out to json "o";'
+    )
+    row = {"s": 1, "t": 0.0, "l": "a"}
+    items: list[Item] = [
+        {"$accent": "[[alter(ts, y -> y * 2)]]"},
+        {**row, "ts": 119.99999999999998},
+        {"$punctuation": "[]"},
+    ]
+    run = output_of(spark, tmp_path, text, 1, items)
+    reference = Reference(compile_query(text).plan)
+    expected = [step["out"].tuples for step in reference.step([("r", item) for item in items])]
+    assert sorted(row["wid"] for row in decode(run.output("out"))) == sorted(
+        row["wid"] for rows in expected for row in rows
+    )
 
 
 HALVED = (

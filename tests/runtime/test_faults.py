@@ -6,7 +6,6 @@ earlier time). docs/reliability.md has the figures.
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import re
@@ -28,6 +27,7 @@ from tests.faults import (
     assert_whole,
     content,
     damage,
+    fill_disk,
     prepare,
     rows,
     snapshot,
@@ -189,17 +189,8 @@ def _limit(size: int) -> None:
 
 
 def _fill(number: int) -> None:
-    """The disk is full when a run writes for the so-manieth time."""
-    original, count = stores.LocalStore.write, 0
-
-    def write(store: stores.LocalStore, path: str, data: bytes, *, durable: bool = True) -> None:
-        nonlocal count
-        count += 1
-        if count >= number:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
-        original(store, path, data, durable=durable)
-
-    setattr(stores.LocalStore, "write", write)  # noqa: B010
+    """Fills the disk of this process before its `number`th write."""
+    setattr(stores.LocalStore, "write", fill_disk(number))  # noqa: B010
 
 
 @pytest.mark.parametrize("seed", seeds(20, rest=2))

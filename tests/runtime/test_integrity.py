@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import random
@@ -31,7 +30,7 @@ from cedilla.runtime.storage import stores
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import seal, unseal
 from cedilla.runtime.terminal.options import Options
-from tests.faults import DAMAGES, assert_whole, content, integrity, prepare, snapshot
+from tests.faults import DAMAGES, assert_whole, content, fill_disk, integrity, prepare, snapshot
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in/sensors" punctuated on ts;
@@ -301,17 +300,8 @@ def test_an_epoch_is_on_the_disk_before_its_record(project: Project, monkeypatch
 def test_a_full_disk_is_a_coded_error_and_the_next_run_goes_on(
     project: Project, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    original, count = stores.LocalStore.write, 0
-
-    def write(store: stores.LocalStore, path: str, data: bytes, *, durable: bool = True) -> None:
-        nonlocal count
-        count += 1
-        if count >= number:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
-        original(store, path, data, durable=durable)
-
     with monkeypatch.context() as patch:
-        patch.setattr(stores.LocalStore, "write", write)
+        patch.setattr(stores.LocalStore, "write", fill_disk(number))
         with pytest.raises(DiagnosticError, match="RQ431"):
             project.run()
     project.rest()
