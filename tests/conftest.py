@@ -10,13 +10,13 @@ import pytest
 from hypothesis import settings
 
 from cedilla.runtime.engines.java import MINIMUM, find_java
-from tests.java import SHORT_LIVED
-from tests.tiers import TIERS, rest
+from tests.kit.java import SHORT_LIVED
+from tests.kit.tiers import TIERS, rest
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.kafka import Broker
+    from tests.kit.kafka import Broker
 
 LEFT_OUT = pytest.StashKey[int]()
 """In the configuration of a run: how many tests were left out because there is no Java."""
@@ -113,7 +113,7 @@ def _embedded(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Broker]":
     """A broker of Kafka on this machine."""
-    from tests.kafka import broker, install
+    from tests.kit.kafka import broker, install
 
     try:
         install()
@@ -126,7 +126,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Broker]":
 @pytest.fixture(scope="module")
 def _store() -> Iterator[str]:
     """The address of a store of objects on this machine."""
-    from tests.object_store import object_store
+    from tests.kit.object_store import object_store
 
     with object_store() as address:
         yield address

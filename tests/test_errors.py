@@ -1,9 +1,8 @@
 """Every code that can be raised is documented, and nothing else is."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.kit import ROOT
 
 
 def test_codes_are_those_of_the_error_page() -> None:

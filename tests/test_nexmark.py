@@ -23,10 +23,11 @@ from cedilla.runtime import run
 from cedilla.runtime.terminal.options import Options
 from tests.benchmarks.nexmark import flink_sql, generator, oracle
 from tests.benchmarks.nexmark.spark_twins import REFUSED, TWINS
-from tests.stream import Decoder, Item, complaints, decode, read_output
-from tests.tiers import rest
+from tests.kit import ROOT
+from tests.kit.stream import Decoder, Item, complaints, decode, read_output
+from tests.kit.tiers import rest
 
-QUERIES = Path(__file__).parents[1] / "queries" / "nexmark"
+QUERIES = ROOT / "queries" / "nexmark"
 EVENTS, EVENTS_PER_FILE, DENSITY = 6_000, 1_000, 100
 FILES_PER_EPOCH = 4  # two of data, two of marks
 ACCENTS = 8

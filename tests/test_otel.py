@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.pipeline import Run
+from tests.kit import ROOT
+from tests.kit.pipeline import Run
 
-ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "queries" / "otel"
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.kit import ROOT
+
 FOLDERS = ("grammar", "compiler", "runtime")
 FORBIDDEN = {
     "grammar": ("cedilla.compiler", "cedilla.runtime", "pyspark"),

@@ -7,27 +7,27 @@ from collections import defaultdict
 import pytest
 
 from cedilla.compiler.operators import OPERATORS
+from tests.kit.tiers import TIERS
 from tests.laws.worlds import ALL
-from tests.tiers import TIERS
 
 WHOLLY_IN_REST = {
     # Each place for itself, once and again and again; `make test` dies at one after the other.
-    "tests/runtime/test_recovery.py::test_death_in_any_epoch_changes_nothing",
+    "tests/runtime/checkpoint/test_recovery.py::test_death_in_any_epoch_changes_nothing",
     # Processes of their own; `make test` has two runs at once, a full disk and lines of every kind in one.
-    "tests/runtime/test_faults.py::test_of_two_runs_at_once_one_is_refused_and_nothing_is_lost",
-    "tests/runtime/test_faults.py::test_a_full_disk_is_a_code_and_the_next_run_goes_on",
-    "tests/runtime/test_faults.py::test_what_a_hostile_producer_sends_is_set_aside_or_a_code",
+    "tests/runtime/checkpoint/test_faults.py::test_of_two_runs_at_once_one_is_refused_and_nothing_is_lost",
+    "tests/runtime/checkpoint/test_faults.py::test_a_full_disk_is_a_code_and_the_next_run_goes_on",
+    "tests/runtime/checkpoint/test_faults.py::test_what_a_hostile_producer_sends_is_set_aside_or_a_code",
     # It starts Spark in a process of its own and kills it; `make test` kills runs on Sail.
-    "tests/runtime/test_limits.py::test_a_java_that_dies_is_told_and_the_next_run_goes_on",
+    "tests/runtime/ingest/test_limits.py::test_a_java_that_dies_is_told_and_the_next_run_goes_on",
     # Large states and other names: `make test` has the drop that waits in a large state, and joins by both names.
-    "tests/runtime/test_joins.py::test_joins_on_two_names_and_with_itself",
-    "tests/runtime/test_joins.py::test_large_states_give_what_small_ones_give",
+    "tests/runtime/operators/test_joins.py::test_joins_on_two_names_and_with_itself",
+    "tests/runtime/operators/test_joins.py::test_large_states_give_what_small_ones_give",
     # It starts Java three times; `make test` runs on such an archive.
-    "tests/runtime/test_class_archive.py::test_spark_starts_from_an_archive_and_without_it",
+    "tests/runtime/pipeline/test_class_archive.py::test_spark_starts_from_an_archive_and_without_it",
     # It starts Sail in a process of its own, and a hundred and fifty others from there.
-    "tests/runtime/test_sail.py::test_children_that_the_process_forks_live",
+    "tests/runtime/engines/test_sail.py::test_children_that_the_process_forks_live",
     # It starts Spark twice in processes of their own; `make test` reads and writes such tables on Sail.
-    "tests/runtime/test_delta_store.py::test_spark_reads_and_writes_them_without_clients_of_its_own",
+    "tests/runtime/storage/test_delta_store.py::test_spark_reads_and_writes_them_without_clients_of_its_own",
     # Without accents, and on Spark: as its SQL, as a job by hand; and the generator of a benchmark in its other format.
     "tests/test_nexmark.py::test_query",
     "tests/test_nexmark.py::test_query_with_accents",
@@ -36,7 +36,14 @@ WHOLLY_IN_REST = {
     "tests/test_nexmark.py::test_parquet_has_the_same_tuples",
 }
 OF_SERVERS = tuple(
-    f"tests/runtime/test_{name}.py::" for name in ("cluster", "connect", "kafka", "remote", "topic_tools")
+    f"tests/runtime/{name}.py::"
+    for name in (
+        "engines/test_cluster",
+        "engines/test_connect",
+        "engines/test_remote",
+        "topics/test_kafka",
+        "topics/test_topic_tools",
+    )
 )
 """They start a cluster or a server each; `make test` has Spark and Sail here, files, and what workers have."""
 OF_EACH = {

@@ -17,9 +17,9 @@ from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.compiler.operators import OPERATORS
 from cedilla.grammar import DiagnosticError, render
 from cedilla.runtime.inspect.trace import trace, trace_text
-from tests.golden import check
+from tests.kit import ROOT
+from tests.kit.golden import check
 
-ROOT = Path(__file__).parent.parent.parent
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.glob("*.txt"))
 

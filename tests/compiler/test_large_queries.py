@@ -16,9 +16,9 @@ from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_expression, parse_query
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
-from tests.pipeline import Run
-from tests.stream import is_tuple, read_output
-from tests.tiers import tiered
+from tests.kit.pipeline import Run
+from tests.kit.stream import is_tuple, read_output
+from tests.kit.tiers import tiered
 
 SOURCE = 'stream r(k: long, x: double) from json "r" punctuated on k;\n'
 

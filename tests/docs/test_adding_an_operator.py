@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +12,8 @@ from cedilla.grammar.parser import parse_query
 from cedilla.runtime.operators import DATAFLOWS
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.reference.nodes import NODES
+from tests.kit import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
 
 
@@ -57,8 +56,8 @@ NAMES = {
     "compiler/codegen/statements.py": ("_WRITERS", "_CHANGES"),
     "runtime/operators/epoch.py": ("types_of",),
     "runtime/reference/scalars/__init__.py": ("VALUES",),
-    "tests/compiler/test_rules.py": ("GO_ON", "END_THERE", "END_THE_QUERY"),
-    "tests/compiler/test_safety.py": ("RELATIONS",),
+    "tests/compiler/operators/test_rules.py": ("GO_ON", "END_THERE", "END_THE_QUERY"),
+    "tests/compiler/analysis/test_safety.py": ("RELATIONS",),
     "tests/grammar/test_roundtrip.py": ("RELATIONS", "NAMES"),
     "tests/laws/relational.py": ("_MEANINGS",),
     "tests/laws/worlds.py": ("ALL", "ORDERED"),

@@ -10,9 +10,9 @@ import pytest
 
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
-from tests.stream import read_output
+from tests.kit import ROOT
+from tests.kit.stream import read_output
 
-ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted((ROOT / "docs" / "cases").glob("*.md"))
 SET_ASIDE = {"home-assistant": ["RQ301"]}
 """The codes of the lines that a page says are set aside."""

@@ -20,9 +20,10 @@ from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.terminal.options import Options
 from tests.docs.test_examples import in_parts
-from tests.stream import read_output
+from tests.kit import ROOT
+from tests.kit.stream import read_output
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+DOCS = ROOT / "docs"
 COOKBOOK = (DOCS / "cookbook.md").read_text("utf-8")
 ADOPTING = (DOCS / "adopting.md").read_text("utf-8")
 _SECTION = re.compile(r"^## (?P<title>.*)\n(?P<text>(?:(?!## ).*\n)*)", re.MULTILINE)

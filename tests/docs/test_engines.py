@@ -1,15 +1,14 @@
 """The page of engines shows the table that queries are checked by."""
 
-from pathlib import Path
-
 import pytest
 
 from cedilla.compiler import ENGINES, compile_query
 from cedilla.compiler.expressions.engines import REFUSALS
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.cli.options import engine_option
+from tests.kit import ROOT
 
-PAGE = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
 
 
 def test_the_page_shows_the_table() -> None:

@@ -21,12 +21,12 @@ from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.cli.main import main
+from tests.kit import ROOT
 from tests.laws.mutations import MUTATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "queries").rglob("README.md")])
 PRELUDE = """\
 stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
@@ -146,7 +146,7 @@ def test_every_page_of_an_operator_has_an_example_of_it(operator: type) -> None:
 def test_every_example_of_an_operator_does_what_its_page_says(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: type
 ) -> None:
-    from tests.pipeline import Run
+    from tests.kit.pipeline import Run
 
     page = operator_page(operator)
     for block in blocks(page, "python"):

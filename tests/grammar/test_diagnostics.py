@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
 from cedilla.grammar.parser import parse_accent, parse_expression, parse_punctuation, parse_query
+from tests.kit import ROOT
 
-QUERIES = sorted((Path(__file__).parents[2] / "queries").glob("*.rq"))
+QUERIES = sorted((ROOT / "queries").glob("*.rq"))
 
 
 def test_notes_and_help_follow_the_line() -> None:

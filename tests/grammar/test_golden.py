@@ -11,7 +11,7 @@ from cedilla.grammar.diagnostics import DiagnosticError, render
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_expression, parse_punctuation, parse_query
 from cedilla.grammar.syntax import Literal, Node
-from tests.golden import check
+from tests.kit.golden import check
 
 FILES = sorted((Path(__file__).parent / "golden").glob("*.txt"))
 

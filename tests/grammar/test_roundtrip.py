@@ -14,8 +14,9 @@ from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import format_accent, format_punctuation, quote, unit_text
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
+from tests.kit import ROOT
 
-SHIPPED = Path(__file__).parent.parent.parent / "queries"
+SHIPPED = ROOT / "queries"
 HERE = Span("<made>", 0, 0, 1, 1, 1, 1)
 NAMES = st.sampled_from(
     ["t", "größe", "a_1", "by", "every", "W", "table", "stream", "to", "from", "json", "distinct", "sample"]

@@ -135,7 +135,7 @@ def key(value: Any) -> Any:
 
 
 def read(attribute: str, value: Any) -> Any:
-    """The reader of streams (`tests.stream`): NaN comes after every other number."""
+    """The reader of streams (`tests.kit.stream`): NaN comes after every other number."""
     if not is_odd(attribute):
         return key(value)
     number = float(value) if value in WORDS else key(value)

@@ -15,20 +15,21 @@ from pathlib import Path
 
 from attrs import frozen
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.kit import ROOT
+
 LAWS = (
-    "tests/runtime/test_control.py",
+    "tests/runtime/control/sources/test_control.py",
     "tests/laws/test_certain.py",
     "tests/laws/test_reference.py",
     "tests/laws/test_changes_together.py",
-    "tests/compiler/test_evolution.py",
+    "tests/compiler/facts/test_evolution.py",
     "tests/laws/test_renames.py",
     "tests/laws/test_recodes.py",
     "tests/laws/test_units.py",
     "tests/laws/test_said_units.py",
-    "tests/runtime/test_marker_runs.py",
-    "tests/runtime/test_added_again.py",
-    "tests/runtime/test_new_codes.py::test_what_was_a_code_once_can_be_a_value",
+    "tests/runtime/control/markers/test_marker_runs.py",
+    "tests/runtime/control/accents/test_added_again.py",
+    "tests/runtime/control/accents/test_new_codes.py::test_what_was_a_code_once_can_be_a_value",
 )
 
 

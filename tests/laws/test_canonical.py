@@ -1,8 +1,8 @@
 """Whatever a valid stream says, and whatever its schema, its canonical stream is valid, and has the same tuples.
 
-What it means is the law of `tests/runtime/test_canonize.py`, on streams of which every attribute is required and has no
-domain. Here attributes are optional, dropped and added, have domains and units, and most markers are of tuples that are
-closed.
+The law of `tests/runtime/streams/test_canonize.py` is what it means, on streams of which every attribute is required
+and has no domain. Here attributes are optional, dropped and added, have domains and units, and most markers
+are of tuples that are closed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import Schema, declared_schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
-from tests.seeds import soak_seeds
-from tests.strategies import BRIEF
-from tests.stream import Item
+from tests.kit.seeds import soak_seeds
+from tests.kit.strategies import BRIEF
+from tests.kit.stream import Item
 
 SCHEMAS = [
     "s: int in {1, 2, 3}, t: double, p?: double",

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from cedilla.compiler import compile_query
 from cedilla.runtime.reference.node import inside
 from cedilla.runtime.reference.reference import Reference
+from tests.kit.strategies import BRIEF, HEAVY
+from tests.kit.stream import Decoder, Item
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import bag
-from tests.strategies import BRIEF, HEAVY
-from tests.stream import Decoder, Item
 
 SOURCES = """
 stream r(k: int in {1, 2}, x: int in {1, 2, 3}) from json "in/r";

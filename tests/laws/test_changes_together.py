@@ -25,8 +25,8 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
-from tests.seeds import soak_seeds
-from tests.stream import Decoder, Item
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import Decoder, Item
 
 SCHEMA = (
     'site: string in {"A", "B"}, u: string in {"degF", "degC"}, k?: long, x: double unit m, h: double unit degF, '

@@ -16,13 +16,13 @@ from cedilla.compiler.plan import Plan, TableColumn
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.control.domains.table_domains import with_values
 from cedilla.runtime.reference.reference import Reference
+from tests.kit.strategies import HEAVY
+from tests.kit.stream import Item, complaints, decode
+from tests.kit.tiers import tiered
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import TABLE, Items, accepted, bag, cut, readable, run
 from tests.laws.worlds import ALL, World, canonical, stream, world
-from tests.runtime.plan_edits import edited
-from tests.strategies import HEAVY
-from tests.stream import Item, complaints, decode
-from tests.tiers import tiered
+from tests.runtime.checkpoint.plan_edits import edited
 
 
 def before(world: World) -> str:

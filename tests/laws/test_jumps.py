@@ -12,9 +12,9 @@ import pytest
 
 from cedilla.compiler.compile import compile_query
 from cedilla.runtime.reference.reference import Reference
-from tests.paper import JUMPS, Readings, as_rows
-from tests.seeds import soak_seeds
-from tests.stream import Item, is_tuple
+from tests.kit.paper import JUMPS, Readings, as_rows
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import Item, is_tuple
 
 
 def check(seed: int, count: int = 60) -> None:

@@ -18,10 +18,10 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.stream_checker import StreamChecker
+from tests.kit.paper import paper_number
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import Decoder, Item, decode, is_tuple
 from tests.laws.test_units import SCHEMA, rounded
-from tests.paper import paper_number
-from tests.seeds import soak_seeds
-from tests.stream import Decoder, Item, decode, is_tuple
 
 UNITS = {"n": "s", "t": "degF", "p": "hPa"}
 STREAM = SCHEMA.replace("n: long", "n: long unit s")

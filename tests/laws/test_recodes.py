@@ -24,8 +24,8 @@ from cedilla.runtime.reference.decoder import Decoder
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
-from tests.seeds import soak_seeds
-from tests.stream import Item, decode
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import Item, decode
 
 STATES, KINDS = ("A", "B", "C"), (1, 2, 3)
 SCHEMA = 'n: long, s: int in {1, 2}, k: int in {1, 2, 3}, state?: string in {"A", "B", "C"}, t: double'

@@ -25,11 +25,11 @@ from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.reference.scalars.arithmetic import double
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
+from tests.kit.strategies import BRIEF, HEAVY
+from tests.kit.stream import Decoder, Item, complaints, decode
 from tests.laws.edges import is_odd, key, read
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import ALL, NAMES, ORDERED, SOURCES, World, canonical, stream, world
-from tests.strategies import BRIEF, HEAVY
-from tests.stream import Decoder, Item, complaints, decode
 
 Items = list[tuple[str, Item]]
 TABLE: Items = [*(("d", dict(row)) for row in NAMES), ("d", {"$punctuation": "[]"})]

@@ -21,8 +21,8 @@ from cedilla.runtime.reference.decoder import Decoder
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
-from tests.seeds import soak_seeds
-from tests.stream import Item, decode
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import Item, decode
 
 SCHEMA = "n: long, s: int in {1, 2, 3}, q: int in {1, 2}, t: double, p?: double"
 QUERY = f"""

@@ -9,13 +9,13 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.epochs import outputs
+from tests.kit.epochs import outputs
+from tests.kit.stream import Item
+from tests.kit.tiers import tiered
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import TABLE, accepted, bag, cut, decoded, described
 from tests.laws.test_spark import number
 from tests.laws.worlds import ALL, ORDERED, canonical, stream, world
-from tests.stream import Item
-from tests.tiers import tiered
 
 KINDS = ((ALL, 0), (ORDERED, 0), (ALL, 2))
 

@@ -8,7 +8,7 @@ import pytest
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.reference.reference import Reference
-from tests.stream import Item, decode
+from tests.kit.stream import Item, decode
 
 HEAD = "stream r(k: long, m?: decimal(10,2), name?: string) from json 'r';"
 

@@ -25,14 +25,14 @@ from cedilla.runtime.items.rejections import is_fatal
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.terminal.options import Options
+from tests.kit.pipeline import Run
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import Item, complaints
+from tests.kit.tiers import tiered
 from tests.laws.edges import read
 from tests.laws.relational import evaluate_plan
 from tests.laws.test_reference import TABLE, accepted, bag, cut, decoded, described
 from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
-from tests.pipeline import Run
-from tests.seeds import soak_seeds
-from tests.stream import Item, complaints
-from tests.tiers import tiered
 
 SPOILT = (
     '{"k": 7, "ts": 3, "v": 1.0}',  # outside its domain

@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.items.json_objects import json_text
+from tests.kit.pipeline import Run
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import complaints
+from tests.kit.tiers import tiered
 from tests.laws.edges import read
 from tests.laws.test_growth import GROWTHS, before, from_table, meaning, random_case
 from tests.laws.test_reference import Items, bag, cut, decoded, described
 from tests.laws.test_spark import output, written
-from tests.pipeline import Run
-from tests.seeds import soak_seeds
-from tests.stream import complaints
-from tests.tiers import tiered
 
 
 def parts(rng: Random, items: Items) -> list[Items]:

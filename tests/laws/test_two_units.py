@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.units.units import conversion
-from tests.pipeline import Run
-from tests.seeds import soak_seeds
-from tests.tiers import tiered
-from tests.two_units import END, Ends, check, lines, query, simulated
+from tests.kit.pipeline import Run
+from tests.kit.seeds import soak_seeds
+from tests.kit.tiers import tiered
+from tests.kit.two_units import END, Ends, check, lines, query, simulated
 
 FAMILIES = [
     ("s", "ms", "us", "ns", "minute", "hour", "day"),

@@ -25,8 +25,8 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
-from tests.seeds import soak_seeds
-from tests.stream import Item, complaints, decode, is_tuple
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import Item, complaints, decode, is_tuple
 
 SCHEMA = "n: long, s: int in {1, 2, 3}, q: int in {1, 2}, t: double unit degF, p: double unit hPa"
 QUERY = f"""

@@ -14,6 +14,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference.values import read_value
+from tests.kit.stream import Decoder, Item
 from tests.laws.edges import (
     BEYOND,
     EDGES,
@@ -29,7 +30,6 @@ from tests.laws.edges import (
     result_of,
     tame,
 )
-from tests.stream import Decoder, Item
 
 
 def sources(extra: tuple[str, ...] = ()) -> str:

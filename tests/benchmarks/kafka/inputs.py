@@ -16,8 +16,8 @@ from cedilla.runtime.topics.kafka_client import library
 from tests.benchmarks.contest import BUILD, INPUTS
 from tests.benchmarks.inputs import in_order
 from tests.benchmarks.kafka.install import install as install_connector
-from tests.kafka import Broker, broker
-from tests.kafka import install as install_broker
+from tests.kit.kafka import Broker, broker
+from tests.kit.kafka import install as install_broker
 
 START = 1_700_000_400
 WINDOW, EXTENT, KEYS = 60, 600, 50

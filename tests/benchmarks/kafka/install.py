@@ -7,7 +7,7 @@ from pathlib import Path
 import pyspark
 
 from tests.benchmarks.contest import BUILD
-from tests.kafka import copied_jars
+from tests.kit.kafka import copied_jars
 
 HOME = BUILD / "spark-kafka" / pyspark.__version__
 

@@ -1,0 +1,244 @@
+"""What `explain --evolution` says of an accent is what applying it does; what `trace` shows is where it stands."""
+
+import re
+
+import pytest
+
+from cedilla.compiler.compile import compile_query
+from cedilla.compiler.explain.explanation import explain_text
+from cedilla.compiler.explain.impact import AccentImpact, Outcome, impacts
+from cedilla.compiler.explain.impact_text import evolution_text
+from cedilla.compiler.expressions.expressions import attributes
+from cedilla.compiler.operators import Select, Union
+from cedilla.compiler.plan import Plan
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.inspect.trace import MarkerTrace, marker_name, trace
+from tests.kit import ROOT
+
+GOLDEN = (ROOT / "tests" / "compiler" / "golden" / "explain.txt").read_text(encoding="utf-8")
+NEW = "an_attribute_that_no_query_has"
+
+
+def texts() -> list[str]:
+    """The queries whose plans are golden: every operator is in one of them."""
+    found: list[str] = []
+    for block in GOLDEN.split("====\n"):
+        head = block.partition("----\n")[0].strip()
+        lines = [line for line in head.splitlines() if line and not line.startswith("##")]
+        if not lines:
+            continue
+        directive, *rest = lines
+        path = directive.removeprefix("explain --full").strip()
+        is_path = path and "=" not in path
+        found.append((ROOT / path).read_text(encoding="utf-8") if is_path else "\n".join(rest))
+    return found
+
+
+@pytest.mark.parametrize("text", texts())
+def test_a_fate_is_what_applying_the_accent_comes_to(text: str) -> None:
+    plan = compile_query(text).plan
+    told = list(impacts(plan))
+    assert told
+    for impact in told:
+        if not impact.mentions:
+            check(plan, impact)
+
+
+SUMS = """
+stream r(k: int, t: double unit degF, v: double) from json "r" punctuated on k;
+emit aggregate[{}](r) to json "out";
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "marker", "outcome", "said"),
+    [
+        ("sum(t) as s by k", "[[unit(t, degC)]]", "absorbed (2.8)", ()),
+        ("sum(t) as s by k", "[[alter(t, y -> y * 2)]]", "propagates (A4)", ("s",)),
+        ("sum(t) as s, max(t) as m by k", "[[unit(t, degC)]]", "propagates (A4)", ("m",)),
+        ("sum by k except v", "[[unit(t, degC)]]", "absorbed (2.8)", ()),
+        ("count(t) as n by k", "[[alter(t, y -> y * 2)]]", "absorbed (2.8)", ()),
+        ("sum(t * 2) as s by k", "[[alter(t, y -> y + 1)]]", "absorbed (2.8)", ()),
+    ],
+)
+def test_a_trace_says_of_an_alter_what_its_function_does(
+    calls: str, marker: str, outcome: str, said: tuple[str, ...]
+) -> None:
+    """An offset counts once for each value, so no sum goes through it (2.8)."""
+    (step,) = traced(SUMS.format(calls), ("r", marker))
+    assert step.relations[-1].does == (outcome,)
+    altered = [re.search(r"(?:alter|unit)\((\w+)", text) for text in step.outputs[0].says.alters]
+    assert tuple(match[1] for match in altered if match) == said
+
+
+def test_an_alter_with_an_offset_has_a_row_of_its_own_where_it_ends() -> None:
+    plan = compile_query(SUMS.format("sum(t) as s, max(t) as m by k")).plan
+    found = {
+        (impact.offset, outcome.verdict, outcome.attributes)
+        for impact in impacts(plan)
+        if (impact.kind, impact.attribute, impact.mentions) == ("alter", "t", ())
+        for outcome in impact.outcomes
+    }
+    assert found == {(False, "propagates", ("s", "m")), (True, "propagates", ("m",))}
+    alone = compile_query(SUMS.format("sum(t) as s by k")).plan
+    assert re.search(r"with an offset +absorbed +not aggregate +Aggregate aggregate", evolution_text(alone))
+    assert "with an offset absorbed (2.8)" in explain_text(alone)
+
+
+def check(plan: Plan, impact: AccentImpact) -> None:
+    name = NEW if impact.attribute == "*" else impact.attribute
+    known = name in plan.start[impact.source].types
+    before = [] if known or impact.kind == "add" else [f"[[+({name}: double)]]"]
+    accent = {
+        "add": f"[[+({name}: {plan.start[impact.source].types[name] if known else 'double'})]]",
+        "drop": f"[[-({name})]]",
+        "alter": f"[[alter({name}, y -> y * 2{' + 1' if impact.offset else ''})]]",
+    }[impact.kind]
+    if impact.kind == "add" and known:
+        return  # a drop would have to come first, and may itself wait
+    markers = [(impact.source, text) for text in (*before, accent)]
+    if impact.code is not None:
+        with pytest.raises(DiagnosticError) as caught:
+            list(trace(plan, markers))
+        assert [d.code for d in caught.value.diagnostics] == [impact.code], impact
+        return
+    if before and any(f.code for f in impacts(plan) if f.attribute == impact.attribute and f.kind == "add"):
+        return
+    last = list(trace(plan, markers))[-1]
+    for outcome in impact.outcomes:
+        if impact.kind == "alter" and reads_and_merges(plan, outcome):
+            continue
+        (output,) = (at for at in last.outputs if at.relation == outcome.emit)
+        # An Alter that changes nothing only says that whole numbers may have decimals from here on.
+        accents = [*output.says.adds, *output.says.alters, *output.says.drops]
+        said = [each for each in accents if not each.endswith(", y -> y)]]")]
+        if outcome.verdict in ("coordinates", "accumulates"):  # a part that is closed elsewhere need not wait
+            # Of several values computed from an attribute, one may be lost at once while another waits.
+            waiting = [each for each in said if re.match(r"\[\[(\+|-|alter)\(", each)]
+            assert len(waiting) < max(1, len(outcome.attributes)), (impact, outcome, said)
+            continue
+        assert bool(said) == (outcome.verdict == "propagates"), (impact, outcome, said)
+        for attribute in outcome.attributes if said else ():
+            evolved = NEW if attribute == "*" else attribute
+            assert any(re.search(rf"\({evolved}\b", each) for each in said), (attribute, said)
+
+
+def reads_and_merges(plan: Plan, outcome: Outcome) -> bool:
+    """Whether a predicate on the altered attribute comes before a union.
+
+    Then the Alter holds for some values of its own attribute only, and no description can say that (G23).
+    """
+    read = {
+        name
+        for step in outcome.steps
+        if isinstance(step.operator, Select)
+        for name in attributes(step.operator.predicate)
+    }
+    return bool(read & set(outcome.attributes)) and any(isinstance(s.operator, Union) for s in outcome.steps)
+
+
+def traced(query: str, *markers: tuple[str, str]) -> list[MarkerTrace]:
+    return list(trace(compile_query(query).plan, markers))
+
+
+COVERED = """
+stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
+windows := window[10 on ts as wid](r);
+emit aggregate[avg(t) as m by wid](windows) to json "out";
+"""
+
+
+def test_a_trace_says_what_is_missing_until_nothing_is() -> None:
+    accents = [("r", f"[[s = {s}, alter(t, y -> y * 2)]]") for s in (2, 1, 3)]
+    waits = [step.relations[-1].waits for step in traced(COVERED, *accents)]
+    assert waits == [("waits for windows in [s in {1, 3}]",), ("waits for windows in [s = 3]",), ()]
+    assert traced(COVERED, *accents)[-1].outputs[0].says.alters == ("[[alter(m, y -> y * 2)]]",)
+
+
+def test_punctuation_covers_what_no_accent_does() -> None:
+    first, second, third = traced(
+        COVERED, ("r", "[[s = 2, alter(t, y -> y * 2)]]"), ("r", "[s = 1]"), ("r", "[s = 3]")
+    )
+    assert first.relations[-1].waits == ("waits for windows in [s in {1, 3}]",)
+    assert second.outputs[0].says.alters == ()
+    assert third.outputs[0].says.alters == ("[[alter(m, y -> y * 2)]]",)
+
+
+def test_a_trace_of_punctuation_shows_the_groups_that_pass() -> None:
+    (step,) = traced(COVERED, ("r", "[ts < 25]"))
+    source, windows, groups = step.relations
+    assert source.says.punctuations == ("[ts < 25]",)
+    assert set(windows.says.punctuations) == {"[ts < 25]", "[wid < 2]"}
+    assert groups.says.punctuations == ("[wid < 2]",)
+    assert groups.releases == ("open groups in [wid < 2]",)
+
+
+def test_bounds_of_windows_are_described_and_closed_as_their_numbers_are() -> None:
+    """Adds move to an earlier window, Alters to a later one; what closes a window closes both bounds (W5, G25)."""
+    query = """
+    stream r(at: timestamp, v: double) from json "r";
+    windows := window[1 minute every 30 seconds on at as [begin, end]](r);
+    emit aggregate[avg by begin, end except at](windows) to json "out";
+    """
+    time = "2013-01-01T00:01:15Z"
+    add, alter, closed = traced(
+        query,
+        ("r", f"[[at >= {time}, +(p: double)]]"),
+        ("r", f"[[at >= {time}, alter(v, y -> y * 10)]]"),
+        ("r", f"[at < {time}]"),
+    )
+    assert add.outputs[0].says.adds == ('[[begin >= "2013-01-01T00:00:30Z", +(p: double)]]',)
+    assert alter.outputs[0].says.alters == ('[[begin >= "2013-01-01T00:01:30Z", alter(v, y -> y * 10)]]',)
+    assert set(closed.outputs[0].says.punctuations) == {
+        '[begin < "2013-01-01T00:00:30Z"]',
+        '[end <= "2013-01-01T00:01:00Z"]',
+    }
+
+
+UNION = """
+stream a(k: int, v: double) from json "a";
+stream b(k: int, v: double) from json "b";
+emit a union b to json "out";
+"""
+
+
+def test_a_trace_names_the_input_that_lags() -> None:
+    first, second = traced(UNION, ("a", "[[k > 5, alter(v, y -> y + 1)]]"), ("b", "[k > 7]"))
+    assert first.relations[-1].waits == ("waits for b in [k >= 6]",)
+    assert second.outputs[0].says.alters == ("[[k >= 8, alter(v, y -> y + 1)]]",)
+
+
+def test_a_bad_marker_is_shown_at_its_place() -> None:
+    steps = trace(compile_query(UNION).plan, [("a", "[k > 7]"), ("b", "[[ k > z, -(v)]]")])
+    assert next(steps).text == "[k > 7]"
+    with pytest.raises(DiagnosticError) as caught:
+        next(steps)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.span is not None
+    assert diagnostic.span.source == marker_name(2)
+
+
+def test_a_marker_that_breaks_no_syntax_is_shown_at_its_change() -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        traced(UNION, ("a", "[[+(v: double)]]"))
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ205"
+    assert diagnostic.span is not None
+    assert "[[+(v: double)]]"[diagnostic.span.start : diagnostic.span.end] == "+(v: double)"
+
+
+def test_a_table_is_closed_unless_a_marker_is_for_it() -> None:
+    query = """
+    stream a(k: int, v: double) from json "a";
+    table b(k: int, w: double) from json "b";
+    emit a join b on k to json "out";
+    """
+    (step,) = traced(query, ("a", "[k = 1]"))
+    assert step.outputs[0].says.punctuations == ("[k = 1]",)
+    (step,) = traced(query, ("b", "[[alter(w, y -> y * 2)]]"))
+    assert step.outputs[0].says.alters == ("[[alter(w, y -> y * 2)]]",)
+
+
+def test_a_dead_accent_is_told() -> None:
+    _, step = traced(UNION, ("a", "[]"), ("a", "[[-(v)]]"))
+    assert step.relations[0].does == ("concerns only tuples that are closed",)

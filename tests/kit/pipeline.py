@@ -1,0 +1,131 @@
+"""Runs of real engines in tests: a query's text, streams as lists of items, cut into files and epochs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field
+from pyspark.sql import DataFrame, SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.formats.listing import listed_files
+from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.pipeline.executor import Executor
+from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.terminal.report import EpochReport
+from tests.kit.stream import Item, read_output
+
+
+@define
+class Run:
+    """A query over folders below `root`: `in/SOURCE`, `out/EMIT`, `checkpoint`."""
+
+    spark: SparkSession
+    root: Path
+    query: str
+    reports: list[EpochReport] = field(factory=list[EpochReport])
+    conf: Mapping[str, str] = field(factory=dict[str, str])
+    """Spark's settings that a user would have chosen."""
+    yes: bool = False
+    """Whether an edited query may go on."""
+    _batch: int = 0
+    _count: int = 0
+    _brought: set[str] = field(factory=set[str])
+
+    def write(self, source: str, items: Sequence[Item | str], name: str | None = None) -> Path:
+        """A file of a source; later ones come later in its order. Text items are written as they are."""
+        folder = self.root / "in" / source
+        folder.mkdir(parents=True, exist_ok=True)
+        self._count += 1
+        path = folder / (name or f"{self._count:05d}.jsonl")
+        path.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
+        os.utime(path, (self._count, self._count))
+        return path
+
+    def executor(
+        self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None
+    ) -> Executor:
+        """A fresh executor on the checkpoint, as a new process would have one."""
+        plan, flow = load(compile_query(self.query).program)
+        for source in plan.sources:
+            (self.root / "in" / source.name).mkdir(parents=True, exist_ok=True)
+        plan = evolve(
+            plan,
+            sources=[evolve(s, path=str(self.root / "in" / s.name)) for s in plan.sources],
+            emits=[evolve(e, path=str(self.root / "out" / e.name)) for e in plan.emits],
+            settings={**plan.settings, **(settings or {})},
+        )
+        files = Files()
+        checkpoint = Checkpoint(files, str(self.root / "checkpoint"))
+        return Executor(
+            self.spark,
+            plan,
+            flow,
+            checkpoint,
+            files,
+            files_per_epoch,
+            self.reports.append,
+            conf=self.conf,
+            consent=lambda changes: self.yes,
+        )
+
+    def files(self, executor: Executor) -> dict[str, list[InputFile]]:
+        """All files of the streams, as one micro-batch brings them."""
+        return {s.name: listed_files(executor.files, s.path) for s in executor.plan.sources if not s.table}
+
+    def go_on(self, executor: Executor, batch: int) -> None:
+        """The files that no batch has brought yet, as the next one."""
+        found = {
+            name: [file for file in files if file.path not in self._brought]
+            for name, files in self.files(executor).items()
+        }
+        executor.process(batch, found)
+        self._brought |= {file.path for files in found.values() for file in files}
+
+    def process(
+        self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None
+    ) -> Executor:
+        """Everything there is, as one micro-batch."""
+        executor = self.executor(files_per_epoch, settings)
+        executor.process(0, self.files(executor))
+        return executor
+
+    def output(self, emit: str) -> list[Item]:
+        return read_output(self.root / "out" / emit)
+
+    def quarantine(self, source: str) -> list[Item]:
+        """The rejected lines of a source."""
+        folder = self.root / "checkpoint" / "quarantine" / source
+        texts = [file.read_text() for file in sorted(folder.glob("*.jsonl"))]
+        return [json.loads(line) for text in texts for line in text.split("\n") if line]
+
+
+def save_parquet(frame: DataFrame, path: Path, **options: str) -> Path:
+    """A frame as one Parquet file; files are ordered by their names, numbers."""
+    aside = path.with_name(f"_{path.name}")
+    frame.coalesce(1).write.options(**options).parquet(str(aside))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    (part,) = aside.glob("*.parquet")
+    part.rename(path)
+    aside.rmdir()
+    os.utime(path, (int(path.stem), int(path.stem)))
+    return path
+
+
+def physical(frame: DataFrame) -> str:
+    """The physical plan."""
+    java: Any = frame._jdf
+    return str(java.queryExecution().executedPlan().toString())
+
+
+def read_columns(plan: str) -> list[str]:
+    """The columns that each scan reads; the row's index is none of the file."""
+    found = re.findall(r"ReadSchema: struct<([^>]*)>", plan)
+    return [each.replace(",_tmp_metadata_row_index:bigint", "") for each in found]

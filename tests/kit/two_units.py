@@ -1,0 +1,115 @@
+"""Whole numbers and decimals in two units: the relations in which they meet, and what these are by fractions.
+
+The oracle shares nothing with the program but the functions between units. Floors, comparisons and keys are compared
+exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
+from pathlib import Path
+from typing import Any
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.units.units import conversion
+from cedilla.runtime.reference.reference import Reference
+from tests.kit.stream import Item, is_tuple
+
+END: Item = {"$punctuation": "[]"}
+STREAMS = """
+stream a(ts: {}, k: int) from json "a" punctuated on ts;
+stream b(ts: {}, k: int) from json "b" punctuated on ts;
+u := a union b;
+"""
+RELATIONS = {
+    "u": "u",
+    "early": "select[ts < 70](u)",
+    "windows": "aggregate[count() as n by w](window[60 on ts as w](u))",
+    "common": "project[ts](a) intersect project[ts](b)",
+    "rest": "project[ts](a) minus project[ts](b)",
+    "met": "a join rename[k as j](b) on ts",
+    "either": "a left join rename[k as j](b) on ts",
+    "both": "a semi join b on ts",
+    "alone": "a anti join b on ts",
+}
+Ends = tuple[str, str]
+"""The types of `ts` on both sides, with their units."""
+
+
+def query(ends: Ends) -> tuple[str, list[str]]:
+    """The query over streams of these types, and the names of its outputs: no join compares doubles with others."""
+    has_double = any("double" in each for each in ends)
+    names = [*RELATIONS][: 5 if has_double else None]
+    emits = [f'emit {RELATIONS[name]} to json "{name}";' for name in names]
+    return "\n".join([STREAMS.format(*ends), *emits]), names
+
+
+def expected(ends: Ends, left: Sequence[Any], right: Sequence[Any]) -> dict[str, list[Any]]:
+    """The values of each relation, of tuples with these values and their numbers as `k`."""
+    ours, theirs = (each.rpartition(" ")[2] for each in ends)
+    function = conversion(theirs, ours)
+    a = [(Fraction(str(x)), k) for k, x in enumerate(left)]
+    b = [(Fraction(function(Fraction(str(x)))), k) for k, x in enumerate(right)]
+    there = {x for x, _ in b}
+    windows = [floor(x / 60) for x, _ in (*a, *b)]
+    met = [(x, k, j) for x, k in a for y, j in b if x == y]
+    return {
+        "u": [*a, *b],
+        "early": [each for each in (*a, *b) if each[0] < 70],
+        "windows": [(w, windows.count(w)) for w in {*windows}],
+        "met": met,
+        "either": [*met, *((x, k, None) for x, k in a if x not in there)],
+        "both": [(x, k) for x, k in a if x in there],
+        "alone": [(x, k) for x, k in a if x not in there],
+        "common": [(x,) for x in {x for x, _ in a} & there],
+        "rest": [(x,) for x in {x for x, _ in a} - there],
+    }
+
+
+def _exact(row: Item) -> tuple[Any, ...]:
+    """The values of a row: a double stands for its shortest decimal, as a person reads it."""
+    names = ("ts", "w", "k", "j", "n") if "w" not in row else ("w", "n")
+    values = [row.get(name) for name in names if name in row or (name == "j" and "k" in row and "j" in row)]
+    return tuple(Fraction(str(v)) for v in values)
+
+
+def lines(folder: Path) -> list[Item]:
+    """The lines of an output, its numbers with all their digits."""
+    files = [file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir())]
+    return [json.loads(line, parse_float=Decimal) for file in files for line in file.read_text().splitlines()]
+
+
+def _as_read(wanted: Sequence[tuple[Any, ...]], *, is_double: bool) -> list[tuple[Any, ...]]:
+    def read(value: Any) -> Fraction:
+        return Fraction(repr(float(value))) if is_double and value.denominator != 1 else Fraction(value)
+
+    return sorted(tuple(read(Fraction(v)) for v in each if v is not None) for each in wanted)
+
+
+def simulated(ends: Ends, left: Sequence[Any], right: Sequence[Any], size: int) -> dict[str, list[Item]]:
+    """The outputs of the reference, which takes so many items at a time."""
+    text, names = query(ends)
+    reference = Reference(compile_query(text).plan)
+    items = [(name, {"ts": x, "k": k}) for name, of in (("a", left), ("b", right)) for k, x in enumerate(of)]
+    items += [("a", END), ("b", END)]
+    found: dict[str, list[Item]] = {name: [] for name in names}
+    for start in range(0, len(items), size):
+        for outputs in reference.step(items[start : start + size]):
+            for name, emit in zip(names, reference.plan.emits, strict=True):
+                found[name] += outputs[emit.name].items()
+    assert reference.rejected == []
+    return found
+
+
+def check(ends: Ends, left: Sequence[Any], right: Sequence[Any], found: dict[str, list[Item]]) -> None:
+    """Compare outputs with what they have to be, exactly."""
+    types = compile_query(query(ends)[0]).plan.start["u"].types
+    wanted = expected(ends, left, right)
+    is_double = types["ts"].name == "double"
+    for name, output in found.items():
+        rows = sorted(_exact(each) for each in output if is_tuple(each))
+        assert rows == _as_read(wanted[name], is_double=is_double), name

@@ -1,0 +1,473 @@
+"""`set suspect = warn`: a run tells of changes of unit that no accent announces, once, and of nothing else."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from math import sin
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.facts.marker_parser import read_accent
+from cedilla.compiler.regions.affine import Affine
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.change_detection import monitor as monitor_module
+from cedilla.runtime.change_detection.monitor import Monitor
+from cedilla.runtime.change_detection.monitor_record import MAX_STORED, dump_monitor, load_monitor
+from cedilla.runtime.change_detection.points import TARGET_POINTS, Point, points_of, run_bits
+from cedilla.runtime.change_detection.series import CONVERSIONS
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.markers.one_accent import with_accent
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.inspect.status import read_status, status_text
+from cedilla.runtime.pipeline import watching
+from tests.kit.pipeline import Run, save_parquet
+from tests.kit.stream import Item
+from tests.kit.tiers import tiered
+
+QUERY = """
+stream readings(ts: long, s: int in {1, 2, 3}, t: double, p?: double) from json "in" punctuated on ts;
+minutes := window[60 on ts as minute](readings);
+mean := aggregate[avg by minute except ts, s](minutes);
+emit mean to json "out";
+set suspect = warn;
+"""
+SOURCE = compile_query(QUERY).plan.sources[0]
+FAHRENHEIT = dict(CONVERSIONS)["°F to °C"]
+ANNOUNCED = "[[s = 2, alter(t, y -> (y * 5 - 160) / 9)]]"
+Told = tuple[int, Diagnostic]
+
+
+def start(*droppable: str) -> SourceState:
+    return SourceState.start(SOURCE, frozenset(droppable))
+
+
+def day(n: int, rng: random.Random) -> float:
+    """Degrees Fahrenheit with the course of a day and weather."""
+    return 60 + 8 * sin(n / 38) + 6 * sin(n / 400) + rng.gauss(0, 0.8)
+
+
+def at(function: Affine, value: float) -> float:
+    return float(function.slope) * value + float(function.shift)
+
+
+def followed(
+    epochs: Iterable[Sequence[tuple[int, float]]],
+    state: SourceState | None = None,
+    *,
+    restart: bool = False,
+    watch: Monitor | None = None,
+) -> list[Told]:
+    """What a watch tells of epochs of sensors and values, with the epoch; by medians as the engine makes them."""
+    state, watch = state or start(), watch or Monitor.of(SOURCE)
+    found: list[Told] = []
+    for number, values in enumerate(epochs):
+        tuples = (((s,), f"epoch {number}", {"t": value}) for s, value in values)
+        points = list(points_of(tuples, run_bits(len(values), 3)))
+        found += [(number, each) for each in watch.take(points, watch.share, state, state)]
+        if restart:
+            watch = load_monitor(SOURCE, json.loads(json.dumps(dump_monitor(watch))))
+    return found
+
+
+def sensors(
+    sizes: Iterable[int], seed: int = 1, since: int = 1 << 60, function: Affine = FAHRENHEIT
+) -> Iterator[list[tuple[int, float]]]:
+    """Epochs of so many values of three sensors; the second changes its unit."""
+    rng, n = random.Random(seed), 0
+    for size in sizes:
+        epoch: list[tuple[int, float]] = []
+        for _ in range(size):
+            value, sensor = day(n, rng), 1 + n % 3
+            epoch.append((sensor, at(function, value) if sensor == 2 and n >= since else value))
+            n += 1
+        yield epoch
+
+
+@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize(
+    ("sizes", "since"), [([9] * 80, 400), ([600] * 12, 4000), ([30_000] * 3, 40_000), ([20_000], 9000)]
+)
+def test_a_change_is_told_once_with_its_group_place_and_accent(
+    sizes: list[int], since: int, restart: bool
+) -> None:
+    ((number, told),) = followed(sensors(sizes, since=since), restart=restart)
+    assert (told.code, told.severity) == ("RQ223", "warning")
+    assert told.message == "`t` of s = 2 jumps like °F to °C, and no accent says so"
+    epoch = next(n for n in range(len(sizes)) if sum(sizes[: n + 1]) > since)
+    assert told.notes[0] == f"epoch {epoch}: the first value after it"
+    assert ANNOUNCED in str(told.help)
+    assert number <= epoch + max(1, 3 * 32 // sizes[0])
+
+
+@pytest.mark.parametrize("name", tiered(["x 1,000", "°C to K", "/ 100", "psi to kPa"], 2))
+def test_every_kind_of_change(name: str) -> None:
+    function = dict(CONVERSIONS)[name]
+    ((_, told),) = followed(sensors([300] * 20, since=3000, function=function))
+    assert f"jumps like {name}," in told.message
+
+
+def _walk(rng: random.Random) -> Iterator[float]:
+    value = 50.0
+    while True:
+        yield (value := value + rng.gauss(0, 1))
+
+
+def _each(of: Any) -> Any:
+    return lambda rng: (of(n, rng) for n in range(1 << 30))
+
+
+QUIET = {
+    "walk": _walk,
+    "sine": _each(lambda n, rng: 100 * sin(n / 500) + rng.gauss(0, 1)),
+    "day and year": _each(lambda n, rng: 60 + 10 * sin(n / 3.8) + 20 * sin(n / 1400) + rng.gauss(0, 2)),
+    "noise": _each(lambda n, rng: rng.gauss(0, 5)),
+    "skewed": _each(lambda n, rng: rng.lognormvariate(2, 1)),
+    "trend": _each(lambda n, rng: 0.01 * n + rng.gauss(0, 0.1)),
+    "rain": _each(lambda n, rng: 0.0 if sin(n / 500) < 0.7 else rng.expovariate(0.5)),
+    "spikes": _each(lambda n, rng: (20 + rng.gauss(0, 1)) * (1000 if rng.random() < 0.01 else 1)),
+    "constant": _each(lambda n, rng: 5.0),
+    "odd": _each(lambda n, rng: rng.choice([float("nan"), float("inf"), -1e300, 1.0])),
+}
+SIZES = {
+    "small": lambda rng: rng.randint(4, 40),
+    "large": lambda rng: rng.randint(3000, 9000),
+    "all": lambda rng: int(10 ** rng.uniform(0.7, 4)),
+}
+
+
+@pytest.mark.parametrize("size", tiered(["all", "small", "large"]))
+@pytest.mark.parametrize("kind", QUIET)
+def test_what_is_no_change_of_unit_is_not_told(kind: str, size: str) -> None:
+    rng = random.Random(f"{kind} {size}")
+    values = {s: QUIET[kind](random.Random(f"{kind} {size} {s}")) for s in (1, 2, 3)}
+    epochs: list[list[tuple[int, float]]] = []
+    while sum(map(len, epochs)) < (3000 if size == "small" else 30_000):
+        came = (rng.randint(1, 3) for _ in range(SIZES[size](rng)))
+        epochs.append([(s, next(values[s])) for s in came])
+    assert followed(epochs) == []
+    assert followed(epochs, restart=True) == []
+
+
+def test_a_new_group_in_another_unit_is_no_jump() -> None:
+    rng = random.Random(1)
+    epochs = [[(1, day(n, rng)) for n in range(90)] for _ in range(4)]
+    epochs += [
+        [(1 + n % 3, day(n, rng) * (1 + n % 3) * 100) if n % 3 else (1, day(n, rng)) for n in range(90)]
+    ] * 4
+    assert followed(epochs) == []
+
+
+def test_what_goes_back_is_a_note_and_the_accent_says_all_that_is_not_announced() -> None:
+    def value(epoch: int, n: int) -> float:
+        factor = 1 if not 4 <= epoch < 12 else 1000 if epoch < 8 else 10
+        return factor * day(300 * epoch + n, rng)
+
+    rng = random.Random(1)
+    told = followed([(2, value(epoch, n)) for n in range(300)] for epoch in range(16))
+    assert [(each.severity, each.message.partition(",")[0]) for _, each in told] == [
+        ("warning", "`t` of s = 2 jumps like x 1"),
+        ("warning", "`t` of s = 2 jumps like / 100"),
+        ("note", "`t` of s = 2 continues as before its jump"),
+    ]
+    assert "alter(t, y -> y * 1000)" in str(told[0][1].help)
+    assert "alter(t, y -> y * 10)" in str(told[1][1].help)
+
+
+def test_where_several_conversions_explain_a_jump_all_are_named() -> None:
+    rng = random.Random(1)
+    told = followed(
+        [(2, at(FAHRENHEIT, day(n, rng)) if n >= 1200 else day(n, rng)) for n in range(first, first + 300)]
+        for first in range(0, 2400, 300)
+    )
+    (_, first), *_ = told
+    assert "°F to °C" in f"{first.message} {first.notes[-1]}"
+    assert "it could be " in first.notes[-1]
+
+
+def test_the_accent_is_in_the_units_in_force() -> None:
+    state = start()
+    state = with_accent(state, read_accent("[[s = 2, alter(t, y -> y / 10)]]", state.types), 0).next_epoch()
+    ((_, told),) = followed(sensors([600] * 8, since=3000), state)
+    # of what is written: tenths of °F, then of °C
+    assert "[[s = 2, alter(t, y -> (y * 5 - 16) / 9)]]" in str(told.help)
+    # Where the group itself has two units, none can be named.
+    state = with_accent(
+        state, read_accent("[[s = 2, ts > 5, alter(t, y -> y / 10)]]", state.types), 0
+    ).next_epoch()
+    ((_, told),) = followed(sensors([600] * 8, since=3000), state)
+    assert "an accent for each of its units" in str(told.help)
+
+
+def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> None:
+    watch, state = Monitor.of(SOURCE), start("t")
+    epochs = list(sensors([600] * 8, since=2400))
+    assert followed(epochs[:4], state, watch=watch) == []
+    before = state
+    for text in ("[[s = 2, -(t)]]", "[[s = 2, +(t: double)]]"):
+        state = with_accent(state, read_accent(text, state.types), 0).next_epoch()
+    tuples = (((s,), "epoch 4", {"t": value}) for s, value in epochs[4])
+    assert watch.take(list(points_of(tuples, 0)), 1, before, before.next_epoch()) != []
+    watch = Monitor.of(SOURCE)
+    assert followed(epochs[:4], before, watch=watch) == []
+    dropped = with_accent(before, read_accent("[[s = 2, -(t)]]", before.types), 0).next_epoch()
+    assert watch.take([], 1, before, dropped) == []
+    tuples = (((s,), "epoch 4", {"t": value}) for s, value in epochs[4])
+    assert watch.take(list(points_of(tuples, 0)), 1, dropped, state) == []
+    assert followed(epochs[5:], state, watch=watch) == []
+
+
+def test_of_many_groups_one_in_so_many_is_watched_which_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monitor_module, "MAX_GROUPS", 10)
+    source = evolve(compile_query(QUERY.replace("s: int in {1, 2, 3}", "s: string")).plan.sources[0])
+    watch, state = Monitor.of(source), SourceState.start(source, frozenset())
+
+    def take(names: Iterable[int], share: int) -> list[Diagnostic]:
+        return watch.take([Point((str(n),), "", {"t": 1.0}, {"t": 1}) for n in names], share, state, state)
+
+    assert take(range(10), 1) == []
+    (said,) = take(range(5, 35), 1)
+    assert (said.code, said.notes) == ("RQ419", ("one group in 4 is monitored from here on",))
+    assert "at most 10 groups by s; `readings` has more" in said.message
+    assert take(range(100), 1) == []  # of an epoch that began before
+    assert (take(range(9), 4), len(watch.groups)) == ([], 9)
+    assert take(range(20, 30), 4) == []
+    assert load_monitor(source, dump_monitor(watch)).share == watch.share == 8
+
+
+def test_a_checkpoint_keeps_a_bounded_part() -> None:
+    rng, watch, state = random.Random(1), Monitor.of(SOURCE), start()
+    for number in range(3):
+        tuples = (((s,), f"epoch {number}", {"t": rng.random()}) for s in range(900) for _ in range(3))
+        watch.take(list(points_of(tuples, 0)), 1, state, state)
+    assert dump_monitor(watch)["series"] == []  # too few of each to go on with
+    watch = Monitor.of(SOURCE)
+    for number in range(40):
+        tuples = (((s,), f"epoch {number}", {"t": rng.random()}) for s in range(200) for _ in range(10))
+        watch.take(list(points_of(tuples, 0)), 1, state, state)
+    text = json.dumps(dump_monitor(watch))
+    assert len(text) < 8 * MAX_STORED
+    assert json.dumps(dump_monitor(load_monitor(SOURCE, json.loads(text)))) == text
+    regrouped = evolve(SOURCE, attributes=[evolve(a, domain=None) for a in SOURCE.attributes])
+    assert load_monitor(regrouped, json.loads(text)).groups == {}
+
+
+def test_points_are_few_however_many_tuples() -> None:
+    tuples = [((n % 3,), f"line {n}", {"t": float(n % 7)}) for n in range(50_000)]
+    points = list(points_of(tuples, run_bits(len(tuples), 3)))
+    assert TARGET_POINTS / 2 <= len(points) <= TARGET_POINTS + 3
+    assert sum(point.counts["t"] for point in points) == len(tuples)
+    assert list(points_of(tuples[:2], 0)) == [
+        Point((0,), "line 0", {"t": 0.0}, {"t": 1}),
+        Point((1,), "line 1", {"t": 1.0}, {"t": 1}),
+    ]
+
+
+# --- simulate ------------------------------------------------------------------------------------------------
+
+
+def items(numbers: Iterable[int], since: int | None = None, function: Affine = FAHRENHEIT) -> list[Item]:
+    """A minute of three sensors after the other, each ending in a punctuation; the second may change its unit."""
+    found: list[Item] = []
+    for minute in numbers:
+        rng = random.Random(minute)
+        for n in range(20):
+            for s in (1, 2, 3):
+                value = day(20 * minute + n, rng)
+                value = at(function, value) if s == 2 and since is not None and minute >= since else value
+                found.append({"ts": 60 * minute + 3 * n, "s": s, "t": value})
+        found.append({"$punctuation": f"[ts < {60 * minute + 60}]"})
+    return found
+
+
+def simulated(root: Path, stream: Sequence[Item], *options: str) -> str:
+    (root / "in").mkdir(exist_ok=True)
+    (root / "in" / "1.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in stream))
+    (root / "q.rq").write_text(QUERY.replace('"in"', f'"{root}/in"'))
+    result = CliRunner().invoke(main, ["simulate", str(root / "q.rq"), *options])
+    assert result.exit_code == 0, result.output
+    return result.stderr
+
+
+def test_simulate_tells_of_a_change_at_its_line(tmp_path: Path) -> None:
+    stream = items(range(12), since=8)
+    told = simulated(tmp_path, stream)
+    assert told.count("RQ223") == 1
+    assert "warning[RQ223]: `t` of s = 2 jumps like °F to °C, and no accent says so" in told
+    line = 1 + stream.index(next(i for i in stream if i.get("s") == 2 and i["ts"] == 480))
+    assert f"note: {tmp_path}/in/1.jsonl:{line}: the first value after it" in told
+    assert simulated(tmp_path, stream, "--set", "suspect=off") == ""
+    # Announced where it is, it is no jump.
+    at_line = [*stream[: line - 1], {"$accent": ANNOUNCED}, *stream[line - 1 :]]
+    assert simulated(tmp_path, at_line) == ""
+
+
+def test_an_unknown_value_of_the_setting(tmp_path: Path) -> None:
+    (tmp_path / "q.rq").write_text(QUERY.replace("= warn", "= yes"))
+    result = CliRunner().invoke(main, ["check", str(tmp_path / "q.rq")])
+    assert (result.exit_code, "RQ004" in result.output) == (1, True)
+
+
+# --- Spark ---------------------------------------------------------------------------------------------------
+
+
+def warnings_of(run: Run) -> Mapping[int, tuple[Diagnostic, ...]]:
+    return {report.number: report.warnings for report in run.reports if report.warnings}
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("minutes", tiered([3, 1, 12]))
+def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minutes: int) -> None:
+    """In epochs of a minute, of three, and in one of all; also where each epoch is a process of its own."""
+    run = Run(spark, tmp_path, QUERY)
+    executor = run.executor()
+    for number, first in enumerate(range(0, 12, minutes)):
+        run.write("readings", items(range(first, first + minutes), since=7))
+        run.go_on(executor, number)
+        executor = run.executor()
+    ((number, (told,)),) = warnings_of(run).items()
+    epoch = 7 // minutes
+    assert told.message == "`t` of s = 2 jumps like °F to °C, and no accent says so"
+    assert told.notes[0].startswith(f"epoch {epoch}, ")
+    assert told.notes[0].endswith(f"/in/readings/{epoch + 1:05d}.jsonl: the first value after it")
+    assert ANNOUNCED in str(told.help)
+    assert number - epoch <= 3 // minutes
+    shown = status_text(read_status(str(tmp_path / "checkpoint")))
+    place = told.notes[0].removesuffix(": the first value after it")
+    assert "jumps that no accent announces" in shown
+    assert f"source readings: {place}: `t` of s = 2 jumps like °F to °C: {ANNOUNCED}" in shown
+
+
+def write_elements(run: Run, number: int, stream: Sequence[Item]) -> None:
+    """Items as a file of XML elements."""
+    path = run.write("readings", [element(item) for item in stream])
+    path.rename(path.with_suffix(".xml"))
+
+
+def element(item: Item) -> str:
+    if "$accent" in item:
+        return f"<accent:r>{escape(item['$accent'])}</accent:r>"
+    if "$punctuation" in item:
+        bound = item["$punctuation"].removeprefix("[ts < ").removesuffix("]")
+        return f"<punct:r><ts>(,{bound})</ts></punct:r>"
+    return f"<r>{''.join(f'<{n}>{v}</{n}>' for n, v in item.items())}</r>"
+
+
+def write_rows(run: Run, number: int, stream: Sequence[Item]) -> None:
+    """Items as a file of Parquet."""
+    fields = "`$accent` string, `$punctuation` string, ts long, s int, t double"
+    names = [field.split()[0].strip("`") for field in fields.split(", ")]
+    rows = [tuple(item.get(name) for name in names) for item in stream]
+    frame = run.spark.createDataFrame(rows, fields)
+    save_parquet(frame, run.root / "in" / "readings" / f"{number + 1}.parquet")
+
+
+WRITERS = {"xml": write_elements, "parquet": write_rows}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize("announced", tiered([False, True]))
+def test_other_formats_are_watched_too(
+    spark: SparkSession, tmp_path: Path, form: str, announced: bool
+) -> None:
+    run = Run(spark, tmp_path, QUERY.replace("from json", f"from {form}"))
+    executor = run.executor()
+    for number in range(4):
+        stream = items(range(3 * number, 3 * number + 3), since=7)
+        if announced and number == 2:
+            stream.insert(stream.index(next(i for i in stream if i.get("ts") == 420)), {"$accent": ANNOUNCED})
+        WRITERS[form](run, number, stream)
+        run.go_on(executor, number)
+        executor = run.executor()
+    assert [report.quarantined for report in run.reports] == [{}] * 4
+    assert [report.tuples for report in run.reports] == [180] * 4
+    if announced:
+        assert warnings_of(run) == {}
+        return
+    ((number, (told,)),) = warnings_of(run).items()
+    assert told.message == "`t` of s = 2 jumps like °F to °C, and no accent says so"
+    assert told.notes[0].startswith("epoch 2, ")
+    assert told.notes[0].endswith(f".{form}: the first value after it")
+    assert ANNOUNCED in str(told.help)
+
+
+@pytest.mark.either_engine
+def test_an_announced_change_is_not_told(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, QUERY)
+    executor = run.executor()
+    for number in range(4):
+        stream = items(range(3 * number, 3 * number + 3), since=7)
+        at_line = [n for n, item in enumerate(stream) if item.get("ts") == 420 and item["s"] == 2]
+        run.write(
+            "readings",
+            [*stream[: at_line[0]], {"$accent": ANNOUNCED}, *stream[at_line[0] :]] if at_line else stream,
+        )
+        run.go_on(executor, number)
+    assert (len(run.reports), warnings_of(run)) == (4, {})
+
+
+@pytest.mark.either_engine
+def test_rejected_tuples_are_not_looked_at_and_a_growing_group_is_cut(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Groups by a string of which there are too many; half of the tuples are late, in another unit."""
+    monkeypatch.setattr(monitor_module, "MAX_GROUPS", 50)
+    run = Run(spark, tmp_path, QUERY.replace("s: int in {1, 2, 3}", "s: string"))
+    executor = run.executor()
+    rng = random.Random(1)
+    for number in range(4):
+        stream: list[Item] = [
+            {"ts": 60 * number + 30, "s": f"d{n % 120}", "t": day(n, rng)} for n in range(1200)
+        ]
+        late: list[Item] = [{"ts": 0, "s": f"d{n % 120}", "t": 1e6} for n in range(1200)]
+        run.write("readings", [*stream, {"$punctuation": f"[ts < {60 * number + 60}]"}, *late])
+        run.go_on(executor, number)
+    ((number, (said,)),) = warnings_of(run).items()
+    assert (number, said.code) == (0, "RQ419")
+    kept = executor.last.suspects["readings"]
+    assert kept["share"] == 4
+    assert 0 < len({tuple(group) for group, *_ in kept["series"]}) <= 50
+
+
+@pytest.mark.either_engine
+def test_what_the_driver_takes_is_bounded_and_counts_stay_right(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look may leave rows unread; those who count the tuples must not think that these were all."""
+    monkeypatch.setattr(watching, "_MOST_ROWS", 7)
+    run = Run(spark, tmp_path, QUERY)
+    executor = run.executor()
+    for number in range(3):
+        tuples: list[Item | str] = [item for item in items([number]) if "ts" in item]
+        bad = ['{"ts": "bad"}', '{"ts": 1'] if number == 1 else []
+        run.write("readings", [{"$punctuation": f"[ts < {60 * number}]"}, *tuples, *bad])
+        run.go_on(executor, number)
+    assert [report.tuples for report in run.reports] == [60, 60, 60]
+    assert [report.quarantined for report in run.reports] == [{}, {"RQ301": 2}, {}]
+    kept = executor.last.suspects["readings"]["series"]
+    assert sum(length for *_, runs in kept for _, length in runs) == 2 * 21
+
+
+@pytest.mark.either_engine
+def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Medians of some dozen tuples each, which tell of the change in the middle."""
+    monkeypatch.setattr(watching, "TARGET_POINTS", 300)
+    monkeypatch.setattr("cedilla.runtime.change_detection.points.TARGET_POINTS", 300)
+    run = Run(spark, tmp_path, QUERY)
+    executor = run.executor()
+    run.write("readings", items(range(200), 120, dict(CONVERSIONS)["x 1,000"]))
+    run.go_on(executor, 0)
+    (told,) = [each for each in warnings_of(run)[0] if "`t`" in each.message]
+    assert told.message == "`t` of s = 2 jumps like x 1,000, and no accent says so"
+    ((_, _, width, *_), *_) = executor.last.suspects["readings"]["series"]
+    assert 12_000 / 300 <= width <= 12_000 / 150

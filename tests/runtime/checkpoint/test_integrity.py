@@ -1,0 +1,348 @@
+"""A missing or damaged file of a checkpoint ends a run before it writes anything; a torn last record does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import run
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.ownership import owned
+from cedilla.runtime.checkpoint.read_files import last_batch
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.sinks.announce import Markers
+from cedilla.runtime.engines.jobs import Jobs
+from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.pipeline.executor import Executor
+from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.storage import stores
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import seal, unseal
+from cedilla.runtime.terminal.options import Options
+from tests.kit.faults import DAMAGES, assert_whole, content, fill_disk, integrity, prepare, snapshot
+
+QUERY = """
+stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in/sensors" punctuated on ts;
+stream placement(s: int, l: string) from json "in/placement" punctuated on s;
+windows := window[10 on ts as wid](sensors join placement on s);
+average := aggregate[avg by l, wid except ts, s](windows);
+hot := select[t > 50](sensors);
+emit average to json "out/average";
+emit hot to json "out/hot";
+"""
+LATE = 5
+"""The number of files, of eight, that exist before the checkpoint is damaged."""
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+class Project:
+    """The query in a folder; some files of its source come later."""
+
+    def __init__(self, spark: SparkSession, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.spark, self.root = spark, root
+        self.notes: list[str] = []
+        prepare(root, 3, 40, query=QUERY)
+        self._aside = root / "aside"
+        self._aside.mkdir()
+        for file in sorted((root / "in/sensors").iterdir())[LATE:]:
+            file.rename(self._aside / file.name)
+        monkeypatch.chdir(root)
+
+    def run(self) -> dict[str, list[str]]:
+        """Run on what is there; what is in the outputs then."""
+        options = Options(once=True, files_per_epoch=1, checkpoint="ck")
+        run("q.rq", options, spark=self.spark, on_report=lambda report: self.notes.extend(report.notes))
+        return content(self.root)
+
+    def rest(self, most: int = 8) -> None:
+        """The files that come later, or some of them."""
+        for file in sorted(self._aside.iterdir())[:most]:
+            file.rename(self.root / "in/sensors" / file.name)
+
+    def refused(self) -> str:
+        """A run that is refused, and writes nothing; its message."""
+        before = [snapshot(self.root / name) for name in ("ck", "out")]
+        with pytest.raises(DiagnosticError) as caught:
+            self.run()
+        assert [snapshot(self.root / name) for name in ("ck", "out")] == before
+        return str(caught.value)
+
+
+@pytest.fixture
+def project(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    return Project(spark, tmp_path, monkeypatch)
+
+
+def last_record(root: Path) -> Path:
+    return max((root / "ck/commits").glob("*.json"))
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, name: str, epoch: int) -> None:
+    """The next process dies in an epoch, when it would call a method of its executor."""
+    original: Callable[..., object] = getattr(Executor, name)
+
+    def call(executor: Executor, number: int, *rest: object) -> object:
+        if number == epoch:
+            raise Killed
+        return original(executor, number, *rest)
+
+    monkeypatch.setattr(Executor, name, call)
+
+
+def test_a_seal_shows_every_flipped_bit_and_every_part() -> None:
+    text = json.dumps({"epoch": 7, "files": {"r": [["ä", 1, None]]}})
+    sealed = seal("a/b.json", text)
+    assert json.loads(sealed).keys() == {"$sealed", "epoch", "files"}
+    assert unseal("a/b.json", sealed) == text
+    assert unseal("a", seal("a", "{}")) == "{}"
+    assert is_refused("a", text)
+    for bit in range(8 * len(sealed)):
+        data = bytearray(sealed.encode())
+        data[bit // 8] ^= 1 << bit % 8
+        assert is_refused("a/b.json", data.decode(errors="replace"))
+    assert all(is_refused("a/b.json", sealed[:length]) for length in range(len(sealed)))
+    assert is_refused("a/c.json", sealed)
+
+
+def is_refused(name: str, text: str) -> bool:
+    """Returns True if the text of a document is noticed as damaged."""
+    try:
+        json.loads(unseal(name, text))
+    except ValueError:
+        return True
+    return False
+
+
+@pytest.mark.either_engine
+def test_every_damage_to_a_file_that_a_run_needs_is_found(project: Project) -> None:
+    """Each file of a checkpoint in the middle of its life is damaged in each way."""
+    project.run()
+    project.rest(1)
+    project.run()
+    root, rng = project.root, random.Random(1)
+    whole = integrity(root)
+    assert (whole.problems, whole.unnamed, whole.last) == ((), (), LATE)
+    (root / "ck").rename(root / "whole")
+    unneeded = {"owner", "owner.lock", f"{LATE - 1:012d}.json"}
+    files = [f.relative_to(root / "whole") for f in sorted((root / "whole").rglob("*")) if f.is_file()]
+    found: dict[tuple[str, str], bool] = {}
+    for file in files:
+        if file.name in unneeded or file.parts[0] == "quarantine" or file.name.startswith((".", "_")):
+            continue
+        for kind, damage in DAMAGES.items():
+            if kind == "duplicate" and file.parts[0] != "state":
+                continue  # no record names a copy, and nothing reads it
+            shutil.copytree(root / "whole", root / "ck")
+            damage(rng, root / "ck" / file)
+            after = integrity(root)
+            found[str(file), kind] = bool(after.problems) or after.last == LATE - 1
+            shutil.rmtree(root / "ck")
+    assert [each for each, is_found in found.items() if not is_found] == []
+    assert {name.split("/")[0] for name, _ in found} >= {
+        "state",
+        "files",
+        "commits",
+        "plan.json",
+        "paths.json",
+    }
+
+
+@pytest.mark.either_engine
+def test_a_damaged_segment_ends_the_run_before_it_writes(project: Project) -> None:
+    project.run()
+    (segment, *_) = sorted((project.root / "ck/state").rglob("*.parquet"))
+    data = segment.read_bytes()
+    segment.write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
+    project.rest()
+    assert "RQ478" in project.refused()
+    segment.write_bytes(data)
+    shutil.copy(segment, segment.with_name("copy.parquet"))
+    assert "RQ478" in project.refused()
+    segment.with_name("copy.parquet").unlink()
+    project.run()
+    assert_whole(project.root)
+
+
+@pytest.mark.either_engine
+def test_a_torn_last_record_falls_back_to_the_one_before(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a loss of power leaves it: nothing came after it. Its epoch is done again, and comes once."""
+    with monkeypatch.context() as patch:
+        dying(patch, "_publish", 3)
+        with pytest.raises(Killed):
+            project.run()
+    record = last_record(project.root)
+    record.write_bytes(record.read_bytes()[:-40])
+    project.rest()
+    again = project.run()
+    assert any("000000000003.json is torn: going on after epoch 2" in note for note in project.notes)
+    for name in ("ck", "out"):
+        shutil.rmtree(project.root / name)
+    assert again == project.run()
+    assert_whole(project.root)
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("damage", ["truncate", "delete"])
+@pytest.mark.parametrize("epoch", [0, LATE - 1])
+def test_a_lost_record_whose_epoch_is_in_an_output_is_refused(
+    project: Project, monkeypatch: pytest.MonkeyPatch, damage: str, epoch: int
+) -> None:
+    """The epoch would come twice, or the rows that waited in deleted state would be lost."""
+    with monkeypatch.context() as patch, suppress(Killed):
+        dying(patch, "_publish", epoch + 1)
+        project.run()
+    for record in (project.root / "ck/commits").glob(f"{epoch + 1:012d}.json"):
+        record.unlink()
+    DAMAGES[damage](random.Random(1), last_record(project.root))
+    project.rest()
+    assert any(code in project.refused() for code in ("RQ405", "RQ451", "RQ478", "RQ479"))
+
+
+@pytest.mark.either_engine
+def test_an_output_that_is_ahead_of_its_checkpoint_is_refused(project: Project) -> None:
+    """As a checkpoint from a backup is, beside an output that went on."""
+    project.run()
+    shutil.copytree(project.root / "ck", project.root / "backup")
+    project.rest()
+    project.run()
+    shutil.rmtree(project.root / "ck")
+    (project.root / "backup").rename(project.root / "ck")
+    assert "RQ479" in project.refused()
+
+
+@pytest.mark.either_engine
+def test_what_no_record_names_is_deleted_at_the_start(project: Project) -> None:
+    project.run()
+    left = [project.root / "ck" / name for name in ("state/gone/epoch=000000000001-0-0", "trees")]
+    left.append(next((project.root / "ck/state").glob("*/epoch=*")).with_name("epoch=000000000099-0-0"))
+    for folder in left:
+        folder.mkdir(parents=True)
+        (folder / "1.json").write_text("{}")
+    assert len(integrity(project.root).unnamed) == 3
+    project.rest()
+    project.run()
+    assert_whole(project.root)
+    assert not any(folder.exists() for folder in left[:1])
+
+
+@pytest.mark.either_engine
+def test_the_doctor_says_what_is_whole_and_what_is_not(project: Project) -> None:
+    project.run()
+
+    def doctor(*options: str) -> tuple[int, str]:
+        result = CliRunner().invoke(main, ["doctor", "ck", *options])
+        return result.exit_code, result.output
+
+    status, text = doctor()
+    assert (status, "ck is whole: the next run goes on after epoch 4" in text) == (0, True)
+    extra = project.root / "ck/state/old/epoch=000000000001-0-0"
+    extra.mkdir(parents=True)
+    assert doctor()[0] == 0
+    assert "no record names ck/state/old/epoch=000000000001-0-0" in doctor()[1]
+    next((project.root / "ck/state").rglob("*.parquet")).unlink()
+    (project.root / "ck/paths.json").write_text("{}  ")
+    status, text = doctor()
+    assert (status, "RQ451" in text, "ck is not whole" in text) == (1, True, True)
+    status, text = doctor("--format", "json")
+    assert (status, json.loads(text[: text.rindex("}") + 1])["whole"]) == (1, False)
+    result = CliRunner().invoke(main, ["doctor", "in"])
+    assert (result.exit_code, "RQ411" in result.output) == (1, True)
+
+
+@pytest.mark.either_engine
+def test_an_epoch_is_on_the_disk_before_its_record(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of state and of output, and the folders that name them."""
+    synced: list[str] = []
+    missing: list[str] = []
+    original, create = os.fsync, stores.LocalStore.create
+
+    def fsync(handle: int) -> None:
+        synced.append(str(Path(f"/proc/self/fd/{handle}").readlink()))
+        original(handle)
+
+    def created(store: stores.LocalStore, path: str, data: bytes) -> None:
+        if "/commits/" in path:
+            places = [
+                *project.root.glob("out/*/_staging/*/*/*"),
+                *project.root.glob("ck/state/*/*/*.parquet"),
+            ]
+            wanted = {str(each) for place in places for each in (place, place.parent)}
+            missing.extend(wanted - set(synced))
+        create(store, path, data)
+        if "/commits/" in path:
+            assert {str(Path(path).absolute()), str(Path(path).parent.absolute())} <= set(synced)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(stores.LocalStore, "create", created)
+    project.run()
+    assert missing == []
+    assert len(synced) > 2 * LATE
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("number", [4, 9, 14])
+def test_a_full_disk_is_a_coded_error_and_the_next_run_goes_on(
+    project: Project, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(stores.LocalStore, "write", fill_disk(number))
+        with pytest.raises(DiagnosticError, match="RQ431"):
+            project.run()
+    project.rest()
+    again = project.run()
+    assert_whole(project.root)
+    for name in ("ck", "out"):
+        shutil.rmtree(project.root / name)
+    assert again == project.run()
+
+
+def test_a_run_that_lost_its_checkpoint_writes_over_nothing(bucket: str) -> None:
+    """Two runs on one store: the late one goes on staging an epoch, and does not know yet that it has lost."""
+    files, home, out = Files(), f"{bucket}/ck", f"{bucket}/out"
+    batches = [{"r": [InputFile(f"s3://in/{number}.jsonl", number)]} for number in range(3)]
+    with owned(files, home, []) as early, owned(files, home, []) as late:
+        old, new = (Checkpoint(files, home, each) for each in (early, late))
+        sinks = [JsonLinesSink(files, out, "r") for _ in range(2)]
+        for sink, checkpoint, text in zip(sinks, (old, new), ("[k < 1]", "[k < 2]"), strict=True):
+            sink.run = checkpoint.run
+            sink.stage_markers(5, Markers(punctuations=(text,)))
+        new.keep_order(3, batches[1])
+        old.keep_order(3, batches[2])
+        sinks[0].stage_markers(5, Markers(punctuations=("[k < 3]",)))
+        sinks[0].tidy(5)
+        sinks[1].publish(5, new.run)
+        with pytest.raises(DiagnosticError, match="RQ476"):
+            old.check_there()
+    assert files.read(f"{out}/epoch=000000000005/2-punctuations.jsonl") == '{"$punctuation": "[k < 2]"}\n'
+    kept = last_batch(files, home)
+    assert kept is not None
+    assert [file.path for file in kept.files["r"]] == ["s3://in/1.jsonl"]
+
+
+@pytest.mark.either_engine
+def test_segments_of_two_runs_have_two_names(spark: SparkSession, tmp_path: Path) -> None:
+    jobs = Jobs()
+    paths: set[str] = set()
+    for number in range(2):
+        store = StateStore(spark, Files(), str(tmp_path), jobs, number)
+        store.append("r", spark.range(1), 3)
+        paths |= {segment.path for segment in store.segments["r"]}
+        assert all(segment.epoch == 3 for segment in store.measured(store.segments)["r"])
+    jobs.close()
+    assert len(paths) == 2

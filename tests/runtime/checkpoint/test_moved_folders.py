@@ -1,0 +1,234 @@
+"""A source under another path: its files are known by their places in it, or it is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import run
+from cedilla.runtime.inspect.status import read_status
+from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.terminal.report import EpochReport
+from tests.kit.stream import is_tuple, read_output
+
+pytestmark = pytest.mark.either_engine
+QUERY = """
+stream r(k: long, t: double unit m) from json "r" markers "ops" punctuated on k;
+table names(k: long, name: string) from json "names";
+named := r join names on k;
+w := window[10 on k as w](named);
+n := aggregate[count() as n, sum(t) as t by w](w);
+emit n to json "n" with t in m;
+"""
+
+
+class Project:
+    """The query in a folder that can move."""
+
+    def __init__(self, spark: SparkSession, root: Path) -> None:
+        self.spark, self.root = spark, root
+        self.sources = {"r": "r", "r.markers": "ops", "names": "names"}
+        self.reports: list[EpochReport] = []
+        for name in (*self.sources.values(), "out"):
+            (root / name).mkdir(parents=True, exist_ok=True)
+        names = [{"k": k, "name": "a"} for k in range(40)]
+        self.write("names/1.jsonl", *map(json.dumps, names), moment=1)
+        self.file(1)
+        self.write("ops/1.jsonl", '{"$accent": "[[unit(t, cm)]]"}', moment=15)
+        self.file(2, 100.0)
+
+    def write(self, name: str, *lines: str, moment: int) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+        os.utime(path, (moment, moment))
+
+    def file(self, number: int, value: float = 1.0, folder: str = "r") -> None:
+        """Ten tuples, of which punctuation closes a window."""
+        rows = [{"k": (number - 1) * 10 + n, "t": value} for n in range(10)]
+        lines = [*map(json.dumps, rows), f'{{"$punctuation": "[k < {number * 10}]"}}']
+        self.write(f"{folder}/{number}.jsonl", *lines, moment=number * 10)
+
+    def run(self, **options: int | None) -> list[tuple[int, int, float]]:
+        chosen = Options(
+            once=True,
+            checkpoint=str(self.root / "ck"),
+            sources={
+                n: path if path[0] == "/" else f"{self.root}/{path}" for n, path in self.sources.items()
+            },
+            sinks={"n": str(self.root / "out")},
+            yes=True,
+            **options,  # type: ignore[arg-type]
+        )
+        run(QUERY, chosen, spark=self.spark, on_report=self.reports.append)
+        return self.output()
+
+    def output(self) -> list[tuple[int, int, float]]:
+        rows = [item for item in read_output(self.root / "out") if is_tuple(item)]
+        return sorted((row["w"], row["n"], row["t"]) for row in rows)
+
+    @property
+    def notes(self) -> str:
+        return " ".join(note for report in self.reports for note in report.notes)
+
+
+@pytest.fixture
+def project(spark: SparkSession, tmp_path: Path) -> Project:
+    found = Project(spark, tmp_path / "project")
+    assert found.run() == TWO
+    return found
+
+
+TWO = [(0, 10, 10.0), (1, 10, 10.0)]
+THREE = [*TWO, (2, 10, 10.0)]
+
+
+def _moved(project: Project, name: str = "r") -> None:
+    (project.root / name).rename(project.root / "moved")
+    project.sources = {n: "moved" if path == name else path for n, path in project.sources.items()}
+
+
+def _copied(project: Project) -> None:
+    """Times are not kept."""
+    shutil.copytree(project.root / "r", project.root / "copy", copy_function=shutil.copyfile)
+    project.sources["r"] = "copy"
+
+
+def _linked(project: Project) -> None:
+    _moved(project)
+    (project.root / "r").symlink_to(project.root / "moved")
+    project.sources["r"] = "r/"
+
+
+def _spelled(project: Project) -> None:
+    project.sources["r"] = f"{project.root}/./ops/../r/"
+
+
+def _markers(project: Project) -> None:
+    _moved(project, "ops")
+
+
+def _everything(project: Project) -> None:
+    target = project.root.parent / "elsewhere"
+    project.root.rename(target)
+    project.root = target
+
+
+CHANGES = [_moved, _copied, _linked, _spelled, _markers, _everything]
+
+
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
+def test_a_folder_under_another_path_is_read_once(
+    project: Project, change: Callable[[Project], None], files_per_epoch: int | None
+) -> None:
+    change(project)
+    project.file(3, 100.0, project.sources["r"])
+    assert project.run(files_per_epoch=files_per_epoch) == THREE
+    assert project.run() == THREE
+    assert read_status(str(project.root / "ck")).backlog == {"r": 0}
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
+def test_a_batch_goes_on_under_another_path(
+    spark: SparkSession, tmp_path: Path, change: Callable[[Project], None]
+) -> None:
+    """What ended in its middle, at a marker that is wrong."""
+    project = Project(spark, tmp_path / "project")
+    project.write("r/3.jsonl", '{"$accent": "[[unit(t, kg)]]"}', moment=30)
+    project.file(4)
+    with pytest.raises(DiagnosticError, match=r"3\.jsonl"):
+        project.run()
+    assert project.output() == TWO
+    change(project)
+    project.file(3, 100.0, project.sources["r"])
+    project.file(4, 100.0, project.sources["r"])
+    assert project.run() == [*THREE, (3, 10, 10.0)]
+
+
+def test_it_is_said_that_a_folder_was_recognised(project: Project) -> None:
+    _moved(project)
+    project.file(3, 100.0, "moved")
+    project.run()
+    assert "moved of stream `r` is the folder that was read as" in project.notes
+
+
+def _others(project: Project) -> None:
+    """The names of the files are the same, and what is in them is not."""
+    for number in (1, 2):
+        project.file(number, 7.25, "other")
+    project.sources["r"] = "other"
+
+
+def _of_one_length(project: Project) -> None:
+    """And so are their lengths."""
+    for number in (1, 2):
+        project.file(number, 7.0 if number == 1 else 700.0, "other")
+        os.utime(project.root / f"other/{number}.jsonl", (99, 99))
+    project.sources["r"] = "other"
+
+
+def _above(project: Project) -> None:
+    """They are deeper in the folder, by another path."""
+    (project.root / "r").rename(project.root / "above")
+    (project.root / "r").mkdir()
+    (project.root / "above").rename(project.root / "r" / "year")
+    (project.root / "r").rename(project.root / "above")
+    project.sources["r"] = "above"
+
+
+@pytest.mark.parametrize(
+    "change", [_others, _of_one_length, _above], ids=lambda change: change.__name__.strip("_")
+)
+def test_a_folder_in_doubt_is_refused(project: Project, change: Callable[[Project], None]) -> None:
+    """And the folder of before goes on."""
+    change(project)
+    with pytest.raises(DiagnosticError, match="RQ452"):
+        project.run()
+    assert project.output() == TWO
+    if not (project.root / "r").exists():
+        (project.root / "above" / "year").rename(project.root / "r")
+    project.sources["r"] = "r"
+    project.file(3, 100.0)
+    assert project.run() == THREE
+
+
+def test_another_folder_is_read_from_then_on(project: Project) -> None:
+    """One that has no file of the first; a folder above both knows what was read."""
+    project.file(3, 100.0, "r2")
+    project.sources["r"] = "r2"
+    assert project.run() == THREE
+    (project.root / "both").mkdir()
+    for name in ("r", "r2"):
+        (project.root / name).rename(project.root / "both" / name)
+    project.sources["r"] = "both/r2"
+    project.file(4, 100.0, "both/r2")
+    assert project.run() == [*THREE, (3, 10, 10.0)]
+
+
+def test_a_folder_above_knows_the_files_that_were_read(project: Project) -> None:
+    shutil.copytree(project.root / "names", project.root / "all" / "_")
+    project.sources["r"] = "r/sub"
+    project.file(3, 100.0, "r/sub")
+    assert project.run() == THREE
+    project.sources["r"] = "r"
+    assert project.run() == THREE
+
+
+def test_a_file_that_moves_within_its_folder_is_not_read_again(project: Project) -> None:
+    """The query ends; put aside, where it is not seen, or back, it lets the run go on."""
+    (project.root / "r" / "done").mkdir()
+    (project.root / "r" / "1.jsonl").rename(project.root / "r" / "done" / "1.jsonl")
+    project.file(3, 100.0)
+    with pytest.raises(DiagnosticError, match=r"RQ452.*done/1\.jsonl.*r/1\.jsonl, which was read"):
+        project.run()
+    assert project.output() == TWO
+    (project.root / "r" / "done").rename(project.root / "r" / "_done")
+    assert project.run() == THREE

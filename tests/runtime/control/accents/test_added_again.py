@@ -1,0 +1,191 @@
+"""An attribute is dropped and added again: its values begin anew, what was said of them stays (theory 2.5, G32)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.reference.reference import Reference
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import Item, decode
+
+SCHEMA = 'site: string, k?: long in [1, 100], x: double, state?: string in {"M", "F"}, p?: double, t: double'
+QUERY = f"""
+stream r({SCHEMA}) from json "r";
+emit r to json "all";
+emit project[site, t](r) to json "few";
+"""
+RECODED = '[[site = "B", recode(k, {1: 10, 2: 3})]]'
+WORDS = '[[site = "B", recode(state, {"M": "F", "F": "M"})]]'
+HALVED = '[[site = "B", alter(x, y -> y * 2)]]'
+
+
+def anew(name: str, type_: str) -> list[str]:
+    return [f'[[site = "B", -({name})]]', f'[[site = "B", +({name}: {type_})]]']
+
+
+def reference(markers: Sequence[str]) -> Reference:
+    it = Reference(compile_query(QUERY).plan)
+    for text in markers:
+        it.step([("r", {"$accent" if text.startswith("[[") else "$punctuation": text})])
+    return it
+
+
+CASES = [
+    ([RECODED, "[[k in [3, 10), alter(t, y -> y * 2)]]"], anew("k", "long"), "t"),
+    ([RECODED, '[[k = 10, recode(state, {"M": "m", "F": "f"})]]'], anew("k", "long"), "state"),
+    ([RECODED, "[[k = 10, rename(temp, t)]]"], anew("k", "long"), "t"),
+    ([RECODED, "[[k = 10, +(p: double)]]", "[[k = 10, alter(t, y -> y * 2)]]"], anew("k", "long"), "p`, `t"),
+    ([WORDS, '[[state = "F", alter(t, y -> y * 2)]]'], anew("state", "string"), "t"),
+    ([HALVED, "[[x > 10, alter(t, y -> y * 2)]]"], anew("x", "double"), "t"),
+    # a text has named values that were the codes of none
+    (
+        ["[[p > 500, recode(k, {10: 1, 3: 2})]]", "[[k in [3, 20), alter(p, y -> y * 3)]]"],
+        anew("k", "long"),
+        "p",
+    ),
+    # the other way round, too: what was said first is of the same canonical values
+    (["[[x > 10, alter(t, y -> y * 2)]]", HALVED], anew("x", "double"), "t"),
+]
+BACK = [
+    ('[[site = "B", alter(x, y -> y / 2)]]', HALVED, "[[x > 10, alter(t, y -> y * 2)]]", anew("x", "double")),
+    ("[[x > 10, alter(t, y -> y / 2)]]", HALVED, "[[x > 10, alter(t, y -> y * 2)]]", anew("x", "double")),
+    (WORDS, WORDS, '[[state = "F", alter(t, y -> y * 2)]]', anew("state", "string")),
+]
+
+
+@pytest.mark.parametrize(("before", "again", "others"), CASES)
+def test_values_that_tell_others_apart_do_not_begin_anew(
+    before: list[str], again: list[str], others: str
+) -> None:
+    """They were converted by the new values, and announced by the old ones: an output was wrong without a word."""
+    it = reference([*before, again[0]])
+    with pytest.raises(DiagnosticError, match=f"RQ467.* on `{others}` were about its old values"):
+        it.step([("r", {"$accent": again[1]})])
+
+
+@pytest.mark.parametrize(("back", "change", "told", "again"), BACK)
+def test_what_has_come_back_may_begin_anew(back: str, change: str, told: str, again: list[str]) -> None:
+    """The way out of the hint: both outputs say the same."""
+    it = reference([change, told, back, *again])
+    rows: list[Item] = [
+        {"site": "B", "x": x, "state": state, "t": 6.0, "k": 1}
+        for x, state in ((4.0, "M"), (7.0, "F"), (20.0, "F"))
+    ]
+    outputs = it.step([("r", row) for row in rows])
+    assert not it.rejected
+    few = [row["t"] for each in outputs for row in each["project"].items() if "t" in row]
+    assert sorted(few) == sorted(float(row["t"]) for each in outputs for row in each["r"].canonical)
+
+
+def test_others_are_told_by_values_that_never_changed() -> None:
+    """Of the same canonical values, then as before: those that an accent has doubled, all the time."""
+    items: list[Item] = [
+        *({"$accent": text} for text in ("[[x > 10, alter(t, y -> y * 2)]]", *anew("x", "double"))),
+        {"site": "B", "x": 12.0, "t": 6.0, "k": 1},
+        {"site": "B", "x": 8.0, "t": 6.0, "k": 1},
+    ]
+    it = Reference(compile_query(QUERY).plan)
+    written = [each for item in items for out in it.step([("r", item)]) for each in out["r"].items()]
+    assert sorted(float(row["t"]) for row in decode(written)) == [3, 6]
+
+
+def test_codes_that_never_were_are_not_closed() -> None:
+    """Codes begin anew: values that had none, and lie in a range of codes that is closed, are new."""
+    it = reference([RECODED, '[site = "B", k in [3, 10)]', *anew("k", "long")])
+    rows: list[Item] = [{"site": "B", "k": k, "x": 1.0, "t": 1.0} for k in (1, 2, 3, 5, 10, 50)]
+    it.step([("r", row) for row in rows])
+    # 2 was written as 3, which is closed: a value that is closed stays closed, however it is written
+    assert [(code, item["k"]) for _, code, item in it.rejected] == [("RQ305", 2)]
+
+
+def test_validate_says_it_at_its_line(tmp_path: Path) -> None:
+    lines = [json.dumps({"$accent": text}) for text in (*CASES[0][0], *CASES[0][1])]
+    file = tmp_path / "r.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    found = CliRunner().invoke(main, ["validate", str(file), "--schema", SCHEMA])
+    assert found.exit_code == 1
+    assert "error[RQ467]" in found.output
+    assert "r.jsonl:4" in found.output
+
+
+MARKERS = [
+    RECODED,
+    "[[recode(k, {10: 1, 3: 2})]]",
+    WORDS,
+    HALVED,
+    '[[site = "B", alter(x, y -> y / 2)]]',
+    *3 * (*anew("k", "long"), *anew("x", "double"), *anew("state", "string")),
+    *(
+        f"[[{told}, {change}]]"
+        for told in ("x > 10", "k in [3, 10)", "k = 10", 'state = "F"')
+        for change in ("alter(t, y -> y * 2)", "alter(t, y -> y / 2)", "-(p)", "+(p: double)")
+    ),
+    "[[k > 5, alter(x, y -> y * 2)]]",
+    "[[x > 10, recode(k, {1: 1, 2: 4})]]",
+]
+
+
+def valid(rng: Random, markers: int) -> list[Item]:
+    """A random stream: tuples, and of some markers those that can be where they stand."""
+    items: list[Item] = []
+    for _ in range(markers):
+        more = [*items, {"$accent": rng.choice(MARKERS)}]
+        try:
+            ran(more)
+        except DiagnosticError:
+            continue
+        items = more
+        for _ in range(4):
+            row: Item = {"site": rng.choice("AB"), "t": 4.0}
+            optional = {"k": rng.choice([1, 2, 3, 5, 10, 50]), "x": rng.choice([4.0, 7.0, 15.0, 30.0])}
+            optional |= {"state": rng.choice("MF"), "p": 1.0}
+            items.append({**row, **{n: v for n, v in optional.items() if rng.random() < 0.8}})
+    return items
+
+
+def ran(items: list[Item]) -> tuple[list[Item], ...]:
+    """The items that are not set aside, those of the output with all attributes, the canonical tuples, and the items
+    of the output with few attributes."""
+    it = Reference(compile_query(QUERY).plan)
+    written: list[Item] = []
+    canonical: list[Item] = []
+    few: list[Item] = []
+    for item in items:
+        for out in it.step([("r", item)]):
+            written += out["r"].items()
+            canonical += map(dict, out["r"].canonical)
+            few += out["project"].items()
+    wrong = [id(item) for _, _, item in it.rejected]
+    return [item for item in items if id(item) not in wrong], written, canonical, few
+
+
+def numbers(rows: list[Item]) -> list[Any]:
+    return sorted((float(row["t"]), float(row.get("x") or 0), float(row.get("p") or 0)) for row in rows)
+
+
+def check(seed: int) -> None:
+    items, written, canonical, few = ran(valid(Random(seed), 24))
+    assert numbers(decode(items)) == numbers(canonical), items
+    assert numbers(decode(written)) == numbers(canonical), items
+    assert [t for t, *_ in numbers(decode(few))] == [t for t, *_ in numbers(canonical)], items
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_outputs_say_is_what_tuples_are(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(500))
+def test_what_outputs_say_in_many_cases(seed: int) -> None:
+    check(seed)

@@ -1,0 +1,92 @@
+"""Hundreds of accents at points, in one epoch and in later ones, through real Spark: decoded, encoded, checked."""
+
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.kit.pipeline import Run
+from tests.kit.stream import Decoder, Item
+
+pytestmark = pytest.mark.either_engine
+
+QUERY = """
+stream r(id: long, s: int, t: double, u?: double) from json "in";
+hot := select[id >= 0](r);
+emit hot to json "out/hot";
+"""
+KEYS = 700  # more than a tree has in the commit record itself
+
+
+def stream(rng: random.Random) -> list[list[Item]]:
+    """Four files: many accents with tuples among them, one accent, none, and closed keys; then no bad tuple."""
+    count = iter(range(10_000))
+
+    def rows(keys: range, **more: float) -> list[Item]:
+        return [{"id": next(count), "s": s, "t": float(rng.randrange(-50, 50)), **more} for s in keys]
+
+    first: list[Item] = rows(range(0, KEYS, 50))
+    for s in range(KEYS):
+        first.append(
+            {"$accent": f"[[s = {s}, alter(t, y -> y * {rng.randint(1, 7)} + {rng.randint(1, 9)})]]"}
+        )
+        if s % 7 == 0:
+            first.append({"$accent": f"[[s = {s}, +(p: double)]]"})
+            first += rows(range(s, s + 1), p=2.5)
+        if s % 100 == 0:
+            first += rows(range(max(0, s - 2), s + 3))
+    second: list[Item] = rows(range(0, KEYS + 20, 10))
+    second += [{"$accent": "[[s = 20, alter(t, y -> y / 4)]]"}, *rows(range(18, 23))]
+    third = rows(range(-3, KEYS + 20, 9))
+    fourth: list[Item] = [{"$punctuation": f"[s = {s}]"} for s in range(0, KEYS, 2)]
+    fourth += rows(range(1, KEYS, 30))
+    return [first, second, third, fourth]
+
+
+def exact(row: Item) -> dict[str, Any]:
+    return {name: round(float(Fraction(value)), 9) for name, value in row.items()}
+
+
+def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, QUERY)
+    decoder = Decoder()
+    expected: dict[int, dict[str, Any]] = {}
+    for number, items in enumerate(stream(random.Random(3))):
+        for item in items:
+            if row := decoder.feed(
+                {k: Fraction(v) if not isinstance(v, str) else v for k, v in item.items()}
+            ):
+                expected[int(row["id"])] = exact(row)
+        path = run.write("r", items)
+        executor = run.executor()  # as each time a new process would have one
+        new = [file for file in run.files(executor)["r"] if file.path.endswith(path.name)]
+        executor.process(number, {"r": new})
+        assert run.reports[-1].quarantined == {}, number
+    out = Decoder()
+    found: dict[int, dict[str, Any]] = {}
+    for path in sorted((tmp_path / "out" / "hot").rglob("*.jsonl")):
+        for line in path.read_text().splitlines():
+            item = json.loads(line)
+            if row := out.feed({k: Fraction(v) if not isinstance(v, str) else v for k, v in item.items()}):
+                found[int(row["id"])] = exact(row)
+    assert found == expected
+    assert list((tmp_path / "checkpoint" / "trees").iterdir())
+
+
+def test_what_comes_after_its_punctuation_or_before_its_add_is_rejected(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    run = Run(spark, tmp_path, QUERY)
+    closed: list[Item] = [{"$punctuation": f"[s = {s}]"} for s in range(0, 2 * KEYS, 2)]
+    adds: list[Item] = [{"$accent": f"[[s = {s}, +(p: double)]]"} for s in range(1, 2 * KEYS, 2)]
+    run.write("r", [{"id": 1, "s": 4, "t": 1.0}, {"id": 2, "s": 7, "t": 1.0, "p": 1.0}, *closed, *adds])
+    run.write(
+        "r",
+        [{"id": 3, "s": 4, "t": 1.0}, {"id": 4, "s": 7, "t": 1.0, "p": 1.0}, {"id": 5, "s": -1, "t": 1.0}],
+    )
+    run.process(files_per_epoch=1)
+    assert [report.quarantined for report in run.reports] == [{"RQ304": 1}, {"RQ305": 1}]

@@ -1,0 +1,325 @@
+"""Attributes that tuples bring by other names (theory N2): by every format and engine, the oracle is the reference."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from attrs import evolve
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from cedilla import read
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import run
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.ingest import intake
+from cedilla.runtime.ingest.file_statistics import proven_valid
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.terminal.options import Options
+from tests.kit.pipeline import Run
+from tests.kit.stream import Item, decode, read_output
+from tests.kit.tiers import tiered
+
+DECLARED = "n: long, s: int in {1, 2, 3}, t: double, city?: string"
+QUERY = f"""
+stream r({DECLARED}) from json "r" markers "ops";
+emit r to json "out/r";
+emit aggregate[avg(t) as t, count(city) as n by s](r) to json "out/groups";
+"""
+TUPLES: list[list[Item]] = [
+    [{"n": 1, "s": 1, "t": 10.0, "city": "A"}, {"n": 2, "s": 2, "t": 20.0, "city": "B"}],
+    [
+        {"n": 3, "s": 2, "temp": 30.0, "city": "C"},
+        {"n": 4, "s": 1, "t": 40.0},
+        {"n": 5, "s": 2, "t": 50.0},  # the old name
+        {"n": 6, "s": 1, "temp": 60.0},  # the new name where it is none
+        {"n": 7, "s": 2, "t": 70.0, "temp": 71.0},  # both at once
+        {"n": 8, "s": 2},  # none
+    ],
+    [{"n": 9, "s": 2, "temp": 90.0, "town": "D"}, {"n": 10, "s": 3, "t": 10.0, "town": "E"}],
+    [{"n": 11, "s": 2, "t": 11.0, "city": "no"}, {"n": 12, "s": 2, "t": 12.0, "town": "F"}],
+]
+MARKERS: list[list[Item]] = [
+    [],
+    [{"$accent": "[[s = 2, rename(temp, t)]]"}],
+    [{"$accent": "[[rename(town, city)]]"}, {"$accent": "[[s in {2, 3}, alter(temp, y -> y * 2)]]"}],
+    [{"$accent": "[[s = 2, rename(t, t)]]"}, {"$punctuation": '[town = "X"]'}],
+]
+CODES = {5: "RQ313", 6: "RQ313", 7: "RQ312", 8: "RQ302", 11: "RQ313"}
+ITEMS = [item for markers, rows in zip(MARKERS, TUPLES, strict=True) for item in (*markers, *rows)]
+
+
+def by_reference(size: int = 1) -> tuple[list[Item], dict[int, str]]:
+    """The canonical tuples and the codes of the others."""
+    reference = Reference(compile_query(QUERY).plan)
+    tuples: list[Item] = []
+    for start in range(0, len(ITEMS), size):
+        for outputs in reference.step([("r", item) for item in ITEMS[start : start + size]]):
+            tuples += map(dict, outputs["r"].canonical)
+    return tuples, {item["n"]: code for _, code, item in reference.rejected}
+
+
+def ordered(rows: Sequence[Item]) -> list[Any]:
+    return sorted((row["n"], row["s"], float(row["t"]), row.get("city")) for row in rows)
+
+
+def test_the_reference_undoes_renames() -> None:
+    tuples, codes = by_reference()
+    assert codes == CODES
+    assert {row["n"]: float(row["t"]) for row in tuples} == {1: 10, 2: 20, 3: 30, 4: 40, 9: 45, 10: 10, 12: 6}
+    assert [row.get("city") for row in tuples] == ["A", "B", "C", None, "D", "E", "F"]
+
+
+def write(path: Path, rows: list[Item], format_: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if format_ == "json":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    elif format_ == "csv":
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        lines = [names, *([str(row.get(name, "")) for name in names] for row in rows)]
+        path.write_text("".join(f"{','.join(line)}\n" for line in lines))
+    elif format_ == "xml":
+        tuples = ("".join(f"<{name}>{value}</{name}>" for name, value in row.items()) for row in rows)
+        path.write_text(f"<stream>{''.join(f'<r>{text}</r>' for text in tuples)}</stream>")
+    else:
+        pq.write_table(pa.Table.from_pylist(rows, schema_of(rows)), path)
+
+
+def schema_of(rows: list[Item]) -> pa.Schema:
+    kinds = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+    return pa.schema([(n, kinds[type(v)]) for n, v in {n: v for row in rows for n, v in row.items()}.items()])
+
+
+def stream(
+    root: Path, format_: str, tuples: list[list[Item]] = TUPLES, of: list[list[Item]] = MARKERS
+) -> Options:
+    """Markers in their folder, each file before the tuples that follow it."""
+    for number, (markers, rows) in enumerate(zip(of, tuples, strict=True)):
+        for folder, items, kind in (("ops", markers, "json"), ("r", rows, format_)):
+            if items:
+                path = root / folder / f"{number}.{kind}"
+                write(path, items, kind)
+                at = 1000 + 2 * number + (folder == "r")
+                os.utime(path, (at, at))
+    sources = {"r": str(root / "r"), "r.markers": str(root / "ops")}
+    sinks = {"r": str(root / "out/r"), "aggregate": str(root / "out/groups")}
+    return Options(once=True, sources=sources, sinks=sinks, checkpoint=str(root / "checkpoint"))
+
+
+def quarantine(root: Path) -> dict[int, str]:
+    """The codes of the tuples that were set aside, by their numbers, whatever the format."""
+    folder = root / "checkpoint" / "quarantine" / "r"
+    lines = [json.loads(line) for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
+    return {int(NUMBER.search(line["raw"])[1]): line["code"] for line in lines}  # type: ignore[index]
+
+
+NUMBER = re.compile(r"""(?:"n": ?|<n>|^)(\d+)""")
+
+
+@pytest.mark.parametrize("format_", ["json", "csv", "parquet", "xml"])
+@pytest.mark.parametrize("files_per_epoch", tiered([None, 1]))
+@pytest.mark.either_engine
+def test_every_format_brings_names(
+    spark: SparkSession, tmp_path: Path, format_: str, files_per_epoch: int | None
+) -> None:
+    check_format(spark, tmp_path, format_, files_per_epoch)
+
+
+def check_format(spark: SparkSession, tmp_path: Path, format_: str, files_per_epoch: int | None) -> None:
+    options = evolve(stream(tmp_path, format_), files_per_epoch=files_per_epoch)
+    run(QUERY.replace('from json "r"', f'from {format_} "r"'), options, spark=spark)
+    tuples, codes = by_reference()
+    assert ordered(list(read(str(tmp_path / "out/r")).rows())) == ordered(tuples)
+    assert quarantine(tmp_path) == codes
+
+
+@pytest.mark.parametrize("per_file", [len(ITEMS), 1])
+@pytest.mark.either_engine
+def test_names_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_file: int) -> None:
+    """In the middle of files; an epoch of one line each is a recovery in the middle of everything, too."""
+    query = QUERY.replace(' markers "ops"', "")
+    run_ = Run(spark, tmp_path, query)
+    for start in range(0, len(ITEMS), per_file):
+        run_.write("r", ITEMS[start : start + per_file])
+        if start % 3 == 0:
+            run_.go_on(run_.executor(), start)  # a fresh one: what it knows is in the checkpoint
+    run_.go_on(run_.executor(), len(ITEMS))
+    tuples, codes = by_reference()
+    assert ordered(decode(run_.output("r"))) == ordered(tuples)
+    found = {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")}
+    # What comes in the epoch of a rename and before it is judged by it (limits): here nothing does.
+    assert found == codes
+
+
+def test_files_vouch_for_their_names(
+    sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all tuples of a file have right names, nothing is looked at twice; where one has not, it is found."""
+    known: list[bool] = []
+
+    def noted(*args: Any) -> Any:
+        result = proven_valid(*args)
+        known.append(result is not None)
+        return result
+
+    monkeypatch.setattr(intake, "proven_valid", noted)
+    run_ = Run(sail, tmp_path, 'stream r(n: long, s: int, t: double) from json "r"; emit r to json "out";')
+    run_.write("r", [{"$accent": "[[rename(temp, t)]]"}, {"n": 1, "s": 1, "temp": 1.0}])
+    run_.go_on(run_.executor(), 0)
+    run_.write("r", [{"n": 2, "s": 1, "temp": 2.0}, {"n": 3, "s": 2, "temp": 2.0}])
+    run_.go_on(run_.executor(), 1)
+    run_.write("r", [{"n": 4, "s": 1, "t": 2.0}])
+    run_.go_on(run_.executor(), 2)
+    assert known == [True, True, False]
+    assert [row["t"] for row in run_.output("r")] == [1.0, 2.0, 2.0]
+    assert [line["code"] for line in run_.quarantine("r")] == ["RQ313"]
+
+
+@pytest.mark.parametrize(
+    ("before", "accent", "code"),
+    [
+        ([], "[[rename(city, t)]]", "RQ460"),  # taken by another attribute
+        (["[[s = 1, rename(temp, t)]]"], "[[s = 2, rename(temp, city)]]", "RQ460"),
+        (["[[rename(temp, t)]]"], "[[+(temp: double)]]", "RQ460"),
+        (["[[rename(temp, t)]]", "[[rename(t, t)]]"], "[[+(temp: double)]]", "RQ460"),
+        (["[[s = 1, rename(temp, t)]]"], "[[rename(temp, t)]]", "RQ461"),  # renamed already
+        ([], "[[rename(t, t)]]", "RQ461"),  # it comes by its own name
+        (["[[rename(temp, t)]]"], "[[rename(temp, temp)]]", "RQ461"),
+        ([], "[[rename(temp, cities)]]", "RQ207"),
+        (["[[-(city)]]"], "[[rename(town, city)]]", "RQ206"),
+        ([], "[[t > 5, rename(temp, t)]]", "RQ201"),
+        (["[[rename(temp, t)]]"], "[[temp > 5, alter(t, y -> y * 2)]]", "RQ201"),
+        (["[[t > 5, rename(town, city)]]"], '[[town = "X", alter(t, y -> y * 2)]]', "RQ201"),
+        ([], "[[s = 9, rename(temp, t)]]", "RQ216"),
+    ],
+)
+def test_wrong_renames_end_the_query(before: list[str], accent: str, code: str) -> None:
+    reference = Reference(compile_query(QUERY).plan)
+    for text in before:
+        reference.step([("r", {"$accent": text})])
+    with pytest.raises(DiagnosticError, match=code):
+        reference.step([("r", {"$accent": accent})])
+
+
+def test_a_rename_of_closed_tuples_to_their_only_name_is_nothing(sail: SparkSession, tmp_path: Path) -> None:
+    run_ = Run(
+        sail, tmp_path, 'stream r(n: long, s: int in {1, 2}, t: double) from json "r"; emit r to json "out";'
+    )
+    run_.write("r", [{"$punctuation": "[s = 1]"}, {"$accent": "[[s = 1, rename(t, t)]]"}])
+    run_.write("r", [{"n": 1, "s": 2, "t": 1.0}, {"n": 2, "s": 1, "t": 1.0}, {"n": 3, "s": 3, "t": 1.0}])
+    run_.process()
+    assert [row["n"] for row in decode(run_.output("r"))] == [1]
+    assert [line["code"] for line in run_.quarantine("r")] == ["RQ305", "RQ303"]
+
+
+@pytest.mark.parametrize("accent", ["[[rename(address, p)]]", "[[+(address: string)]]"])
+def test_a_field_is_a_value_or_an_object_that_is_read(accent: str) -> None:
+    """Here no tuple could ever bring it."""
+    declared = 'n: long, city: string from "address.city", p?: double'
+    reference = Reference(compile_query(f'stream r({declared}) from json "r"; emit r to json "out";').plan)
+    with pytest.raises(DiagnosticError, match=r"RQ460.*inside of it, address\.city"):
+        reference.step([("r", {"$accent": accent})])
+
+
+def test_what_is_read_from_inside_comes_by_a_name_outside(sail: SparkSession, tmp_path: Path) -> None:
+    """A rename brings a field of the tuple, and back what the path leads to."""
+    declared = 'n: long, city: string from "address.city", p?: double'
+    query = f'stream r({declared}) from json "r"; emit r to json "out";'
+    items: list[Item] = [
+        {"n": 1, "address": {"city": "A"}},
+        {"$accent": "[[rename(town, city)]]"},
+        {"n": 2, "town": "B"},
+        {"n": 3, "address": {"city": "C"}},  # by the old name
+        {"n": 4, "town": "D", "address": {"city": "D"}},
+        {"n": 5, "town": "E", "address": {"zip": "1"}, "city": "no field of this stream"},
+        {"$accent": '[[town = "E", alter(p, y -> y * 2)]]'},
+        {"n": 6, "town": "E", "p": 4.0},
+        {"$accent": "[[rename(city, city)]]"},
+        {"n": 7, "address": {"city": "E"}, "p": 4.0},
+    ]
+    run_ = Run(sail, tmp_path, query)
+    run_.write("r", items)
+    run_.process()
+    found = [(row["n"], row["city"], row.get("p")) for row in decode(run_.output("r"))]
+    assert sorted(found) == [(1, "A", None), (2, "B", None), (5, "E", None), (6, "E", 2.0), (7, "E", 2.0)]
+    codes = {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")}
+    assert codes == {3: "RQ313", 4: "RQ312"}
+    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    of = ["validate", str(tmp_path / "r.jsonl"), "--schema", declared, "--format", "json"]
+    findings = json.loads(CliRunner().invoke(main, of).output)["findings"]
+    assert [each["code"] for each in findings] == ["RQ313", "RQ312"]
+
+
+def test_a_rename_of_a_rename_and_back() -> None:
+    """The attribute is said by the name of the query, or by the one that tuples have."""
+    reference = Reference(compile_query(QUERY).plan)
+    items: list[Item] = [
+        {"$accent": "[[s = 1, rename(temp, t)]]"},
+        {"$accent": "[[rename(temperature, temp)]]"},  # of s = 1 alone
+        {"n": 1, "s": 1, "temperature": 1.0},
+        {"n": 2, "s": 2, "t": 2.0},
+        {"$accent": "[[temperature < 9, rename(town, city)]]"},
+        {"n": 3, "s": 1, "temperature": 3.0, "town": "A"},
+        {"n": 4, "s": 2, "t": 4.0, "city": "B"},
+        {"$accent": "[[s = 1, rename(t, t)]]"},
+        {"n": 5, "s": 1, "t": 5.0, "town": "C"},  # which town is in force depends on values
+    ]
+    rows = [row for item in items for out in reference.step([("r", item)]) for row in out["r"].canonical]
+    assert not reference.rejected
+    assert [(row["n"], row["t"], row.get("city")) for row in rows] == [
+        (1, 1, None),
+        (2, 2, None),
+        (3, 3, "A"),
+        (4, 4, "B"),
+        (5, 5, "C"),
+    ]
+
+
+def test_one_stream_tools_know_renames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(QUERY.replace(' markers "ops"', ""))
+    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS))
+    found = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", DECLARED, "--format", "json"])
+    codes = [each["code"] for each in json.loads(found.output)["findings"]]
+    assert codes == list(CODES.values())
+    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[s = 2, rename(temp, t)]]"])
+    assert traced.exit_code == 0, traced.output
+    assert "undone at the source (N2, N3)" in traced.output
+    simulated = CliRunner().invoke(main, ["simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim"])
+    assert simulated.exit_code == 0, simulated.output
+    assert ordered(decode(read_output(tmp_path / "sim"))) == ordered(by_reference()[0])
+
+
+def test_status_plan_and_verify_know_renames(sail: SparkSession, tmp_path: Path) -> None:
+    run_ = Run(sail, tmp_path, QUERY.replace(' markers "ops"', ""))
+    run_.write("r", ITEMS[:9])
+    run_.go_on(run_.executor(), 0)
+    told = CliRunner().invoke(main, ["status", str(tmp_path / "checkpoint")])
+    assert "rename(temp, t) where s = 2" in told.output
+    # A name that renames have brought is no name of a new attribute.
+    run_.query = run_.query.replace("city?: string", "city?: string, temp?: double")
+    with pytest.raises(DiagnosticError, match="an accent has renamed `t` to `temp`"):
+        run_.executor()
+    # An edit that leaves the names alone goes on.
+    run_.query = run_.query.replace(", temp?: double", ", rain?: double")
+    run_.yes = True
+    run_.write("r", ITEMS[9:])
+    run_.go_on(run_.executor(), 1)
+    assert ordered(decode(run_.output("r"))) == ordered(by_reference()[0])
+
+
+def test_an_inferred_attribute_keeps_its_name() -> None:
+    """What `drift = infer` has taken for an attribute is one: the rename came too late."""
+    reference = Reference(compile_query(f"set drift = infer; {QUERY}").plan)
+    reference.step([("r", {"n": 1, "s": 1, "t": 1.0, "temp": 2.0})])
+    with pytest.raises(DiagnosticError, match="RQ460"):
+        reference.step([("r", {"$accent": "[[rename(temp, t)]]"})])

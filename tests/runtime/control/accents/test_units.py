@@ -1,0 +1,258 @@
+"""Queries with units run: by files and epochs, and without Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import simulate
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.terminal.options import Options
+from tests.kit.pipeline import Run
+from tests.kit.stream import Item, decode, read_output
+
+QUERY = """
+stream inland(ts: long unit s, s: int in {1, 2}, t: double unit degF) from json "in/inland" punctuated on ts;
+stream coast(ts: long unit ms, s: int in {3}, t?: double unit degC, p?: double unit hPa)
+  from json "in/coast" punctuated on ts;
+all := inland union coast;
+minutes := window[1 minute on ts as minute](select[t > 20 degC](all));
+emit aggregate[max(t) as t, count() as n by minute](minutes) to json "out/aggregate";
+emit all to json "out/all";
+"""
+INLAND: list[list[Item]] = [
+    [{"ts": 0, "s": 1, "t": 77.0}, {"ts": 30, "s": 2, "t": 50.0}],
+    [
+        {"$accent": "[[alter(t, y -> (y - 32) * 5/9)]]"},
+        {"ts": 61, "s": 1, "t": 30.0},
+        {"$punctuation": "[]"},
+    ],
+]
+COAST: list[list[Item]] = [
+    [{"ts": 500, "s": 3, "t": 35.0}, {"$accent": "[[+(u: double)]]"}, {"ts": 600, "s": 3, "u": 1.0}],
+    [
+        {"$accent": "[[alter(t, y -> y + 273.15)]]"},
+        {"ts": 61500, "s": 3, "t": 313.15, "p": 1000.0},
+        {"$accent": "[[-(p)]]"},
+        {"ts": 61600, "s": 3},
+        {"$punctuation": "[]"},
+    ],
+]
+
+
+def canonical(folder: Path) -> list[Item]:
+    rows = [{name: plain(value) for name, value in row.items()} for row in decode(read_output(folder))]
+    return sorted(rows, key=lambda row: sorted(row.items()))
+
+
+def plain(value: Any) -> Any:
+    return value if isinstance(value, str) else round(float(value), 6)
+
+
+def check(root: Path) -> None:
+    assert canonical(root / "out" / "aggregate") == [
+        {"minute": 0, "t": 95, "n": 2},
+        {"minute": 1, "t": 104, "n": 2},
+    ]
+    assert [row.get("t") for row in canonical(root / "out" / "all") if row["s"] == 3] == [104, 95, None, None]
+    assert {row["ts"] for row in canonical(root / "out" / "all")} == {0, 0.5, 0.6, 30, 61, 61.5, 61.6}
+
+
+@pytest.mark.either_engine
+def test_units_are_converted_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, QUERY)
+    for parts in zip(INLAND, COAST, strict=True):
+        for source, items in zip(("inland", "coast"), parts, strict=True):
+            run.write(source, items)
+    run.process(1)
+    check(tmp_path)
+
+
+def test_units_are_converted_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = Run(None, tmp_path, QUERY)  # type: ignore[arg-type]
+    for parts in zip(INLAND, COAST, strict=True):
+        for source, items in zip(("inland", "coast"), parts, strict=True):
+            run.write(source, items)
+    simulate(QUERY, Options(sinks={name: f"out/{name}" for name in ("all", "aggregate")}))
+    check(tmp_path)
+
+
+GIVEN = """
+stream r(k: long, u: string, state: string, way: double) from json "in/r" punctuated on k;
+n := project[k, u, double(state) as f unit degF, double(state) as c unit degC, way * 1 mile as way](r);
+t := project[k, case when u = "F" then f else c end as t](n);
+near := project[k](select[way < 500 km](n));
+emit t to json "out/t";
+emit near to json "out/near";
+"""
+STATES: list[Item] = [
+    {"k": 1, "u": "F", "state": "68.0", "way": 310.0},
+    {"k": 2, "u": "C", "state": "20.0", "way": 311.0},
+    {"k": 3, "u": "C", "state": "unknown", "way": 0.5},
+    {"$punctuation": "[]"},
+]
+
+
+def check_given(root: Path) -> None:
+    """Exactly: what is compared is on the side on which a person puts it."""
+    assert decode(read_output(root / "out" / "t")) == [{"k": 1, "t": 68.0}, {"k": 2, "t": 68.0}, {"k": 3}]
+    assert [row["k"] for row in decode(read_output(root / "out" / "near"))] == [1, 3]
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", [1, 4])
+def test_numbers_are_given_units_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
+    run = Run(spark, tmp_path, GIVEN)
+    for item in STATES:
+        run.write("r", [item])
+    run.process(per_epoch)
+    check_given(tmp_path)
+
+
+def test_numbers_are_given_units_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Run(None, tmp_path, GIVEN).write("r", STATES)  # type: ignore[arg-type]
+    simulate(GIVEN, Options(sinks={name: f"out/{name}" for name in ("t", "near")}))
+    check_given(tmp_path)
+
+
+ACCENTS: list[Item] = [
+    {"ts": 1, "s": 1, "t": 77},
+    {"$accent": "[[s = 1, unit(t, degC)]]"},
+    {"ts": 2, "s": 1, "t": 25},
+    {"$accent": "[[unit(t, degC)]]"},
+    {"$accent": "[[unit(t, Cel)]]"},
+    {"ts": 3, "s": 1, "t": 25},
+    {"ts": 3, "s": 2, "t": 25},
+    {"$accent": "[[unit(t, kelvin)]]"},
+    {"ts": 4, "s": 1, "t": 298.15},
+    {"$accent": "[[unit(t, degF)]]"},
+    {"ts": 5, "s": 2, "t": 77},
+    {"$punctuation": "[]"},
+]
+ONE = """
+stream r(ts: long, s: int in {1, 2}, t: int unit degF) from json "in/r";
+emit r to json "out/r";
+"""
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", [1, 12])
+def test_unit_accents_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
+    """An `int` becomes a double at the first one that changes a unit (RQ310)."""
+    items = [
+        {**item, "t": item["t"] if number == 0 else float(item["t"])} if "t" in item else item
+        for number, item in enumerate(ACCENTS)
+    ]
+    run = Run(spark, tmp_path, ONE)
+    for start in range(0, 12, per_epoch):
+        run.write("r", items[start : start + per_epoch])
+    run.process(1)
+    assert run.quarantine("r") == []
+    assert {row["t"] for row in canonical(tmp_path / "out" / "r")} == {77}
+
+
+def test_one_stream_tools_read_unit_accents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(ONE)
+    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ACCENTS))
+    schema = "ts: long, s: int in {1, 2}, t: int unit degF"
+    valid = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema])
+    assert valid.exit_code == 0, valid.output
+    written = CliRunner().invoke(main, ["canonize", "r.jsonl", "--schema", schema])
+    assert {item["t"] for item in map(json.loads, written.output.splitlines()) if "t" in item} == {77}
+    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[s = 1, unit(t, degC)]]"])
+    assert "[[s = 1, alter(t, y -> (y * 5 - 160) / 9, unit degC)]]" in traced.output
+    refused = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema.replace(" unit degF", "")])
+    assert "RQ142" in refused.output
+
+
+@pytest.mark.either_engine
+def test_an_output_with_its_own_units_is_announced_none(spark: SparkSession, tmp_path: Path) -> None:
+    """Not even that whole numbers have become doubles: they are doubles from the first tuple on."""
+    query = ONE.replace('"out/r";', '"out/r" with t in degF;')
+    run = Run(spark, tmp_path, query)
+    run.write("r", ACCENTS[:2])
+    run.write("r", [{**item, "t": float(item["t"])} if "t" in item else item for item in ACCENTS[2:]])
+    run.process(1)
+    lines = run.output("r")
+    assert [line for line in lines if "$accent" in line] == []
+    assert [round(line["t"], 6) for line in lines if "t" in line] == [77] * 6
+
+
+FROM = """
+stream r(ts: long, u: string, t: double unit from u in {degF, Cel}) from json "in/r";
+emit r to json "out/r";
+emit project[ts, t](r) to json "out/project";
+"""
+NAMED: list[Item] = [
+    {"ts": 1, "u": "degF", "t": 77},
+    {"ts": 2, "u": "Cel", "t": 25},
+    {"ts": 3, "u": "kelvin", "t": 25},
+    {"$accent": "[[ts > 10, unit(t, kelvin)]]"},
+    {"ts": 4, "u": "Cel", "t": 25},
+    {"ts": 14, "u": "Cel", "t": 298.15},
+    {"$punctuation": "[]"},
+]
+
+
+@pytest.mark.either_engine
+def test_tuples_name_their_units_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
+    """What names another unit is set aside; a restart in the middle goes on."""
+    run = Run(spark, tmp_path, FROM)
+    for start in (0, 2, 5):
+        run.write("r", NAMED[start : start + (2 if not start else 3 if start == 2 else 2)])
+        run.go_on(run.executor(), start)
+    assert [(item["code"], item["position"]["line"]) for item in run.quarantine("r")] == [("RQ311", 1)]
+    for emit in ("r", "project"):
+        assert [row["t"] for row in canonical(tmp_path / "out" / emit)] == [77] * 4
+    # Of all units together nothing is announced but where an accent covers them.
+    texts = [line["$accent"] for line in run.output("project") if "$accent" in line]
+    assert len(texts) <= 1
+
+
+def test_tuples_name_their_units_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    query = FROM
+    (tmp_path / "q.rq").write_text(query)
+    Run(None, tmp_path, query).write("r", NAMED)  # type: ignore[arg-type]
+    simulate(query, Options(sinks={name: f"out/{name}" for name in ("r", "project")}))
+    assert [row["t"] for row in canonical(tmp_path / "out" / "r")] == [77] * 4
+    schema = "ts: long, u: string, t: double unit from u in {degF, Cel}"
+    checked = CliRunner().invoke(main, ["validate", "in/r", "--schema", schema])
+    assert "RQ311" in checked.output
+    assert "1 findings" in checked.output
+    dropped = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[-(u)]]"])
+    assert "RQ209" in dropped.output
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        (["[[alter(t, y -> y * 2)]]"], "RQ211"),  # another one for each unit, and none covers all
+        (["[[unit(t, degC)]]", "[[alter(t, y -> y * 2)]]"], None),
+    ],
+)
+def test_under_strict_an_alter_of_what_tuples_name_the_unit_of_ends_the_query(
+    texts: list[str], code: str | None
+) -> None:
+    query = """set accents = strict;
+    stream r(ts: long, u: string, t: double unit from u in {degF, degC}) from json "in";
+    emit project[ts, t](r) to json "out";"""
+    reference = Reference(compile_query(query).plan)
+    items = [("r", {"$accent": text}) for text in texts]
+    if code is None:
+        outputs = [out["project"].items() for item in items for out in reference.step([item])]
+        assert all(outputs)
+        return
+    with pytest.raises(DiagnosticError, match=code):
+        reference.step(items)

@@ -1,0 +1,180 @@
+"""Runs of markers about single values as one step are what they are one by one: states, warnings, stops (R2, G33)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from cedilla.compiler import compile_query, regions
+from cedilla.compiler.plan import Plan
+from cedilla.compiler.regions import POSITION, Level, Tree
+from cedilla.runtime.control.markers import advance as advancing
+from cedilla.runtime.control.markers.advance import MarkerEffects, advance
+from cedilla.runtime.control.sinks.announce import SinkState, announce
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.items.marker import MarkerLine
+from tests.kit.seeds import soak_seeds
+from tests.kit.tiers import tiered
+
+STREAM = """
+stream r(ts: long, s: int{domain}, l: string in {{"a", "b"}}, t: double unit degC, n: int, u?: double)
+  from json "r" punctuated on ts;
+"""
+QUERIES = [
+    STREAM.format(domain="") + 'hot := select[t > 10](r); emit hot to json "out";',
+    STREAM.format(domain=" in [0, 14)") + 'g := aggregate[sum(t) as total by s](r); emit g to json "out";',
+    STREAM.format(domain=" in {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}")
+    + "other := project[s, ts as ts2, n as p](r); both := r join other on s; set accents = strict;"
+    + 'emit both to json "out";',
+]
+
+
+def shapes(rng: random.Random) -> list[tuple[str, str]]:
+    """Kinds of markers with the text behind their first condition; `#` stands for a number."""
+    alter = [
+        ("accent", f", alter({name}, y -> {body})]]") for name in "tn" for body in ("y * 2", "y * # + 1")
+    ]
+    change = ["+(p: double)", "+(q: int)", "+(t: double)", "-(u)", "-(t)", "-(p)", "alter(p, y -> y / #)"]
+    rare = ["rename(w, u)", "recode(n, {1: 2})", "-(absent)", "grow(s, {90})", "alter(l, y -> 2)"]
+    more = [", ts > 5", ', l = "b"', ', l in {"b", "z"}', ", t < #", ", s < #"]
+    rare = rare if rng.random() < 0.2 else []
+    accents = [("accent", f", {each}]]") for each in (*change, *rare, 'unit(t, "degF")')]
+    limited = [("accent", rng.choice(more) + rest) for _, rest in rng.sample(accents + alter, 4)]
+    closed = [("punctuation", "]"), ("punctuation", ", ts < #]"), ("punctuation", ", n = #]")]
+    return [*alter, *alter, *accents, *limited, *closed, *closed]
+
+
+def stream(rng: random.Random) -> Iterator[MarkerLine | None]:
+    """Markers, mostly in runs of one or of some kinds; `None` where a tuple stands."""
+    position, pool = 0, rng.choices(shapes(rng), k=4)
+    for _ in range(rng.randint(2, 5)):
+        first, among = rng.randint(0, 6), rng.choice([0, 0, 0.3])
+        chosen = rng.choices(pool, k=rng.choice([1, 1, 1, 2, 3]))
+        values = range(first, first + rng.randint(2, 9))
+        if rng.random() < 0.3:
+            values = rng.choices(range(14), k=8)
+        by_value = [(shape, value) for value in values for shape in chosen]
+        by_shape = [(shape, value) for shape in chosen for value in values]
+        for (kind, rest), value in rng.choice([by_value, by_shape]):
+            position += 1
+            if rng.random() < among:
+                yield None
+                position += 1
+            head = "[[" if kind == "accent" else "["
+            text = f"{head}s = {value}{rest.replace('#', str(rng.randint(2, 9)))}"
+            yield MarkerLine(kind, text, position, next=position + 1)
+        yield None
+        position += 1
+
+
+def started(plan: Plan) -> dict[str, SourceState]:
+    return {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+
+
+def one_by_one(plan: Plan, lines: list[MarkerLine]) -> MarkerEffects:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(advancing, "group_at", lambda *_: None)
+        return advance(plan, started(plan), {"r": lines}, place)
+
+
+def place(source: str, marker: MarkerLine) -> str:
+    return f"{source}:{marker.position}"
+
+
+def at_places(state: SourceState, places: list[int]) -> list[Any]:
+    """What holds for tuples that stand at some places."""
+    trees: list[Mapping[str, Tree]] = [state.placed_present, state.placed_original, state.names.placed]
+    placed = {
+        "closed": state.placed_closed,
+        **{f"{i}{name}": t for i, of in enumerate(trees) for name, t in of.items()},
+    }
+    return [{name: _at(tree, place) for name, tree in placed.items()} for place in places]
+
+
+def _at(tree: Tree, place: int) -> Tree:
+    if isinstance(tree, Level) and tree.attribute == POSITION:
+        return tree.at(place)
+    return regions.map_children(tree, lambda child: _at(child, place)) if isinstance(tree, Level) else tree
+
+
+def check(seed: int) -> None:
+    rng = random.Random(seed)
+    compare(compile_query(rng.choice(QUERIES)).plan, list(stream(rng)))
+
+
+def compare(plan: Plan, items: list[MarkerLine | None]) -> MarkerEffects:
+    """The effects of markers; fails where they are not those that they have one by one."""
+    lines = [item for item in items if item is not None]
+    positions = [line.position for line in lines]
+    free = sorted({*range(max(positions) + 3)} - {*positions})
+    together, apart = advance(plan, started(plan), {"r": lines}, place), one_by_one(plan, lines)
+    assert together.stops == apart.stops
+    assert (together.accents, together.punctuations) == (apart.accents, apart.punctuations)
+    assert together.warnings == apart.warnings
+    here, there = together.states["r"], apart.states["r"]
+    assert at_places(here, free) == at_places(there, free)
+    assert here.most_present == there.most_present
+    assert here.dropped == there.dropped
+    assert here.next_epoch() == there.next_epoch()
+    start = SinkState.start(here.facts())
+    assert announce(start, here.facts(), here.facts()) == announce(start, there.facts(), there.facts())
+    return together
+
+
+@pytest.mark.parametrize("first", tiered(range(0, 400, 20), 4))
+def test_what_runs_do_is_what_their_markers_do_one_by_one(first: int) -> None:
+    for seed in range(first, first + 20):
+        check(seed)
+
+
+def accents(rest: str, values: range) -> list[tuple[str, str]]:
+    return [("accent", f"[[s = {value}{rest}]]") for value in values]
+
+
+DOUBLED = accents(", alter(t, y -> y * 2)", range(9))
+CASES = {
+    "drops of what is dropped": [*accents(", -(u)", range(9)), *accents(", -(u)", range(5, 14))],
+    "values that are altered": [*DOUBLED, *accents(", t < 5, +(p: double)", range(9))],
+    "values that are closed": [*DOUBLED, *(("punctuation", f"[s = {s}, t < 5]") for s in range(9))],
+    "the attribute twice": accents(", s < 6, -(u)", range(9)),
+    "itself altered": [("accent", '[[l = "a", alter(s, y -> y * 2)]]'), *accents(", -(u)", range(9))],
+    "one of many that is wrong": [
+        *accents(", +(p: double)", range(3, 5)),
+        *accents(", +(p: double)", range(9)),
+    ],
+    "one of many that is repeated": [*DOUBLED, *accents(", alter(t, y -> y * 2)", range(4, 14))],
+    "several of each": [
+        each for two in zip(DOUBLED, accents(", -(u)", range(9)), strict=True) for each in two
+    ],
+    "beyond the domain": accents(", -(u)", range(9, 18)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("query", [0, 1])
+def test_runs_that_are_not_plain(case: str, query: int) -> None:
+    lines = [MarkerLine(*each, n, next=n + 1) for n, each in enumerate(CASES[case], 1)]
+    compare(compile_query(QUERIES[query]).plan, [*lines, None])
+
+
+def test_a_run_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    singles: list[MarkerLine] = []
+    apply = advancing._with_next  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(advancing, "_with_next", lambda *given: (singles.append(given[3]), apply(*given))[1])
+    plan = compile_query(QUERIES[0]).plan
+    for rest in (", alter(t, y -> y * 2)", ", +(p: double)", ", -(u)"):
+        lines = [MarkerLine("accent", f"[[s = {s}{rest}]]", s, next=s + 1) for s in range(1, 1001)]
+        effects = advance(plan, started(plan), {"r": lines})
+        assert effects.accents == 1000 or effects.stops
+        assert len(singles) < 20
+        singles.clear()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("first", soak_seeds(20_000)[::500])
+def test_runs_of_more_streams(first: int) -> None:
+    for seed in range(first, first + 500):
+        check(seed)

@@ -1,0 +1,429 @@
+"""Accents that are mistakes, or likely ones, are said alike by every command (theory G34, N8)."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.facts.marker_parser import read_accent
+from cedilla.grammar import Diagnostic, DiagnosticError
+from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.markers.one_accent import with_accent
+from cedilla.runtime.control.markers.warnings import standing
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.inspect.status import read_status, status_text
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.terminal.console import Console, epoch_line
+from cedilla.runtime.terminal.report import EpochReport
+from tests.kit.pipeline import Run
+from tests.kit.stream import Item, is_tuple
+from tests.runtime.pipeline.test_sensors import random_stream
+
+QUERY = """
+stream pumps(ts: long, pump: int in {1, 2, 3}, litres: double, place?: string in {"north", "south"})
+  from json "in" punctuated on ts;
+emit select[litres > 0](pumps) to json "out";
+"""
+SCHEMA = declared_schema(
+    'ts: long, pump: int in {1, 2, 3}, litres: double, place?: string in {"north", "south"}'
+)
+FIRST = "[[pump = 1, alter(litres, y -> y * 1000)]]"
+AGAIN = "[[alter(litres, y -> y * 1000)]]"
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner(env={"COLUMNS": "80"}).invoke(main, arguments)
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Path:
+    path = tmp_path / "q.rq"
+    path.write_text(QUERY)
+    return path
+
+
+def said(query: Path, markers: list[str], command: str) -> str:
+    """What a command says of a stream of markers, without the places."""
+    folder = query.parent / "in"
+    folder.mkdir(exist_ok=True)
+    (folder / "a.jsonl").write_text("".join(json.dumps({"$accent": text}) + "\n" for text in markers))
+    match command:
+        case "simulate":
+            done = call("simulate", str(query), "--source", f"pumps={folder}")
+        case "validate":
+            done = call("validate", str(folder), "--query", str(query))
+        case _:
+            done = call("trace", str(query), "--on", "pumps", *markers)
+    assert done.exit_code == (1 if "error[" in done.output else 0), done.output
+    return done.output
+
+
+# --- descriptions that meet nothing ---
+
+IMPOSSIBLE = {
+    "pump = 22": "did you mean `pump = 2`?",
+    "pump in {0, -7}": "`pump in {1, 2, 3}` is declared",
+    "pump > 3": "`pump in {1, 2, 3}` is declared",
+    'place = "nort"': 'did you mean `place = "north"`?',
+    "pump in (1, 2)": "a list is written `s in {1, 2}`",
+    "ts > 5, ts < 3": "no value meets all its conditions",
+    "pump = 2, pump = 3": "no value meets all its conditions",
+}
+
+
+@pytest.mark.parametrize("description", IMPOSSIBLE)
+@pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
+def test_an_accent_that_describes_no_possible_tuple_is_refused(
+    query: Path, command: str, description: str
+) -> None:
+    output = said(query, [f"[[{description}, alter(litres, y -> y * 1000)]]"], command)
+    assert "error[RQ216]: the accent describes no possible tuple" in output
+    assert IMPOSSIBLE[description] in output
+    assert f"1 | [[{description}, alter" in output
+
+
+@pytest.mark.parametrize("primitive", ["+(p: double)", "-(litres)", "alter(litres, y -> y * 1000)"])
+def test_every_kind_of_accent_is_refused_there(query: Path, primitive: str) -> None:
+    assert "error[RQ216]" in said(query, [f"[[pump = 22, {primitive}]]"], "trace")
+
+
+def test_what_may_come_or_is_closed_is_not_refused() -> None:
+    stream: list[Item] = [
+        {"$accent": "[[ts > 1000000, +(p: double)]]"},
+        {"$punctuation": "[pump = 1]"},
+        {"$accent": FIRST},
+        {"$accent": "[[pump != 7, alter(litres, y -> y * 2)]]"},
+    ]
+    lines = [Line(json.dumps(item), f"s:{n}") for n, item in enumerate(stream, 1)]
+    assert (verdict := validate(lines, SCHEMA)).valid
+    assert not verdict.warnings
+
+
+@pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
+def test_a_value_that_cannot_be_beside_ones_that_can_is_a_warning(query: Path, command: str) -> None:
+    output = said(query, ["[[pump in {2, 22}, alter(litres, y -> y * 1000)]]"], command)
+    assert "warning[RQ217]: the accent describes `pump = 22`, which no tuple has" in output
+    assert "did you mean `2`?" in output
+
+
+# --- attributes by which others are told apart ---
+
+FIRMWARE = 'pump: int in {1, 2, 3}, fw: int, litres: double, state: string in {"M", "F"}'
+BY_FIRMWARE = "[[fw = 2, alter(litres, y -> y * 1000)]]"
+RECODED = '[[fw = 2, recode(state, {"M": "F", "F": "M"})]]'
+OTHERS = "[[fw != 2, alter(litres, y -> y * 1000)]]"
+"""With `BY_FIRMWARE`, of all that have a firmware, and so not of those without."""
+
+
+@pytest.mark.parametrize(
+    ("markers", "told"),
+    [
+        ([BY_FIRMWARE, "[[-(fw)]]"], "`litres`"),
+        ([BY_FIRMWARE, "[[pump = 1, -(fw)]]"], "`litres`"),
+        ([BY_FIRMWARE, OTHERS, "[[-(fw)]]"], "`litres`"),
+        ([BY_FIRMWARE, RECODED, "[[-(fw)]]"], "`litres` and `state`"),
+        ([BY_FIRMWARE, "[[fw = 2, alter(litres, y -> y / 1000)]]", "[[-(fw)]]"], None),
+        ([RECODED, RECODED, "[[-(fw)]]"], None),
+        ([BY_FIRMWARE, "[[pump = 1, -(fw)]]", "[[pump = 1, -(litres)]]"], "`litres`"),
+        (["[[pump = 1, fw = 2, alter(litres, y -> y * 1000)]]", "[[pump = 2, -(fw)]]"], None),
+        ([BY_FIRMWARE, "[[pump = 1, -(litres)]]", "[[pump = 1, -(fw)]]"], None),
+        (["[[alter(litres, y -> y * 1000)]]", "[[-(fw)]]"], None),
+    ],
+)
+def test_a_drop_of_what_others_are_told_apart_by_is_a_warning(markers: list[str], told: str | None) -> None:
+    """Tuples without it are read as if they had never had it, whatever firmware sends them."""
+    found: list[Diagnostic] = []
+    lines = [Line(json.dumps({"$accent": text}), f"s:{n}") for n, text in enumerate(markers, 1)]
+    assert validate(lines, declared_schema(FIRMWARE), found.append).valid
+    warnings = [each for each in found if each.code == "RQ229"]
+    assert [each.message for each in warnings] == (
+        [f"the accent drops `fw`, and accents on {told} were about its values"] if told else []
+    )
+
+
+# --- recodes that leave values out ---
+
+ORDERS = (
+    'ts: long, site?: string in {"A", "B"}, state: string in {"new", "paid", "sent"}, kind: long in {1, 2}'
+)
+LEFT_OUT: dict[str, tuple[list[str], list[str]]] = {
+    "a part": (["[[recode(state, {new: N})]]"], ['"paid", "sent" of `state`']),
+    "a part, for some": (['[[site = "A", recode(kind, {1: 7})]]'], ["2 of `kind`"]),
+    "of the codes in force": (
+        ["[[recode(state, {new: N, paid: P, sent: sent})]]", "[[recode(state, {N: new, P: paid})]]"],
+        ['"sent" of `state`'],
+    ),
+    "in two steps": (
+        ["[[recode(state, {new: N})]]", "[[recode(state, {N: M})]]"],
+        ['"paid", "sent" of `state`'],
+    ),
+    "where some have codes": (
+        ['[[site = "A", recode(kind, {1: 7, 2: 2})]]', '[[site = "A", recode(kind, {7: 1})]]'],
+        ["2 of `kind`"],
+    ),
+    "all": (["[[recode(kind, {1: 2, 2: 1})]]"], []),
+    "all that may come": (["[kind = 2]", "[[recode(kind, {1: 7})]]"], []),
+    "of nothing": (['[site = "A"]', '[[site = "A", recode(kind, {1: 7})]]'], []),
+}
+
+
+@pytest.mark.parametrize("case", LEFT_OUT)
+def test_a_recode_that_leaves_out_values_that_may_come_is_a_warning(case: str) -> None:
+    found: list[Diagnostic] = []
+    markers, expected = LEFT_OUT[case]
+    lines = [
+        Line(json.dumps({"$accent" if text.startswith("[[") else "$punctuation": text}), f"s:{n}")
+        for n, text in enumerate(markers, 1)
+    ]
+    validate(lines, declared_schema(ORDERS), found.append)
+    assert [
+        each.message.removeprefix("the recode leaves out ").partition(":")[0]
+        for each in found
+        if each.code == "RQ232"
+    ] == expected
+    for each in found:
+        if each.code == "RQ232":
+            assert each.help is not None
+            whole = each.help.partition("`")[2].rstrip("`")
+            assert whole.startswith("recode("), "the hint is a recode that leaves out nothing"
+
+
+@pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
+def test_every_command_warns_of_it(query: Path, command: str) -> None:
+    output = said(query, ['[[pump = 1, recode(place, {"north": "N"})]]'], command)
+    assert 'warning[RQ232]: the recode leaves out "south" of `place`' in output
+    assert '`recode(place, {"north": "N", "south": "south"})`' in output
+
+
+# --- functions that are applied twice ---
+
+
+@pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
+def test_an_equal_alter_over_an_earlier_one_is_a_loud_warning(query: Path, command: str) -> None:
+    output = said(query, [FIRST, AGAIN], command)
+    assert output.count("warning[RQ218]") == 1
+    assert (
+        "an equal alter of `litres` is in force already for [pump = 1]: values there are converted twice"
+        in output
+    )
+    first = "<marker 1>" if command == "trace" else f"{query.parent}/in/a.jsonl:1"
+    second = "<marker 2>:1:3" if command == "trace" else f"{query.parent}/in/a.jsonl:2:3"
+    assert f"= note: before: {first}: {FIRST}" in output
+    assert f"--> {second}\n" in output
+    assert "what was y in the units of the stream's start is written y * 1000000" in output
+    assert "undo it: [[pump = 1, alter(litres, y -> y / 1000)]]" in output
+
+
+SILENT: dict[str, list[str]] = {
+    "other pumps": [FIRST, "[[pump != 1, alter(litres, y -> y * 1000)]]"],
+    "another function": [FIRST, "[[alter(litres, y -> y * 100)]]"],
+    "there and back": [FIRST, "[[pump = 1, alter(litres, y -> y / 1000)]]", AGAIN],
+    "a new incarnation": [AGAIN, "[[-(litres)]]", "[[+(litres: double)]]", AGAIN],
+}
+
+
+@pytest.mark.parametrize("markers", SILENT.values(), ids=SILENT.keys())
+def test_what_is_no_repetition_is_not_warned_of(query: Path, markers: list[str]) -> None:
+    assert "warning" not in said(query, markers, "validate")
+
+
+def test_a_function_in_between_does_not_hide_the_repetition(query: Path) -> None:
+    output = said(query, [FIRST, "[[alter(litres, y -> y + 1)]]", AGAIN], "validate")
+    assert "warning[RQ218]" in output
+    assert "is written y * 1000000 + 1000" in output
+
+
+def test_closed_cells_are_not_converted(query: Path) -> None:
+    lines = [
+        Line(json.dumps(item), f"s:{number}")
+        for number, item in enumerate(
+            [{"$accent": FIRST}, {"$punctuation": "[pump = 1]"}, {"$accent": AGAIN}]
+        )
+    ]
+    assert not validate(lines, SCHEMA).warnings
+
+
+def test_many_earlier_markers_are_counted(query: Path) -> None:
+    each = [f"[[pump = {pump}, alter(litres, y -> y * 1000)]]" for pump in (1, 2, 3)]
+    output = said(query, [*each, AGAIN], "validate")
+    assert "in force already for [pump in {1, 2, 3}]: values there" in output
+    assert all(f"a.jsonl:{number}: {text}" in output for number, text in enumerate(each, 1))
+
+
+def test_functions_that_stand() -> None:
+    state = SourceState.start(SCHEMA.source, frozenset())
+    for text in (AGAIN, "[[alter(litres, y -> y + 1)]]", "[[alter(litres, y -> y - 1)]]", AGAIN):
+        state = with_accent(state, read_accent(text, state.types), 0)
+    first, second = standing(state.units["litres"])
+    assert first == second
+
+
+def naive_repetitions(stream: list[Item]) -> list[int]:
+    """Line numbers of alters that repeat one in force for their sensor: per sensor, one after the other."""
+    found: list[int] = []
+    steps: dict[str, list[tuple[Fraction, Fraction]]] = {}
+    closed: set[str] = set()
+    for number, item in enumerate(stream, 1):
+        if (end := re.match(r"\[s = (\d)\]", str(item.get("$punctuation")))) is not None:
+            closed.add(end[1])
+        marker = re.match(r"\[\[s = (\d), alter\(t, (.*)\)\]\]", str(item.get("$accent")))
+        if marker is None or marker[1] in closed:
+            continue
+        y0, y1 = (eval(marker[2].replace("y -> ", ""), {"y": Fraction(y)}) for y in (0, 1))
+        step, stack = (Fraction(y1 - y0), Fraction(y0)), steps.setdefault(marker[1], [])
+        if step in stack:
+            found.append(number)
+        if stack and stack[-1] == (1 / step[0], -step[1] / step[0]):
+            stack.pop()
+        else:
+            stack.append(step)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_repetitions_are_those_of_a_list_per_sensor(seed: int) -> None:
+    stream = random_stream(random.Random(seed), 60)
+    lines = [Line(json.dumps(item), f"s:{number}") for number, item in enumerate(stream, 1)]
+    warned: list[Diagnostic] = []
+    validate(lines, declared_schema("ts: long, s: int in {1, 2, 3}, t: double"), warned.append)
+    assert [each.span.line for each in warned if each.span is not None] == naive_repetitions(stream)
+
+
+# --- accents that change nothing ---
+
+IN_UNITS = declared_schema("m: string, e: double unit kWh, k: int in {1, 2}, p?: double unit hPa, x: double")
+KWH = '[[m = "a", unit(e, kWh)]]'
+WH = '[[m = "a", unit(e, Wh)]]'
+
+
+@pytest.mark.parametrize(
+    ("accents", "lines"),
+    [
+        ([KWH], [1]),
+        ([KWH, KWH], [1]),
+        ([KWH, KWH.replace('"a"', '"b"'), "[[unit(e, kilowatt_hour)]]"], [1]),
+        ([f'[[m = "{n}", unit(e, kWh)]]' for n in range(9)], [1]),
+        ([WH, *(f'[[m = "{n}", unit(e, kWh)]]' for n in range(9))], [2]),
+        ([WH, WH, KWH, KWH], []),
+        (["[[unit(e, Wh)]]", WH, KWH, "[[unit(e, MWh)]]"], []),
+        (["[[+(p: double unit hPa)]]", "[[unit(p, hPa)]]", "[[unit(p, mbar)]]"], []),
+        (["[[+(p: double)]]", "[[unit(p, hPa)]]"], [2]),
+        (["[[alter(e, y -> y)]]", "[[alter(x, y -> y * 1)]]", "[[recode(k, {1: 1, 2: 2})]]"], [1, 2, 3]),
+        (["[[recode(k, {1: 2, 2: 1})]]", "[[recode(k, {1: 2, 2: 1})]]"], []),
+    ],
+)
+def test_an_accent_that_changes_nothing_says_so_when_it_comes_first(
+    accents: list[str], lines: list[int]
+) -> None:
+    """A unit accent may be sent again (N4); the first one says that its sender took the unit for another."""
+    found: list[Diagnostic] = []
+    stream = [Line(json.dumps({"$accent": text}), f"s:{n}") for n, text in enumerate(accents, 1)]
+    assert validate(stream, IN_UNITS, found.append).valid
+    assert [each.span.line for each in found if each.code == "RQ230" and each.span is not None] == lines
+
+
+def test_an_accent_about_closed_tuples_changes_nothing_and_says_nothing() -> None:
+    items: list[Item] = [{"$punctuation": '[m = "a"]'}, {"$accent": KWH}, {"$accent": WH}]
+    stream = [Line(json.dumps(item), f"s:{n}") for n, item in enumerate(items, 1)]
+    assert not validate(stream, IN_UNITS).warnings
+
+
+METERS = """
+stream e(ts: long, m: string, energy: double unit kWh) from json "in" punctuated on ts;
+emit aggregate[sum(energy) as total by ts](e) to json "out";
+"""
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", [None, 1])
+def test_a_run_says_once_that_the_unit_was_in_force(
+    spark: SparkSession, tmp_path: Path, per_epoch: int | None
+) -> None:
+    run = Run(spark, tmp_path, METERS)
+    row: Item = {"ts": 0, "m": "a", "energy": 1000.0}
+    run.write("e", [row, {"$accent": '[[m = "a", unit(energy, kWh)]]'}])
+    run.write("e", [{"$accent": '[[m = "b", unit(energy, kWh)]]'}, row])
+    run.go_on(run.executor(per_epoch), 0)
+    run.write("e", [{"$accent": '[[m = "a", unit(energy, kWh)]]'}, row])
+    run.go_on(run.executor(per_epoch), 1)  # a new process
+    assert [each.code for report in run.reports for each in report.warnings] == ["RQ230"]
+
+
+@pytest.mark.parametrize("marker", ['[[m = "a", unit(x, kWh)]]', "[[x > 3 kWh, -(m)]]"])
+def test_a_hint_about_a_missing_unit_names_none(marker: str) -> None:
+    """The accent's unit is the one that the values before it were not in."""
+    found: list[Diagnostic] = []
+    validate([Line(json.dumps({"$accent": marker}), "s:1")], IN_UNITS, found.append)
+    (problem,) = found
+    assert problem.code == "RQ142"
+    assert "`x: double unit U`" in (problem.help or "")
+    assert "kWh`" not in (problem.help or "")
+
+
+# --- a run ---
+
+
+def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, QUERY)
+    row: Item = {"ts": 1, "pump": 1, "litres": 2000.0}
+    run.write("pumps", [{"$accent": FIRST}, row])
+    run.process()
+    assert not run.reports[-1].warnings
+    run.write("pumps", [row, {"$accent": AGAIN}, {**row, "litres": 2e6}])
+    executor = run.executor()  # a new process: what came before is in the checkpoint
+    executor.process(1, {"pumps": run.files(executor)["pumps"][1:]})
+    (warning,) = run.reports[-1].warnings
+    assert warning.code == "RQ218"
+    assert any("before: " in note and "00001.jsonl" in note and FIRST in note for note in warning.notes)
+    assert any("now: " in note and f"00002.jsonl:2: {AGAIN}" in note for note in warning.notes)
+    assert "1 warning" in epoch_line(run.reports[-1])
+    status = status_text(read_status(str(tmp_path / "checkpoint")))
+    assert (
+        "converted more than once\n  source pumps: alter(litres, y -> y * 1000) 2 times for [pump = 1]"
+        in status
+    )
+    assert load_commit(dump_commit(executor.last)).sources == executor.last.sources
+
+    path = run.write("pumps", [row, {"$accent": "[[pump = 22, alter(litres, y -> y / 2)]]"}, row])
+    with pytest.raises(DiagnosticError) as caught:
+        executor.process(2, {"pumps": run.files(executor)["pumps"][2:]})
+    (error,) = caught.value.diagnostics
+    assert error.code == "RQ216"
+    assert error.span is not None
+    assert (Path(error.span.source).name, error.span.line) == (path.name, 2)
+    assert error.excerpt == "[[pump = 22, alter(litres, y -> y / 2)]]"
+    assert sum(map(is_tuple, run.output("select"))) == 4  # all before the accent is committed
+
+
+def test_a_run_warns_of_a_recode_of_a_part_once(spark: SparkSession, tmp_path: Path) -> None:
+    """In the epoch of the marker; what is set aside after it is counted as ever, also after a restart."""
+    run = Run(spark, tmp_path, QUERY)
+    row: Item = {"ts": 1, "pump": 1, "litres": 2.0, "place": "south"}
+    for batch, items in enumerate(
+        ([row, {"$accent": '[[recode(place, {"north": "N"})]]'}], [row, {**row, "place": "N"}])
+    ):
+        run.write("pumps", items)
+        run.go_on(run.executor(), batch)
+    assert [[each.code for each in report.warnings] for report in run.reports] == [["RQ232"], []]
+    assert [each["code"] for each in run.quarantine("pumps")] == ["RQ314"]
+
+
+@pytest.mark.parametrize("code", ["RQ218", "RQ223"])
+def test_an_epoch_shows_ten_of_its_rq218(capsys: pytest.CaptureFixture[str], code: str) -> None:
+    warnings = [Diagnostic(code, "warning", f"doubt {n}") for n in range(13)]
+    warnings.insert(12, Diagnostic("RQ217", "warning", "another"))
+    Console().epoch(EpochReport(number=1, tuples=1, seconds=1.0, warnings=warnings))
+    said = capsys.readouterr().err
+    assert said.count(f"{code}]") == 10
+    assert "another" in said
+    assert said.endswith(f"and 3 warnings {code} more\n")

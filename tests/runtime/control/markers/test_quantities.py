@@ -1,0 +1,180 @@
+"""Constants with units in descriptions and punctuations: what they are at a place, and what is refused (theory G22)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.compile import compile_query
+from cedilla.grammar import DiagnosticError
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.produce.topics import _keys_in  # pyright: ignore[reportPrivateUsage]
+from cedilla.runtime.reading.units import Units
+from cedilla.runtime.reference.reference import Reference
+from tests.kit.pipeline import Run
+from tests.kit.stream import Item, decode
+from tests.runtime.control.markers.test_marker_runs import compare
+
+STREAM = """
+stream r(ts: long unit ms, s: int in {1, 2}, t: double unit degF, p: double, at: timestamp)
+  from json "in/r" punctuated on ts;
+"""
+QUERY = STREAM + 'emit r to json "out/r";'
+CELSIUS = "[[s = 1, unit(t, degC)]]"
+
+
+def said(texts: list[str], query: str = QUERY) -> list[str]:
+    """What an output says of the last of some markers."""
+    reference = Reference(compile_query(query).plan)
+    found: list[str] = []
+    for text in texts:
+        kind = "$accent" if text.startswith("[[") else "$punctuation"
+        found = []
+        for outputs in reference.step([("r", {kind: text})]):
+            markers = outputs["r"].markers
+            found += [*markers.adds, *markers.punctuations, *markers.alters, *markers.drops]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("texts", "result"),
+    [
+        (["[[t > 30 degC, alter(p, y -> y * 2)]]"], ["[[t > 86, alter(p, y -> y * 2)]]"]),
+        (
+            [CELSIUS, "[[t > 30 degC, alter(p, y -> y * 2)]]"],
+            ["[[s >= 2, t > 86, alter(p, y -> y * 2)]]", "[[s = 1, t > 30, alter(p, y -> y * 2)]]"],
+        ),
+        (
+            [CELSIUS, "[[t >= -5 degC, t < 10, s = 1, alter(p, y -> y * 2)]]"],
+            ["[[s = 1, t in [-5, 10), alter(p, y -> y * 2)]]"],
+        ),
+        ([CELSIUS, "[t in [0 degC, 10 degC), s = 1]"], ["[s = 1, t in [0, 10)]"]),
+        ([CELSIUS, "[s = 2, t in {0 degC, 50 degF}]"], ["[s = 2, t in {32, 50}]"]),
+        (["[ts < 5 minutes]"], ["[ts < 300000]"]),
+        (["[ts <= 0.5 ms]"], ["[ts < 1]"]),
+        (["[t in [100 degF, 50 degC)]"], ["[t in [100, 122)]"]),
+        (["[[+(v: double unit hPa)]]", "[[v > 1 kPa, -(p)]]"], ["[[v > 10, -(p)]]"]),
+        (["[[rename(temp, t)]]", "[[temp > 30 degC, -(p)]]"], ["[[t > 86, -(p)]]"]),
+    ],
+)
+def test_what_a_condition_is_at_its_place(texts: list[str], result: list[str]) -> None:
+    assert said(texts) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [
+        ("[[p > 30 degC, -(t)]]", "RQ142", "30 degC"),
+        ("[[at < 5 minutes, -(t)]]", "RQ144", "5 minutes"),
+        ("[t > 3 hPa]", "RQ142", "3 hPa"),
+        ("[t in [30 degC, 40)]", "RQ142", "40"),
+        ("[t in {40, 30 degC}]", "RQ142", "40"),
+        ("[t > 30 parrot]", "RQ143", "30 parrot"),
+        ("[t in [100 degF, 20 degC)]", "RQ006", "[100 degF, 20 degC)"),
+        ("[[t > 30 degC, unit(t, kelvin)]]", "RQ201", None),
+        ("[[t > 5000 degC, t < 5, -(p)]]", "RQ216", None),
+        ("[tss > 5 m]", "RQ207", "tss > 5 m"),
+        ("[[ts < 300 s = 2, -(p)]]", "RQ001", "s"),
+        ("[[s = 2 alter(t, y -> y * 2)]]", "RQ001", "alter"),
+        ("[[recode(s, {1 m: 2})]]", "RQ001", None),
+        ("[[grow(s, {3 m})]]", "RQ001", None),
+    ],
+)
+def test_what_is_refused(text: str, code: str, place: str | None) -> None:
+    with pytest.raises(DiagnosticError) as caught:
+        said([text])
+    (found,) = caught.value.diagnostics
+    assert found.code == code
+    assert place is None or (found.span is not None and text[found.span.start : found.span.end] == place)
+
+
+def test_a_unit_that_depends_on_what_changes() -> None:
+    query = STREAM.replace("p: double", "p: int") + 'emit r to json "out/r";'
+    with pytest.raises(DiagnosticError, match="RQ201"):
+        said(["[[p > 5, unit(t, degC)]]", "[[t > 30 degC, alter(p, y -> y * 2)]]"], query)
+
+
+def test_runs_of_them_are_what_they_are_one_by_one() -> None:
+    """A run has one reading for the conditions of all its markers: not where these differ by what has changed."""
+    query = 'stream r(ts: long, s: int, t: double unit degF, n: double) from json "r"; emit r to json "out";'
+    plan = compile_query(query).plan
+    texts = [f"[[s = {s}, unit(t, degC)]]" for s in range(0, 12, 2)]
+    texts += [f"[[s = {s}, t > 30 degC, alter(n, y -> y * 2)]]" for s in range(12)]
+    for chosen in (texts, texts[6:], [*texts[6:], *texts[:6]]):
+        lines = [MarkerLine("accent", text, number, next=number + 1) for number, text in enumerate(chosen)]
+        compare(plan, [*lines])
+        closing = [f"[s = {s}, t < 0 degC]" for s in range(12)]
+        lines += [MarkerLine("punctuation", text, 99 + n, next=100 + n) for n, text in enumerate(closing)]
+        compare(plan, [*lines])
+
+
+ITEMS: list[list[Item]] = [
+    [{"ts": 1, "s": 1, "t": 77.0, "p": 1.0, "at": "2020-01-01"}, {"$accent": CELSIUS}],
+    [
+        {"$accent": "[[t > 30 degC, alter(p, y -> y * 2)]]"},
+        {"ts": 2, "s": 1, "t": 40.0, "p": 2.0, "at": "2020-01-01"},
+        {"ts": 3, "s": 1, "t": 20.0, "p": 1.0, "at": "2020-01-01"},
+        {"ts": 4, "s": 2, "t": 100.0, "p": 2.0, "at": "2020-01-01"},
+        {"ts": 5, "s": 2, "t": 80.0, "p": 1.0, "at": "2020-01-01"},
+    ],
+    [
+        {"$punctuation": "[t < 0 degC]"},
+        {"ts": 6, "s": 1, "t": 5.0, "p": 1.0, "at": "2020-01-01"},
+        {"ts": 7, "s": 2, "t": 5.0, "p": 1.0, "at": "2020-01-01"},
+    ],
+]
+
+
+@pytest.mark.either_engine
+def test_conditions_with_units_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, QUERY)
+    for items in ITEMS:
+        run.write("r", items)
+    run.process(1)
+    assert {row["p"] for row in decode(run.output("r"))} == {1}
+    assert [json.loads(item["raw"])["ts"] for item in run.quarantine("r")] == [7]
+
+
+def test_tools_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(QUERY)
+    lines = "".join(f"{json.dumps(item)}\n" for part in ITEMS for item in part)
+    (tmp_path / "r.jsonl").write_text(lines)
+    schema = STREAM[STREAM.index("(") + 1 : STREAM.index(")")]
+    valid = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema])
+    assert "1 findings (RQ305: 1)" in valid.output
+    (tmp_path / "r.jsonl").write_text("".join(lines.splitlines(True)[:-1]))
+    written = CliRunner().invoke(main, ["canonize", "r.jsonl", "--schema", schema])
+    canonical = [json.loads(line) for line in written.output.splitlines()]
+    assert {line["p"] for line in canonical if "p" in line} == {1}
+    assert {"$punctuation": "[t < 32]"} in canonical
+    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[t > 30 degC]"])
+    assert "[t > 86]" in traced.output
+
+
+def test_a_reader_of_outputs_reads_them() -> None:
+    units = Units({})
+    for text in ("[[+(v: double unit hPa)]]", "[[v > 1 kPa, alter(n, y -> y * 2)]]"):
+        units.accent(text)
+    assert [float(units.decoded({"v": v, "n": 4})["n"]) for v in (5, 20)] == [4, 2]
+    with pytest.raises(DiagnosticError, match="RQ142"):
+        units.accent("[[w > 1 kPa, alter(n, y -> y * 2)]]")
+
+
+def test_markers_about_keys_with_units_go_to_all_partitions() -> None:
+    plan = compile_query(
+        'stream r(ts: long, k: long unit km) from kafka "h:9092/t" partitioned by k; emit r to json "out";'
+    ).plan
+    assert _keys_in("[k = 3]", plan.sources[0]) == [3]
+    assert _keys_in("[k = 3 m]", plan.sources[0]) is None
+    state = SourceState.start(plan.sources[0], frozenset())
+    after = advance(plan, {"r": state}, {"r": [MarkerLine("punctuation", "[k = 3000 m]", 1)]})
+    assert not after.failures
+    assert after.states["r"].closed != state.closed

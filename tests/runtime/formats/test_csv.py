@@ -1,0 +1,316 @@
+"""CSV as a source: the engine, the reference and the stream tools read the same (theory G34)."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from attrs import evolve
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from cedilla import read
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime import run, simulate
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.engines import costs
+from cedilla.runtime.inspect.verify import verify
+from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.streams.places import stream_lines
+from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.terminal.options import Options
+from tests.kit.stream import Item, packed_zstd, read_output
+from tests.kit.tiers import tiered
+from tests.runtime.formats.test_csv_batches import ODD, TYPES, text_of
+from tests.runtime.formats.test_files import write
+
+QUERY = """
+stream r(ts: long, pump: int in {1, 2}, t: double, city?: string) from csv "r" markers "ops";
+emit r to json "out";
+"""
+SWITCH = b'{"$accent": "[[pump = 2, ts >= 3, alter(t, y -> (y - 32) * 5/9)]]"}\n'
+FIRST = b'ts,pump,t,city,colour\n0,1,77.5,"New\nYork",red\n1,2,80,,blue\n2,1,abc,x,\n\n'
+FIRST += b'3,2,25,"Paris, ""TX""",\n4,1,25\n5,3,1,,\n6,2,"25",,\n'
+SECOND = b"\xef\xbb\xbft,ts,pump\r\n5.5,7,1\r\n-5,8,2\r\n,9,1\r\n"
+FILES = {"1.csv": FIRST, "2.csv.gz": gzip.compress(SECOND), "3.csv.zst": packed_zstd(b"ts,pump,t\n10,1,1")}
+FILES |= {"4.csv.bz2": bz2.compress(b'"ts","pump","t","city"\n"11","1","1",""\n12,1,1,\n')}
+REJECTED = [
+    ("RQ301", "1.csv:5", '`t` is no double: "abc"', "2,1,abc,x,"),
+    ("RQ301", "1.csv:8", "the record has 3 fields, the first line of its file 5", "4,1,25"),
+    ("RQ302", "2.csv.gz:4", "`t` is required, but missing", ",9,1"),
+    ("RQ303", "1.csv:9", "`pump` is outside its declared domain", "5,3,1,,"),
+]
+
+
+def stream(root: Path) -> Options:
+    """The stream of the tests, and where its readers are to write."""
+    write(root / "r", FILES)
+    write(root / "ops", {"1.jsonl": SWITCH})
+    return options(root)
+
+
+def options(root: Path) -> Options:
+    sources = {"r": str(root / "r"), "r.markers": str(root / "ops")}
+    return Options(
+        once=True, checkpoint=str(root / "checkpoint"), sources=sources, sinks={"r": str(root / "out")}
+    )
+
+
+def quarantine(root: Path) -> list[tuple[str, str, str, str]]:
+    files = (root / "checkpoint" / "quarantine" / "r").glob("*.jsonl")
+    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    return sorted(
+        (e["code"], f"{Path(e['position']['file']).name}:{e['position']['line']}", e["reason"], e["raw"])
+        for e in lines
+    )
+
+
+def by_reference(query: str, root: Path) -> tuple[list[Item], list[tuple[str, str, str, str]]]:
+    """What `simulate` makes of the stream: tuples and what it rejects."""
+    rejected: list[tuple[Input, str]] = []
+    to = Options(sources=options(root).sources, sinks={"r": str(root / "simulated")})
+    simulate(query, to, lambda at, code: rejected.append((at, code)))
+    said = [(code, Path(at.line.place).name, at.reason, at.line.text) for at, code in rejected]
+    return ordered(root / "simulated"), sorted(said)
+
+
+def ordered(folder: Path) -> list[Item]:
+    """The tuples of an output in the units of its start."""
+    return sorted(read(str(folder)).rows(), key=lambda row: json.dumps(row, sort_keys=True, default=str))
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("few", [1 << 20, 0])
+def test_run_reads_what_simulate_reads(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """Quotes, line ends in them, columns in another order, a byte order mark, packed files; by the driver, by tasks."""
+    monkeypatch.setattr(costs, "PARSED_BY_DRIVER", few)
+    monkeypatch.setattr(costs, "SEARCHED_BY_DRIVER", few)
+    run(QUERY, stream(tmp_path), spark=spark)
+    tuples, rejected = by_reference(QUERY, tmp_path)
+    assert rejected == quarantine(tmp_path) == REJECTED
+    assert ordered(tmp_path / "out") == tuples
+    cities = {item.get("ts"): item.get("city") for item in tuples if "ts" in item}
+    assert cities[0] == "New\nYork"
+    assert cities[3] == 'Paris, "TX"'
+    assert (cities[11], cities[12]) == ("", None)
+
+
+def test_validate_says_the_same(tmp_path: Path) -> None:
+    stream(tmp_path)
+    found: list[Diagnostic] = []
+    schema = declared_schema("ts: long, pump: int in {1, 2}, t: double, city?: string, colour?: string")
+    verdict = validate(stream_lines(str(tmp_path / "r"), str(tmp_path / "ops")), schema, found.append)
+    said = sorted((d.code, d.notes[-1].rpartition("/")[2].partition(": ")[0], d.message) for d in found)
+    assert said == [each[:3] for each in REJECTED]
+    assert (verdict.tuples, verdict.accents) == (11, 1)
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("seed", tiered(range(8), 1))
+def test_odd_records_come_to_the_same(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """Values, reasons, places and texts, of every type."""
+    chance = Random(seed)
+    write(tmp_path / "r", {f"{n}.csv": text_of(chance) for n in range(12)})
+    write(tmp_path / "ops", {})
+    (tmp_path / "ops").mkdir(exist_ok=True)
+    declared = ", ".join(f"{name}?: {type_}" for name, type_ in TYPES.items())
+    query = f'stream r({declared}) from csv "r" markers "ops"; emit r to json "out";'
+    run(query, options(tmp_path), spark=spark)
+    tuples, rejected = by_reference(query, tmp_path)
+    assert rejected == quarantine(tmp_path)
+    assert ordered(tmp_path / "out") == tuples
+    assert rejected
+    assert len(tuples) > 50
+
+
+@pytest.mark.either_engine
+def test_a_column_that_nothing_declares_is_drift(spark: SparkSession, tmp_path: Path) -> None:
+    """A zip code is the text as it stands, once one of its column is no number."""
+    query = 'stream r(ts: long) from csv "r" markers "ops"; emit r to json "out"; set drift = infer;'
+    header = b"ts,zip,x,nothing,ok,\n"
+    write(tmp_path / "r", {"1.csv": header + b"1,00501,1.50,,true,9\n2,A-1,2,,,9\n"})
+    (tmp_path / "ops").mkdir()
+    run(query, options(tmp_path), spark=spark)
+    found = [item for item in read_output(tmp_path / "out") if "ts" in item]
+    assert sorted(found, key=lambda item: item["ts"]) == [
+        {"ts": 1, "zip": "00501", "x": 1.5, "ok": True},
+        {"ts": 2, "zip": "A-1", "x": 2.0},
+    ]
+
+
+def test_verify_compares_both(spark: SparkSession, tmp_path: Path) -> None:
+    stream(tmp_path)
+    plan, flow = load(compile_query(QUERY).program)
+    (verdict,) = verify(plan, flow, Options(sources=options(tmp_path).sources))
+    assert verdict.holds
+
+
+def ending(run_it: Callable[[], object]) -> tuple[str, str, str]:
+    with pytest.raises(DiagnosticError) as error:
+        run_it()
+    (found,) = error.value.diagnostics
+    assert found.help
+    return found.code, found.message, found.notes[-1].rpartition("/")[2]
+
+
+STOPS = {
+    b'ts,pump,t\n1,1,1\n$accent,"[[-(t)]]",\n': ("RQ212", "1.csv:3: $accent"),
+    b'ts,pump,t\n1,1,1\n{"$punctuation": "[ts < 5]"}\n': ("RQ212", "1.csv:3: {"),
+    b"ts,pump,t\n1,1,1\n{'$punctuation': '[ts < 5]'}\n": ("RQ212", "1.csv:3: {"),
+    b"ts,pump,t\n1,1,1\n- $accent: [[-(t)]]\n": ("RQ212", "1.csv:3: -"),
+    b"ts,pump,t,$accent\n1,1,1,\n": ("RQ212", "1.csv:1: ts"),
+    b"\nts,pump,ts\n1,1,1\n": ("RQ426", "1.csv:2: ts,pump,ts"),
+    b'ts,"pump\n1,1\n': ("RQ426", '1.csv:1: ts,"pump'),
+}
+
+
+@pytest.mark.parametrize("text", STOPS)
+def test_what_is_no_place_for_markers_ends_the_query(tmp_path: Path, text: bytes) -> None:
+    write(tmp_path / "r", {"1.csv": text})
+    (tmp_path / "ops").mkdir()
+    code, place = STOPS[text]
+    found = ending(lambda: by_reference(QUERY, tmp_path))
+    assert found[0] == code
+    assert found[2].startswith(place)
+    complaints: list[Diagnostic] = []
+    try:
+        validate(
+            stream_lines(str(tmp_path / "r")),
+            declared_schema("ts: long, pump: int, t: double"),
+            complaints.append,
+        )
+    except DiagnosticError as error:
+        complaints += error.diagnostics
+    assert [d.code for d in complaints] == [code]
+
+
+def test_run_ends_there_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
+    for number, text in enumerate(STOPS):
+        root = tmp_path / str(number)
+        write(root / "r", {"1.csv": text})
+        (root / "ops").mkdir()
+        expected = ending(lambda root=root: by_reference(QUERY, root))
+        assert ending(lambda root=root: run(QUERY, options(root), spark=spark)) == expected
+
+
+OPTIONAL = QUERY.replace(
+    "ts: long, pump: int in {1, 2}, t: double", "ts?: long, pump?: int in {1, 2}, t?: double"
+)
+UNKNOWN: dict[bytes, str] = {
+    b"ts;pump;t\n1;1;1\n": "its first line looks parted by `;`",
+    b"ts;pump;t\n1;1;1,5\n": "its first line looks parted by `;`",
+    b'"ts";"pump";"t"\n1;1;1\n': "and looks parted by `;`",
+    b"ts\tpump\tt\n1\t1\t1\n": "its first line looks parted by tabs",
+    b"when|pump|t\n1|1|1\n": "its first line looks parted by `|`",
+    b"a;b\n1;1\n": "its first line looks parted by `;`",
+    b"1,2,20.5\n2,1,21\n": "its first line looks like a record",
+    b"TS,Pump,T\n1,1,1\n": "no attribute of `r` is a column of it",
+    b"a,b\n": "no attribute of `r` is a column of it",
+}
+
+
+@pytest.mark.parametrize("query", [QUERY, OPTIONAL], ids=["required", "optional"])
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_a_file_without_a_known_column_ends_the_query(tmp_path: Path, query: str, text: bytes) -> None:
+    """Empty tuples would be counted where all attributes are optional, and each line set aside elsewhere."""
+    write(tmp_path / "r", {"1.csv": text})
+    (tmp_path / "ops").mkdir()
+    code, message, place = ending(lambda: by_reference(query, tmp_path))
+    assert code == "RQ426"
+    assert UNKNOWN[text] in message
+    assert place.startswith("1.csv:1: ")
+
+
+@pytest.mark.either_engine
+def test_run_ends_at_a_file_without_a_known_column_too(spark: SparkSession, tmp_path: Path) -> None:
+    """All before it is committed, in one epoch as file by file; a restart ends there again."""
+    for number, text in enumerate(UNKNOWN):
+        root = tmp_path / str(number)
+        write(root / "r", {"0.csv": b"city\nYork\n", "1.csv": text})
+        (root / "ops").mkdir()
+        expected = ending(lambda root=root: by_reference(OPTIONAL, root))
+        each = evolve(options(root), files_per_epoch=1 if number % 2 else None)
+        for _ in range(2):
+            assert ending(lambda each=each: run(OPTIONAL, each, spark=spark)) == expected
+        assert [item for item in read_output(root / "out") if "city" in item] == [{"city": "York"}]
+
+
+@pytest.mark.parametrize(
+    ("markers", "setting"),
+    [
+        (b'{"$accent": "[[rename(x, t)]]"}\n', ""),
+        (b'{"$accent": "[[+(x: double)]]"}\n', ""),
+        (b'{"$punctuation": "[ts < 0]"}\n', "set drift = infer;"),
+    ],
+)
+def test_columns_that_accents_bring_are_known(
+    spark: SparkSession, tmp_path: Path, markers: bytes, setting: str
+) -> None:
+    write(tmp_path / "ops", {"1.jsonl": markers})
+    write(tmp_path / "r", {"1.csv": b"x,y\n1.5,a\n"})
+    query = setting + OPTIONAL
+    by_reference(query, tmp_path)
+    run(query, options(tmp_path), spark=spark)
+    (row,) = [
+        item for item in read_output(tmp_path / "out") if "$accent" not in item and "$punctuation" not in item
+    ]
+    assert 1.5 in row.values()
+
+
+def test_an_output_in_csv_is_refused() -> None:
+    with pytest.raises(DiagnosticError) as error:
+        compile_query(QUERY.replace("to json", "to csv"))
+    (found,) = error.value.diagnostics
+    assert (found.code, found.message) == ("RQ113", "`csv` is read, and not written")
+
+
+def test_light_commands_start_no_spark(tmp_path: Path) -> None:
+    stream(tmp_path)
+    (tmp_path / "q.rq").write_text(QUERY)
+    program = (
+        "import sys\n"
+        "from click.testing import CliRunner\n"
+        "from cedilla.runtime.cli.main import main\n"
+        "for words in (['check', 'q.rq'], ['explain', 'q.rq', '--full'], ['simulate', 'q.rq', '--sink', 'r=out'],\n"
+        "              ['validate', 'r', '--query', 'q.rq', '--markers', 'ops'], ['suspect', 'r', '--query', 'q.rq'],\n"
+        "              ['trace', 'q.rq', '--on', 'r', '[[-(city)]]']):\n"
+        "    result = CliRunner().invoke(main, words)\n"
+        "    assert result.exit_code in (0, 1) and 'Traceback' not in result.output, (words, result.output)\n"
+        "    assert result.exception is None or isinstance(result.exception, SystemExit), (words, result.exception)\n"
+        "assert 'pyspark' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+
+
+def test_canonize_writes_json_lines(tmp_path: Path) -> None:
+    write(tmp_path / "r", {"1.csv": b"ts,pump,t,zip\n3,2,77,007\n1,1,NaN,\n"})
+    write(tmp_path / "ops", {"1.jsonl": SWITCH})
+    words = ["canonize", str(tmp_path / "r"), "--markers", str(tmp_path / "ops")]
+    words += ["--schema", "ts: long, pump: int in {1, 2}, t: double, zip?: string"]
+    lines = [json.loads(line) for line in CliRunner().invoke(main, words).stdout.splitlines()]
+    assert lines[:2] == [{"ts": 3, "pump": 2, "t": 170.6, "zip": "007"}, {"ts": 1, "pump": 1, "t": "NaN"}]
+
+
+def test_without_a_schema_columns_tell_their_types(tmp_path: Path) -> None:
+    write(tmp_path / "r", {"1.csv": b"ts,ok,city\n1,true,x\n2,,\n"})
+    assert validate(
+        stream_lines(str(tmp_path / "r")), declared_schema("ts: long, ok?: boolean, city?: string")
+    ).valid
+    result = CliRunner().invoke(main, ["validate", str(tmp_path / "r")])
+    assert "valid (2 lines, 2 tuples" in result.output
+
+
+def test_every_type_has_odd_texts() -> None:
+    assert ODD.keys() == TYPES.keys()

@@ -1,0 +1,240 @@
+"""Records of CSV: both ways of finding their ends and both ways of parsing them, on odd and random ones."""
+
+from __future__ import annotations
+
+import io
+import math
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.runtime.engines import costs
+from cedilla.runtime.formats.csv import blocks
+from cedilla.runtime.formats.csv.batches import CsvBatches, RecordBatches
+from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
+from cedilla.runtime.formats.lines.blocks import lines_at
+from cedilla.runtime.items import csv_records
+from cedilla.runtime.items.csv_records import records_of
+from tests.kit.tiers import tiered
+
+TYPES = {
+    "i": Type("int"),
+    "l": Type("long"),
+    "d": Type("double"),
+    "m": Type("decimal", (6, 2)),
+    "s": Type("string"),
+    "b": Type("boolean"),
+    "at": Type("timestamp"),
+    "day": Type("date"),
+}
+ODD = {
+    "i": [
+        "1",
+        "-7",
+        "+5",
+        "007",
+        "0x1F",
+        "2147483648",
+        "5.0",
+        "-5.000",
+        "5.",
+        "5.5",
+        "0x1F.0",
+        '"5.0"',
+        "1e3",
+        " 5",
+        "5 ",
+        '"5"',
+        '""',
+        "-0",
+        "NaN",
+        "٣",
+    ],
+    "l": ["9223372036854775807", "9223372036854775808", "-1", "0XFF", "1_000", '"1,000"', "\t3", "1" * 30],
+    "d": [
+        "1.5",
+        ".5",
+        "5.",
+        "NaN",
+        "nan",
+        "inf",
+        "Infinity",
+        "-Infinity",
+        "+Infinity",
+        "-INF",
+        "INF",
+        " NaN",
+        "1e999",
+        "1e-400",
+        "0x1p3",
+        "-nan",
+        "-0",
+        "infinity",
+        "1e",
+        "--1",
+        "12345678901234567890",
+        "0.1",
+        '"2"',
+        "1f",
+        "0x10",
+    ],
+    "m": [
+        "1.25",
+        "1.250",
+        "1.255",
+        '"1.25"',
+        "12345.67",
+        "9999.99",
+        "9999.999",
+        "1e2",
+        '"1,000"',
+        ".5",
+        "5.",
+        "+1",
+        " 1",
+        "NaN",
+        "0x1",
+    ],
+    "s": [
+        "a",
+        '"a,b"',
+        '"a ""b"""',
+        '"x\ny"',
+        '""',
+        " a ",
+        "007",
+        "true",
+        "5",
+        '5" pipe',
+        'a"b',
+        "é",
+        "$x",
+        "1.50",
+    ],
+    "b": ["true", "false", "True", "FALSE", "1", "0", "tRUE", " true", '"true"', "yes", "TRUE "],
+    "at": [
+        "2020-01-02T03:04:05Z",
+        "2020-01-02",
+        "2020-01-02T03:04",
+        "2020",
+        "today",
+        "0000-01-01T00:00:00Z",
+        "2020-01-02T03:04:05+01:00",
+        " 2020-01-02",
+        "2020-02-30",
+        "2020-01-02T03:04:05.1234567Z",
+        '"2020-01-02"',
+    ],
+    "day": ["2020-01-02", "2020-1-2", "20200102", "0001-01-01", "2020-01-02T00:00:00Z", "2020-01-02 ", "5"],
+}
+SPOILT = ['"open', '"a"b', '"a" ', "a,b", '"', '"""', "\udc80", '"x\r\ny"', "a\rb"]
+
+
+def record(chance: Random, odd: float) -> str:
+    fields = []
+    for texts in ODD.values():
+        roll = chance.random()
+        if roll < odd / 8:
+            fields.append(chance.choice(SPOILT))
+        elif roll < odd:
+            fields.append(chance.choice(texts))
+        else:
+            fields.append(chance.choice(["", texts[0]]))
+    if chance.random() < odd / 8:
+        fields = fields[: chance.randrange(1, 9)]
+    return ",".join(fields)
+
+
+def text_of(chance: Random) -> bytes:
+    odd = chance.choice([0, 0.02, 0.3])
+    end = chance.choice(["\n", "\n", "\r\n", "\r"])
+    lines = [record(chance, odd) if chance.random() > 0.05 else chance.choice(["", " \t"]) for _ in range(40)]
+    text = end.join([",".join(TYPES), *lines[: chance.randrange(41)]]) + chance.choice(["", end])
+    return chance.choice([b"", csv_records.MARK]) + text.encode("utf-8", "surrogateescape")
+
+
+def blocks_of(text: bytes, monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22) -> list[CsvBlock]:
+    with monkeypatch.context() as patch:
+        patch.setattr(costs, "BLOCK", size)
+        patch.setattr(blocks, "opened_part", lambda part: io.BytesIO(text))
+        return [block for block in CsvPart("", 0).blocks() if isinstance(block, CsvBlock)]
+
+
+def rows_of(found: list[CsvBlock]) -> list[tuple[int, bytes]]:
+    return [
+        (block.place + a, block.text[a:b])
+        for block in found
+        for a, b in zip(block.starts.tolist(), block.ends.tolist(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("longest", [1 << 20, 30])
+@pytest.mark.parametrize("seed", tiered(range(40), 2))
+def test_records_end_where_they_end_however_a_file_is_cut(
+    seed: int, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """numpy and regular expressions; blocks of any size, and `simulate`'s own way."""
+    chance = Random(f"{seed}, {longest}")
+    monkeypatch.setattr(csv_records, "MAX_RECORD", longest)
+    plain = 0
+    for _ in range(60):
+        text = text_of(chance)
+        whole = blocks_of(text, monkeypatch)
+        with monkeypatch.context() as patch:
+            patch.setattr(blocks, "_plain_bounds", lambda *_, **__: None)
+            assert rows_of(blocks_of(text, monkeypatch)) == rows_of(whole), text
+        for size in (1, 2, 7, 50):
+            assert rows_of(blocks_of(text, monkeypatch, size)) == rows_of(whole), (size, text)
+        size = chance.choice([1, 5, 100])
+        read = list(records_of(text[n : n + size] for n in range(0, len(text), size)))
+        assert [row for row, _ in read][1:] == [row for _, row in rows_of(whole)]
+        monkeypatch.setattr(blocks, "opened_part", lambda part, text=text: io.BytesIO(text))
+        located = lines_at(CsvPart("", 0), [place for place, _ in rows_of(whole)])
+        assert [(row, line) for row, line in located] == read[1:]
+        plain += blocks._plain_bounds(text, 0, is_last=True) is not None
+    assert plain > 5 or longest == 30
+
+
+@pytest.mark.parametrize("seed", tiered(range(40), 3))
+def test_all_at_once_is_the_same_as_record_by_record(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = Random(seed)
+    batches = CsvBatches(TYPES)
+    at_once = 0
+    for _ in range(100):
+        for block in blocks_of(text_of(chance), monkeypatch):
+            found = batches.batch(block, 1000).to_pylist()
+            with monkeypatch.context() as patch:
+                patch.setattr(RecordBatches, "parsed", lambda *_: None)
+                expected = batches.batch(block, 1000).to_pylist()
+            assert len(found) == len(expected) == len(block.starts)
+            for row, same_row, (_, text) in zip(found, expected, rows_of([block]), strict=True):
+                assert row["$corrupt"] == same_row["$corrupt"], text
+                assert row["$position"] == same_row["$position"]
+                is_bad = row["$corrupt"] is not None
+                assert is_bad or all(same(row[name], same_row[name]) for name in TYPES), (text, row, same_row)
+            at_once += bool(len(block.starts)) and (
+                RecordBatches(TYPES, tuple(TYPES)).parsed(block.text, block.starts, block.ends) is not None
+            )
+    assert at_once > 20
+
+
+def same(one: Any, other: Any) -> bool:
+    both = isinstance(one, float) and isinstance(other, float)
+    return one == other or (both and math.isnan(one) and math.isnan(other))
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_odd_text_is_the_same_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One at a time, so that none hides another."""
+    batches = RecordBatches({name: TYPES[name]}, (name, "z"))
+    for text in [*ODD[name], *SPOILT]:
+        row = f"{text},1".encode("utf-8", "surrogateescape")
+        at_once = batches.parsed(row, np.array([0]), np.array([len(row)]))
+        value, fault = batches._row(row)
+        if at_once is not None:
+            read = batches._read([row])
+            assert fault is None, text
+            assert same(at_once[0].to_pylist()[0], read[0].to_pylist()[0]), (text, value)

@@ -1,0 +1,313 @@
+"""Files of every shape in a source's folder: Spark, the reference and the stream tools read the same of each."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+
+import pytest
+from attrs import define
+from pyspark.sql import SparkSession
+
+from cedilla import read
+from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime import run, simulate
+from cedilla.runtime.engines import costs
+from cedilla.runtime.formats.listing import ByName, in_order, listed_files
+from cedilla.runtime.inspect.verify import _verdict, decoded
+from cedilla.runtime.items.lines import files_of
+from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.streams.places import stream_lines
+from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.terminal.places import check_places
+from tests.kit.stream import Item, is_tuple, packed_zstd, read_output
+
+QUERY = 'stream r(ts: long, s?: string) from json "r"; emit r to json "out";'
+
+
+@define
+class Answer:
+    """What one reader makes of a stream: its tuples, in order of `ts`, and what it rejects: code, `file:line`."""
+
+    tuples: list[Item]
+    rejected: list[tuple[str, str]]
+
+
+def write(root: Path, files: Mapping[str, bytes]) -> Path:
+    """Files below a folder, each later than the one before."""
+    for time, (name, content) in enumerate(files.items(), 1):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        os.utime(path, (time, time))
+    return root
+
+
+def line(ts: int, **more: object) -> bytes:
+    return json.dumps({"ts": ts, **more}).encode() + b"\n"
+
+
+def ordered(items: list[Item]) -> list[Item]:
+    return sorted(filter(is_tuple, items), key=lambda item: item["ts"])
+
+
+def by_spark(spark: SparkSession, source: Path, root: Path, query: str = QUERY) -> Answer:
+    """Of `run`, from the command's own entry: Spark's file stream discovers the files."""
+    options = Options(
+        once=True,
+        checkpoint=str(root / "checkpoint"),
+        sources={"r": str(source)},
+        sinks={"r": str(root / "run")},
+    )
+    run(query, options, spark=spark)
+    folder = root / "checkpoint" / "quarantine" / "r"
+    lines = [json.loads(text) for file in folder.glob("*.jsonl") for text in file.read_text().splitlines()]
+    rejected = [
+        (each["code"], f"{each['position']['file'].rpartition('/')[2]}:{each['position']['line']}")
+        for each in lines
+    ]
+    return Answer(ordered(read_output(root / "run")), sorted(rejected))
+
+
+def by_reference(source: Path, root: Path, query: str = QUERY) -> Answer:
+    rejected: list[tuple[Input, str]] = []
+    options = Options(sources={"r": str(source)}, sinks={"r": str(root / "simulated")})
+    simulate(query, options, lambda at, code: rejected.append((at, code)))
+    places = [(code, at.line.place.rpartition("/")[2]) for at, code in rejected]
+    return Answer(ordered(read_output(root / "simulated")), sorted(places))
+
+
+DEEP = {
+    "b/1.jsonl": line(1),
+    "a.jsonl": line(2),
+    "b/c=1/2.jsonl": line(3),
+    "b/_hidden.jsonl": line(90),
+    "b/.hidden.jsonl": line(91),
+    "_aside/3.jsonl": line(92),
+    ".aside/c/3.jsonl": line(93),
+    "_a=b/3.jsonl": line(94),
+    "b/_metadata": line(95),
+    "_metadata/3.jsonl": line(96),
+    "b/4.jsonl._COPYING_": line(97),
+    "epoch=000000000001/1-tuples.jsonl": line(4),
+    "epoch=000000000001/_5.jsonl": line(98),
+    "epoch=000000000000/1-tuples.jsonl": line(5),
+}
+IN_ORDER = ["epoch=000000000000/1-tuples.jsonl", "epoch=000000000001/1-tuples.jsonl"]
+IN_ORDER += ["b/1.jsonl", "a.jsonl", "b/c=1/2.jsonl"]
+
+
+def test_files_in_folders_below_are_read_in_order_and_hidden_ones_are_not(tmp_path: Path) -> None:
+    """A `_` in what leads to the folder hides nothing."""
+    source = write(tmp_path / "_in" / "r", DEEP)
+    names = [file.path.removeprefix(f"file:{source}/") for file in listed_files(Files(), str(source))]
+    assert names == [str(file.relative_to(source)) for file in files_of(str(source))] == IN_ORDER
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_markers_beside_tuples_are_at_their_places(tmp_path: Path, by_name: bool) -> None:
+    """As of an output in Parquet, whose readers pass over names that begin with `_`."""
+    names = [
+        "epoch=000000000000/_0-adds.jsonl",
+        "epoch=000000000000/1-tuples-00000.parquet",
+        "epoch=000000000000/_2-punctuations.jsonl",
+        "epoch=000000000001/_3-alters.jsonl",
+        "epoch=000000000001/_4-drops.jsonl",
+        "epoch=000000000002/1-tuples-00000.parquet",
+    ]
+    aside = [
+        "_staging/run=000002/epoch=000000000003/_0-adds.jsonl",
+        "epoch=000000000002/_1-tuples.jsonl",
+        "_0-adds.jsonl",
+    ]
+    source = write(tmp_path / "r", {name: line(n) for n, name in enumerate([*names[::-1], *aside])})
+    order = ByName(f"file:{source}/") if by_name else None
+    found = in_order(Files().tree(str(source)), by_name=order)
+    assert [file.path.removeprefix(f"file:{source}/") for file in found] == names
+    assert [file.is_markers for file in found] == [name.endswith(".jsonl") for name in names]
+    assert [str(file.relative_to(source)) for file in files_of(str(source), by_name=by_name)] == names
+
+
+def test_run_reads_files_in_folders_below(spark: SparkSession, tmp_path: Path) -> None:
+    source = write(tmp_path / "r", DEEP)
+    found = by_spark(spark, source, tmp_path)
+    assert [item["ts"] for item in found.tuples] == [1, 2, 3, 4, 5]
+    assert found == by_reference(source, tmp_path)
+
+
+def test_a_query_does_not_read_what_it_writes(tmp_path: Path) -> None:
+    def code(source: Path, sink: Path, checkpoint: Path) -> str | None:
+        text = QUERY.replace('"r"', f'"{source}"').replace('"out"', f'"{sink}"')
+        try:
+            plan = compile_query(text).plan
+            check_places(plan, str(checkpoint))
+        except DiagnosticError as error:
+            return error.diagnostics[0].code
+        return None
+
+    (tmp_path / "r").mkdir()
+    r, out, checkpoint = (tmp_path / name for name in ("r", "out", "checkpoint"))
+    assert code(r, out, checkpoint) is None
+    assert code(r, r / "out", checkpoint) == code(r, r, checkpoint) == "RQ116"
+    assert code(r, out, r / "checkpoint") == "RQ411"
+    assert code(r, r / "_out", r / ".checkpoint") is None
+
+
+BLANKS = ["", "", "", " ", "  ", "\t"]
+STRINGS = ['"a"', '""', '"\\u00e4\\n \u00e4"', '"\\ud83d\\ude00"', '"\\ud83d"', '"x\\ude00\\ud83d"', '"-INF"']
+STRINGS += ['"\\"+INF{"']
+WORDS = ["NaN", "Infinity", "-Infinity", "+Infinity", "INF", "-INF", "+INF", "nan", "-NaN", "+1", "-INFx"]
+NUMBERS = ["0", "-0", "1.50", "1e5", "-1E-7", "1.79e400", "-1e400", "1" + "0" * 400, "12345678901234567890.5"]
+
+
+def json_value(chance: Random, depth: int = 3) -> str:
+    """The text of a JSON value, oddly written; now and then of none."""
+    match chance.randrange(7 if depth else 4):
+        case 0:
+            return chance.choice([*NUMBERS, "true", "false", "null"])
+        case 1:
+            return chance.choice(WORDS)
+        case 2:
+            return chance.choice(STRINGS)
+        case 3:
+            return f'"{chance.choice([*NUMBERS, *WORDS])}"'
+        case 4:
+            fields = [
+                f"{chance.choice(STRINGS)}{chance.choice(BLANKS)}:{json_value(chance, depth - 1)}"
+                for _ in range(chance.randrange(3))
+            ]
+            return f"{{{chance.choice(BLANKS)}{', '.join(fields)}}}"
+        case 5:
+            values = [json_value(chance, depth - 1) for _ in range(chance.randrange(4))]
+            return f"[{chance.choice(BLANKS).join(['', ','.join(values), ''])}]"
+        case _:
+            return f"{chance.choice(BLANKS)}{json_value(chance, depth - 1)}{chance.choice(BLANKS)}"
+
+
+def test_a_value_is_the_same_for_all_readers(spark: SparkSession, tmp_path: Path) -> None:
+    """Random JSON values, for a string, which gets their text, and for a double: by `run`, `simulate` and `validate`;
+    and what `run` has written is read back by each."""
+    query = 'stream r(ts: long, s?: string, x?: double) from json "r"; emit r to json "out";'
+    chance = Random(12)
+    lines = [
+        f'{{"ts": {ts},{chance.choice(BLANKS)}"{chance.choice("sx")}":{json_value(chance)}}}\n'
+        for ts in range(2000)
+    ]
+    source = write(tmp_path / "r", {"1.jsonl": "".join(lines).encode()})
+    found = by_spark(spark, source, tmp_path, query)
+    expected = by_reference(source, tmp_path, query)
+    assert [item for item in found.tuples if item not in expected.tuples] == []
+    assert found == expected
+    assert len(found.tuples) > 500
+    assert len(found.rejected) > 200
+    schema = declared_schema("ts: long, s?: string, x?: double")
+    refused: list[Diagnostic] = []
+    validate(stream_lines(str(source)), schema, refused.append)
+    places = {(each.code, each.notes[-1].partition(": ")[0].rpartition("/")[2]) for each in refused}
+    assert places == set(found.rejected)
+    again = by_reference(tmp_path / "run", tmp_path / "again", query)
+    assert again == Answer(found.tuples, [])
+    assert validate(stream_lines(str(tmp_path / "run")), schema).valid
+    assert len({str(item.get("x")) for item in found.tuples} & {"NaN", "Infinity", "-Infinity"}) == 3
+    rows = sorted(read(str(tmp_path / "run")).rows(), key=lambda row: row["ts"])
+    assert [str(row["ts"]) for row in rows] == [str(item["ts"]) for item in found.tuples]
+
+
+PLAIN = b"".join(line(ts, s=f"{ts * 7919 % 10007}") for ts in range(20_000))
+DAMAGED = {
+    "cut.jsonl.gz": gzip.compress(PLAIN)[:-1000],
+    "text.jsonl.gz": PLAIN,
+    "bytes.jsonl.GZ": gzip.compress(PLAIN)[:5000] + bytes(5000),
+    "cut.jsonl.bz2": bz2.compress(PLAIN)[:-1000],
+    "text.jsonl.bz2": PLAIN,
+    "cut.jsonl.zst": packed_zstd(PLAIN)[:-1000],
+    "text.jsonl.zstd": PLAIN,
+}
+
+
+def ending(run_it: Callable[[], object]) -> str | None:
+    try:
+        run_it()
+    except DiagnosticError as error:
+        (found,) = error.diagnostics
+        assert found.help
+        return f"{found.code} {found.message}"
+    return None
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_ends_the_query(tmp_path: Path, name: str) -> None:
+    """Python ends with an EOFError, an OSError or a zlib.error."""
+    source = write(tmp_path / "r", {name: DAMAGED[name]})
+    said = f"RQ308 the compressed file {source / name} is cut off or damaged"
+    assert ending(lambda: by_reference(source, tmp_path)) == said
+    schema = declared_schema("ts: long, s?: string")
+    assert ending(lambda: validate(stream_lines(str(source)), schema)) == said
+
+
+def test_a_damaged_file_ends_a_run_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
+    """What Spark has read before it stays."""
+    source = write(tmp_path / "r", {"1.jsonl": line(1), "a b.jsonl.gz": DAMAGED["cut.jsonl.gz"]})
+    said = f"RQ308 the compressed file {source / 'a b.jsonl.gz'} is cut off or damaged"
+    assert (
+        ending(lambda: by_spark(spark, source, tmp_path))
+        == said
+        == ending(lambda: by_reference(source, tmp_path))
+    )
+    (source / "a b.jsonl.gz").write_bytes(gzip.compress(line(2)))
+    assert [item["ts"] for item in by_spark(spark, source, tmp_path).tuples] == [1, 2]
+
+
+@pytest.mark.parametrize("end", ["lz4", "snappy", "deflate", "gzip", "LZ4"])
+def test_what_programs_compress_in_different_ways_is_refused(tmp_path: Path, end: str) -> None:
+    """`run` reads by the same code; it is tried below."""
+    source = write(tmp_path / "r", {f"1.jsonl.{end}": line(1)})
+    said = f"RQ309 {source}/1.jsonl.{end} is compressed in a way that is not read here"
+    assert ending(lambda: by_reference(source, tmp_path)) == said
+    assert ending(lambda: validate(stream_lines(str(source)), declared_schema("ts: long"))) == said
+
+
+def test_run_refuses_it_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
+    source = write(tmp_path / "r", {"1.jsonl": line(1), "2.jsonl.lz4": line(2)})
+    said = f"RQ309 {source}/2.jsonl.lz4 is compressed in a way that is not read here"
+    assert ending(lambda: by_spark(spark, source, tmp_path)) == said
+
+
+@pytest.mark.parametrize("name", ["b.jsonl.gz", "b.jsonl.lz4"])
+def test_a_task_that_finds_it_is_told_in_the_same_words(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Tasks search where there is much; what they raise comes back as the text of a job's failure."""
+    monkeypatch.setattr(costs, "SEARCHED_BY_DRIVER", 0)
+    source = write(tmp_path / "r", {"a.jsonl": line(1), name: DAMAGED["cut.jsonl.gz"]})
+    said = ending(lambda: by_reference(source, tmp_path))
+    assert said
+    assert said.startswith("RQ30")
+    assert ending(lambda: by_spark(spark, source, tmp_path)) == said
+
+
+def test_what_verify_compares_has_nan_and_infinities(tmp_path: Path) -> None:
+    """An Alter leaves them as they are; NaN comes after all numbers, so a description of greater ones has it."""
+    lines = [
+        {"x": 5.0},
+        {"$accent": "[[x > 1, alter(x, y -> 2 * y)]]"},
+        {"x": "NaN"},
+        {"x": "-Infinity"},
+        {"x": 8.0},
+    ]
+    write(tmp_path, {"1.jsonl": "".join(f"{json.dumps(each)}\n" for each in lines).encode()})
+    found = decoded(str(tmp_path), {"x": DOUBLE})
+    assert found == [{"x": 5.0}, {"x": "NaN"}, {"x": "-Infinity"}, {"x": 4}]
+    expected: list[Item] = [{"x": math.nan}, {"x": -math.inf}, {"x": 4.0}, {"x": 5.0}]
+    assert _verdict("out", found, expected, {"x": DOUBLE}).holds

@@ -1,0 +1,323 @@
+"""The fast parser takes a block only where it says what the code line by line says: the same values, the same faults
+(theory G34)."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from random import Random
+from typing import Any
+
+import pyarrow.json
+import pytest
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.runtime.formats.jsonl import fields as json_fields
+from cedilla.runtime.formats.jsonl.batches import JsonBatches, tuple_lines
+from cedilla.runtime.formats.jsonl.uniform import columns
+from cedilla.runtime.formats.lines.blocks import Block
+from tests.kit.tiers import tiered
+
+TYPES = {
+    "ts": Type("long"),
+    "i": Type("int"),
+    "s": Type("string"),
+    "x": Type("double"),
+    "b": Type("boolean"),
+    "d": Type("decimal", (10, 2)),
+    "at": Type("timestamp"),
+    "day": Type("date"),
+}
+BATCHES = JsonBatches(TYPES)
+NUMBERS = [
+    "1",
+    "-5",
+    "0",
+    "-0",
+    "1.50",
+    "5.0",
+    "-7.000",
+    "50e-1",
+    "5e0",
+    "2147483648.0",
+    "9007199254740993.0",
+    "0.0000000000000000001",
+    "1e5",
+    "-1E-7",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1e400",
+]
+WORDS = ["NaN", "Infinity", "-Infinity", "Inf", "-Inf", "-NaN", "nan", "+INF", "null", "true", "false"]
+STRINGS = [r'"a"', r'""', '"\u00e4\\n"', r'"\ud83d\ude00"', r'"\ud83d"', r'"NaN"', r'"7"', '"\x01"', r'"\""']
+NESTED = ["{}", "[]", '{"x": [1, {"y": NaN}]}', "[" * 30 + "]" * 30]
+MOMENTS = [
+    '"2020-01-02T03:04:05Z"',
+    '"2020-01-02 03:04:05.123456"',
+    '"2020-02-30T00:00:00Z"',
+    '"0000-01-01T00:00:00Z"',
+    '"2020-01-02T03:04:05+02:00"',
+    '"2020-01-02"',
+    '"T05"',
+    '"2020-01-02T03:04Z"',
+    '"2020-01-02T24:00:00Z"',
+    '"2020-01-02T03:04:60Z"',
+    '"0001-01-01T00:00:00Z"',
+    '"9999-12-31T23:59:59.999999Z"',
+    '"2020-01-02T03:04:05.1234567Z"',
+    '"1582-10-10"',
+    '"2020-01-02T03:04:05ZZ"',
+]
+DECIMALS = [
+    "1.25",
+    '"1.25"',
+    "1.255",
+    '"1,000.5"',
+    "99999999.99",
+    "100000000",
+    "1e2",
+    "-0.005",
+    "1e-400",
+    "1E+9",
+]
+ANY = [*NUMBERS, *WORDS, *STRINGS, *NESTED, *MOMENTS, *DECIMALS]
+GOOD = {
+    "ts": ["1", "-5", "null", "9223372036854775807", "-0", "5.0", "5e0", "9007199254740993.000"],
+    "i": ["1", "2147483647"],
+    "s": ['"a"', '"\u00e4\\n"', r'"\ud83d\ude00"', "7", "true", "null"],
+    "x": ["1.5", "-0", "1e5", "NaN", "Infinity", "-Infinity", "0.1", "1" + "0" * 30],
+    "b": ["true", "false"],
+    "d": ["1.25", "1.250", "-99999999.99", "1e2", "null"],
+    "at": [MOMENTS[n] for n in (0, 1, 4, 5, 10, 11)],
+    "day": ['"2020-01-02"', '"1582-10-10"'],
+}
+ODD = [
+    "null",
+    "[]",
+    "x",
+    "{",
+    "}",
+    '{"ts":\n1}{"ts":2}',
+    '{"ts":\n[1]}\n{"b":2}',
+    '{"ts": 1}null{"ts": 2}',
+    "\xff",
+]
+
+
+def line_of(chance: Random, odd: float) -> str:
+    names = chance.sample(list(TYPES), chance.randrange(4))
+    values = {n: chance.choice(ANY if chance.random() < odd else GOOD[n]) for n in (*names, "i", "ts")}
+    text = ", ".join(f'"{name}": {value}' for name, value in values.items())
+    line = f"{{{text}}}"
+    if chance.random() > odd / 4:
+        return chance.choice([line, line, line, f" {line}\t"])
+    return chance.choice(
+        [*ODD, line + line, f"{line} null {line}", line[:-1], f"{line}5", f'{{"i": 1, {text}}}']
+    )
+
+
+def block_of(chance: Random, odd: float) -> Block:
+    lines = [line_of(chance, odd) for _ in range(chance.choice([1, 2, 3, 17, 40]))]
+    text = "\n".join(lines).encode("latin-1", "backslashreplace")
+    return Block(text.replace(b"\n", b"\r\n") if chance.random() < 0.1 else text, 7)
+
+
+def parsed(text: bytes) -> Any:
+    """The columns of lines, as they are parsed at once."""
+    return BATCHES.parsed(text, *Block(text, 7).lines())
+
+
+def same(one: Any, other: Any) -> bool:
+    return (
+        one == other or (one != one and other != other) or (type(one) is float and math.isclose(one, other))
+    )
+
+
+@pytest.mark.parametrize("seed", tiered(range(40), 6))
+def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = Random(seed)
+    at_once = 0
+    for _ in range(150):
+        block = block_of(chance, chance.choice([0, 0.01, 0.3]))
+        at_once += compared(block, monkeypatch)
+    assert at_once > 20
+
+
+def compared(block: Block, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the lines of a block are read at once; as they are one by one in any case."""
+    found = BATCHES.batch(block, 1000).to_pylist()
+    lines = [block.text[a:b] for a, b in zip(*map(list, tuple_lines(block)), strict=True)]
+    with monkeypatch.context() as patch:
+        patch.setattr(JsonBatches, "parsed", lambda *_: None)
+        expected = BATCHES.batch(block, 1000).to_pylist()
+    assert len(found) == len(expected) == len(lines)
+    for row, same_row, line in zip(found, expected, lines, strict=True):
+        assert row["$corrupt"] == same_row["$corrupt"], line
+        is_bad = row["$corrupt"] is not None
+        assert row["$position"] == same_row["$position"]
+        assert is_bad or all(same(row[name], same_row[name]) for name in TYPES), line
+    return parsed(b"\n".join(lines)) is not None
+
+
+UNIFORM = {
+    "ts": ["1", "-5", "0", "9223372036854775807", "5.0", "-7.00"],
+    "i": ["1", "-2147483648"],
+    "d": ["1.25", "-0.5", "7", "1.250", "99999999.99", "1e2", "null"],
+    "s": ['"a"', '""', '"\u00e4"', '", {}"', '"x\x7f:"'],
+    "x": ["1.5", "-0", "0", "-0.25", "12345678901234567890", "5e-05", "-1E+7", "null"],
+    "b": ["true", "false"],
+    "at": [MOMENTS[n] for n in (0, 1, 4, 10)],
+    "day": ['"2020-01-02"', '"1582-10-10"'],
+    "n": ["7", "-0.5"],
+    "o": ['"x"', '"$"'],
+}
+"""Values of lines that are written alike; `n` and `o` are of no attribute."""
+SPOILT = [
+    "007",
+    "1e",
+    "1e400",
+    "01e5",
+    "nul",
+    "-",
+    "1.",
+    ".5",
+    "1.2.3",
+    "1-2",
+    "+1",
+    "-01",
+    "0x1",
+    "1e5",
+    "1 ",
+    "NaN",
+    "null",
+    '"',
+    "2147483648",
+]
+SPOILT += [
+    "5.0",
+    "5.5",
+    "5.00.0",
+    "2147483648.0",
+    "1.255",
+    "100000000",
+    '"1.25"',
+    "9223372036854775808",
+    '"1"',
+    "true",
+    "truefalse",
+    '"a\tb"',
+    r'"\n"',
+    "{}",
+    "",
+    '"a" ',
+    '"",""',
+    '"\x00"',
+]
+
+
+def written(colon: str, comma: str, values: dict[str, str]) -> str:
+    return "{" + comma.join(f'"{name}"{colon}{value}' for name, value in values.items()) + "}"
+
+
+@pytest.mark.parametrize("seed", tiered(range(40), 6))
+def test_lines_that_are_written_alike_are_the_same_as_line_by_line(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone, and with one that is spoilt: by another value, another sign, one too many or one too few."""
+    chance, alike = Random(seed), 0
+    for _ in range(20):
+        names = chance.sample(list(UNIFORM), chance.randrange(1, 6))
+        line = partial(written, *chance.choice([(":", ","), (": ", ", "), (" : ", " ,")]))
+        rows = [
+            {name: chance.choice(UNIFORM[name]) for name in names} for _ in range(chance.choice([1, 3, 20]))
+        ]
+        good = [line(row).encode() for row in rows]
+        found = columns(b"\n".join(good), *Block(b"\n".join(good), 0).lines(), TYPES)
+        alike += found is not None
+        compared(Block(b"\n".join(good), 0), monkeypatch)
+        for _ in range(5):
+            number, bad = chance.randrange(len(rows)), list(good)
+            match chance.randrange(3):
+                case 0:
+                    spoilt = rows[number] | {chance.choice(names): chance.choice(SPOILT)}
+                    bad[number] = line(spoilt).encode()
+                case 1:
+                    at = chance.randrange(len(good[number]))
+                    sign = chance.choice(b'x"{}:,0-. \\\t\r\xff').to_bytes()
+                    bad[number] = good[number][:at] + sign + good[number][at + chance.randrange(2) :]
+                case _:
+                    bad.insert(
+                        number, chance.choice([b"", b"null", b"{}", b'{"$accent": "[[], add(z)]"}', b"x"])
+                    )
+            compared(Block(b"\n".join(bad), 0), monkeypatch)
+    assert alike > 15
+
+
+def test_a_line_that_would_crash_the_parser_is_not_given_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`null` alone ends the process in some versions of it."""
+    given: list[bytes] = []
+    read = pyarrow.json.read_json
+
+    def watched(text: Any, *options: Any) -> Any:
+        given.append(text.read())
+        text.seek(0)
+        return read(text, *options)
+
+    monkeypatch.setattr(pyarrow.json, "read_json", watched)
+    good = [b'{"i": 1, "z": []}'] * 40
+    for place in (0, 1, 17, 39, 40):
+        for bad in (b"null", b" null", b"\rnull\r"):
+            lines = [*good[:place], bad, *good[place:]]
+            corrupt = BATCHES.batch(Block(b"\n".join(lines), 0), 0).column("$corrupt").to_pylist()
+            assert corrupt == ["the line is no JSON object" if line is bad else None for line in lines]
+    assert given
+    assert all(text.startswith(b"{") for text in given)
+
+
+def test_numbers_and_truth_values_for_strings_keep_their_texts_at_once() -> None:
+    text = b'{"s": 5, "ts": 1}\n{"s": -12, "ts": 2}\n{"ts": 3}'
+    columns = parsed(text)
+    assert columns is not None
+    assert columns[list(TYPES).index("s")].to_pylist() == ["5", "-12", None]
+    assert parsed(b'{"s": -0}') is None
+    assert parsed(b'{"s": 1.50}') is None
+    assert BATCHES.batch(Block(b'{"s": 1.50}\n{"s": -0}', 0), 0).column("s").to_pylist() == ["1.50", "-0"]
+
+
+def test_few_bad_lines_cost_the_good_ones_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refused block is halved: only the neighbours of a bad line are read one by one."""
+    lines = [b'{"ts": %d}' % n for n in range(10_000)]
+    lines[5000] = b"no json"
+    one_by_one: list[int] = []
+    read = JsonBatches._read
+    monkeypatch.setattr(
+        JsonBatches, "_read", lambda self, some: one_by_one.append(len(some)) or read(self, some)
+    )
+    batch = BATCHES.batch(Block(b"\n".join(lines), 0), 0)
+    assert batch.column("$corrupt").null_count == 9_999
+    assert sum(one_by_one) <= 16
+
+
+def test_kinds_of_fields_are_the_same_at_once_and_line_by_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = Random(5)
+    values = [
+        "1",
+        "2.5",
+        "1e3",
+        "3.0",
+        "9223372036854775808",
+        "true",
+        '"x"',
+        '"2020-01-02"',
+        "null",
+        "[1]",
+        "{}",
+    ]
+    values += ["[1, 2.5]", '["x"]', "[]", "NaN"]
+    for _ in range(300):
+        some = chance.sample(values, chance.randrange(1, 3))
+        text = "\n".join(f'{{"a": {chance.choice(some)}, "b": 1}}' for _ in range(3)).encode()
+        found = json_fields.of_block(Block(text, 0))
+        with monkeypatch.context() as patch:
+            patch.setattr(json_fields, "_inferred", lambda *_: None)
+            assert found == json_fields.of_block(Block(text, 0)), text

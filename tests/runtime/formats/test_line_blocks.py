@@ -1,0 +1,80 @@
+"""Blocks of lines are those lines that Python's own text reader finds, however a file is cut into parts and blocks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from cedilla.runtime.engines import costs
+from cedilla.runtime.formats.lines.blocks import Part, lines_at, parts_of, place_of_row, row_count
+from cedilla.runtime.items.lines import lines_of
+from tests.kit.tiers import tiered
+
+LINES = [
+    b'{"a": 1}',
+    b'{"a": 1}',
+    b'{"a": 1}',
+    b"",
+    b" ",
+    b"\t ",
+    b' {"b": "\xc3\xa4"}',
+    b"x",
+    b"{" * 40,
+    b"\xff",
+    b"\xe2\x80\xa8",
+    b"\x0c",
+]
+ENDS = [b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\r\r\n"]
+
+
+def text_of(chance: Random) -> bytes:
+    lines = (chance.choice(LINES) + chance.choice(ENDS) for _ in range(chance.randrange(30)))
+    begin = b"\xef\xbb\xbf" if chance.random() < 0.3 else b""
+    return begin + b"".join(lines) + chance.choice([b"", *LINES])
+
+
+def lines_in(parts: list[Part]) -> list[bytes]:
+    """The lines that are not blank, without what is no part of them."""
+    return [
+        block.text[begin:end].removesuffix(b"\r")
+        for part in parts
+        for block in part.blocks()
+        for begin, end in zip(*map(list, block.lines()), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("seed", tiered(range(20), 6))
+def test_lines_are_the_same_however_they_are_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = Random(seed)
+    for number in range(30):
+        file = tmp_path / f"{number}.jsonl"
+        file.write_bytes(text := text_of(chance))
+        monkeypatch.setattr(costs, "BLOCK", chance.choice([1, 2, 3, 5, 8, 1 << 22]))
+        expected = [(line.text, int(line.place.rpartition(":")[2])) for line in lines_of(file)]
+        parts = parts_of([(0, str(file), len(text))], chance.choice([1, 2, 3, 7, 20, 1 << 22]))
+        found = lines_in(parts)
+        assert [line.decode("utf-8", "replace") for line in found] == [shown for shown, _ in expected]
+        whole = Part(str(file), 0)
+        places = [block.place + begin for block in whole.blocks() for begin in map(int, block.lines()[0])]
+        assert row_count(whole) == len(expected)
+        assert all(block.count() == len(block.lines()[0]) for part in parts for block in part.blocks())
+        assert [place_of_row(whole, n) for n in range(len(places) + 1)] == [*places, None]
+        assert [row_count(whole, place) for place in places] == list(range(len(places)))
+        some = [n for n in range(len(places)) if chance.random() < 0.5]
+        located = list(lines_at(whole, [places[n] for n in some]))
+        assert [number for _, number in located] == [expected[n][1] for n in some]
+        assert [line for line, _ in located] == [found[n] for n in some]
+
+
+def test_a_compressed_file_is_one_part() -> None:
+    parts = parts_of([(3, "a.jsonl.GZ", 100), (4, "b.jsonl", 100), (5, "c.jsonl", 10)], 60)
+    assert parts == [
+        Part("a.jsonl.GZ", 3),
+        Part("b.jsonl", 4, 0, 50),
+        Part("b.jsonl", 4, 50),
+        Part("c.jsonl", 5),
+    ]

@@ -1,0 +1,255 @@
+"""Lines that nobody writes by hand: numbers beyond all bounds, nesting without end, lines that fill the memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.types import Type
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import simulate
+from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.outages import losses_told
+from cedilla.runtime.formats.csv.batches import RecordBatches
+from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at
+from cedilla.runtime.items.lines import LONGEST_LINE
+from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.terminal.options import Options
+from tests.kit.pipeline import Run
+from tests.kit.stream import Item, is_tuple, read_output
+
+QUERY = """
+stream r(k: long, x?: double, n?: long, m?: decimal(9, 2), s?: string) from json "r";
+emit r to json "o";
+"""
+HUGE = ["1e99999999999999999999", "-1e99999999999999999999", "1e999999999", "9" * 5000, "1" + "0" * 320]
+SMALL = ["1e-99999999999999999999", "1e-999999999", "0e99999999999999999999", "0." + "0" * 5000 + "1"]
+DEEP = [depth * opening for depth in (300, 100_000) for opening in ("[", '{"a":')]
+NESTED = ["[" * 300 + "]" * 300, '{"a":' * 5000 + "1" + "}" * 5000]
+
+
+def both(spark: SparkSession, root: Path, query: str, lines: list[str], **options: Any) -> list[list[Item]]:
+    """The tuples and the rejected lines of a run, the same as of the reference."""
+    run = Run(spark, root, query)
+    path = run.write("r", lines)
+    run.process(**options)
+    kept = [row for row in run.output("r") if is_tuple(row)]
+    aside = [
+        {"line": row["position"]["line"], "code": row["code"], "reason": row["reason"]}
+        for row in run.quarantine("r")
+    ]
+    rejected: list[Item] = []
+
+    def reject(line: Input, code: str) -> None:
+        number = int(line.line.place.rpartition(":")[2])
+        rejected.append({"line": number, "code": code, "reason": line.reason})
+
+    simulate(query, Options(sources={"r": str(path)}, sinks={"r": str(root / "simulated")}), reject)
+    told = [row for row in read_output(root / "simulated") if is_tuple(row)]
+    assert sorted(told, key=str) == sorted(kept, key=str)
+    assert sorted(rejected, key=str) == sorted(aside, key=str)
+    return [kept, aside]
+
+
+@pytest.mark.either_engine
+def test_numbers_beyond_all_bounds_are_told_from_tuples(spark: SparkSession, tmp_path: Path) -> None:
+    """Beside a bad line, so that lines are read one by one, too."""
+    lines = ["no json"]
+    lines += [f'{{"k": {n}, "x": {number}}}' for n, number in enumerate([*HUGE[:3], *SMALL[:3]])]
+    lines += [
+        f'{{"k": 1, "{name}": {number}}}' for number in [*HUGE[:3], SMALL[1]] for name in ("n", "m", "k")
+    ]
+    kept, aside = both(spark, tmp_path, QUERY, lines)
+    assert [row["x"] for row in sorted(kept, key=lambda row: row["k"])] == [
+        "Infinity", "-Infinity", "Infinity", 0, 0, 0
+    ]  # fmt: skip
+    assert [row["code"] for row in aside] == ["RQ301"] * 13
+
+
+@pytest.mark.either_engine
+def test_lines_without_end_leave_the_others_alone(spark: SparkSession, tmp_path: Path) -> None:
+    good = ['{"k": 1, "s": "a"}', '{"k": 2, "s": "b"}']
+    long = ['{"k": 3, "s": "' + "x" * LONGEST_LINE + '"}', '{"k": 4, "s": "c"}' + " " * LONGEST_LINE]
+    deep = [f'{{"k": 5, "y": {opening}' for opening in DEEP]
+    deep += [f'{{"k": 5, "{name}": {value}}}' for value in NESTED for name in ("y", "s")]
+    good += [
+        f'{{"k": 6, "y": {"[" * 190 + "]" * 190}, "s": "{"[" * 999}"}}',
+        f'{{"k": 7, "y": [{"[{}]," * 999} 1]}}',
+    ]
+    kept, aside = both(spark, tmp_path, QUERY, [good[0], *long, *deep, *good[1:]])
+    assert sorted(row["k"] for row in kept) == [1, 2, 6, 7]
+    reasons = {row["line"]: row["reason"] for row in aside}
+    assert {row["code"] for row in aside} == {"RQ301"}
+    assert reasons[2] == reasons[3] == "the line is longer than 16 MiB"
+    assert [*reasons] == [*range(2, 12)]
+
+
+@pytest.mark.either_engine
+def test_a_deep_line_is_set_aside_among_good_ones(spark: SparkSession, tmp_path: Path) -> None:
+    """The parser of blocks would take it."""
+    lines = [f'{{"k": {n}, "y": [{n}]}}' for n in range(50)]
+    kept, aside = both(spark, tmp_path, QUERY, [*lines, f'{{"k": 50, "y": {NESTED[0]}}}'])
+    assert sorted(row["k"] for row in kept) == [*range(50)]
+    assert [row["code"] for row in aside] == ["RQ301"]
+
+
+@pytest.mark.parametrize("begin", [0, 5, 3 * LONGEST_LINE])
+def test_a_file_without_line_ends_is_not_held_in_memory(begin: int, tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    with path.open("wb") as file:
+        file.write(b'{"k": 1}\n{"k":')
+        file.truncate(4 * LONGEST_LINE)
+        file.seek(0, os.SEEK_END)
+        file.write(b'\r\n{"k": 2}\n')
+    blocks = list(Part(str(path), 0, begin).blocks())
+    assert max(len(block.text) for block in blocks) <= LONGEST_LINE + costs.BLOCK
+    rows = [row for block in blocks for row in rows_of(block)]
+    assert rows[-1] == (4 * LONGEST_LINE + 2, b'{"k": 2}')
+    assert len(rows) == (3 if begin == 0 else 2 if begin == 5 else 1)
+    if begin == 0:
+        assert [number for _, number in lines_at(Part(str(path), 0), [place for place, _ in rows])] == [
+            1,
+            2,
+            3,
+        ]
+
+
+def rows_of(block: Block) -> list[tuple[int, bytes]]:
+    starts, ends = block.lines()
+    return [(block.place + a, block.text[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+
+
+@pytest.mark.java
+@pytest.mark.rest
+def test_a_java_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "q.rq").write_text('stream r(k: long, x: double) from json "r"; emit r to json "o";')
+    (tmp_path / "r").mkdir()
+    for n in range(30):
+        path = tmp_path / "r" / f"{n:02}.jsonl"
+        path.write_text("".join(f'{{"k": {10 * n + k}, "x": {k}}}\n' for k in range(10)))
+        os.utime(path, (n, n))
+    words = ["run", "q.rq", "--engine", "spark", "--once", "--files-per-epoch", "1"]
+    command = [sys.executable, "-m", "cedilla.runtime.cli.main", *words]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    ends = time.monotonic() + 120
+    while not (tmp_path / "o" / "epoch=000000000001").exists() and time.monotonic() < ends:
+        time.sleep(0.05)
+    os.kill(java_of(running.pid), signal.SIGKILL)
+    said, _ = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert "error[RQ324]: the Java that runs Spark has ended, by signal 9" in said
+    assert "Traceback" not in said
+    again = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert sorted(row["k"] for row in read_output(tmp_path / "o") if is_tuple(row)) == [*range(300)]
+
+
+def java_of(parent: int) -> int:
+    """The process that runs Java for another."""
+    found = [
+        int(folder.name)
+        for folder in Path("/proc").iterdir()
+        if folder.name.isdecimal() and _parent_and_name(folder) == (parent, "java")
+    ]
+    return found[0]
+
+
+def _parent_and_name(process: Path) -> tuple[int, str] | None:
+    try:
+        name, _, rest = (process / "stat").read_text().partition("(")[2].rpartition(")")
+    except OSError:  # it has ended
+        return None
+    return int(rest.split()[1]), name
+
+
+@pytest.mark.either_engine
+def test_what_an_engine_says_that_nobody_knows_is_a_diagnostic(spark: SparkSession) -> None:
+    with pytest.raises(DiagnosticError, match=r"RQ325.*the engine has failed") as caught, losses_told(spark):
+        spark.sql("SELECT raise_error('as it is')").collect()
+    assert isinstance(caught.value.__cause__, PySparkException)
+
+
+@pytest.mark.either_engine
+def test_five_hundred_new_fields_of_one_line_are_inferred(spark: SparkSession, tmp_path: Path) -> None:
+    query = 'set drift = infer; stream r(k: long) from json "r"; emit r to json "o";'
+    fields = ", ".join(f'"f{n}": {n}.5' for n in range(500))
+    kept, aside = both(spark, tmp_path, query, ['{"k": 1}', f'{{"k": 2, {fields}}}'])
+    assert sorted(len(row) for row in kept) == [1, 501]
+    assert aside == []
+
+
+@pytest.mark.parametrize("number", [*HUGE, *SMALL])
+def test_no_number_of_a_record_ends_the_process(number: str) -> None:
+    """pyarrow 26 reads beyond a table where a decimal has the exponent -999999999."""
+    types = {"k": Type("long"), "m": Type("decimal", (9, 2))}
+    rows = f"1,{number}\n{number},2\n3,4\n".encode()
+    places = np.array([0, rows.index(b"\n") + 1, len(rows) - 4])
+    batches = RecordBatches(types, ("k", "m"))
+    ends = np.append(places[1:], len(rows)) - 1
+    assert batches.parse_block(rows, places, ends) is None
+    faults = batches.parse_rows(rows, places, ends)[2].to_pylist()
+    assert faults[2] is None
+    assert faults[1] is not None or number.startswith("0e")
+
+
+DIGITS = "123456789" * 33
+ALTERS = 'stream r(k: long, t: double) from json "r"; emit r to json "o";'
+
+
+@pytest.mark.either_engine
+def test_alters_of_long_fractions_end_with_a_code_at_their_place(spark: SparkSession, tmp_path: Path) -> None:
+    alters = [f"[[alter(t, y -> y * 0.{DIGITS} + 0.{n}{DIGITS})]]" for n in range(300)]
+    run = Run(spark, tmp_path, ALTERS)
+    path = run.write("r", ['{"k": 1, "t": 2.5}', *(json.dumps({"$accent": text}) for text in alters)])
+    for act in (run.process, lambda: simulate(ALTERS, Options(sources={"r": str(path)}))):
+        with pytest.raises(DiagnosticError) as caught:
+            act()
+        (error,) = caught.value.diagnostics
+        assert error.code == "RQ009"
+        assert any(path.name in note for note in error.notes)
+    assert [row["k"] for row in run.output("r") if is_tuple(row)] == [1]
+
+
+@pytest.mark.either_engine
+def test_hundreds_of_calibrations_are_exact(spark: SparkSession, tmp_path: Path) -> None:
+    """Their function has numbers of some thousand digits, which no double holds."""
+    alters = [f"[[alter(t, y -> y * 1.00{n % 90 + 10} - 0.{n + 1})]]" for n in range(250)]
+    lines = ['{"k": 1, "t": 2.5}', *(json.dumps({"$accent": text}) for text in alters), '{"k": 2, "t": 2.5}']
+    value = Fraction(5, 2)
+    for n in reversed(range(250)):
+        value = (value + Fraction(f"0.{n + 1}")) / Fraction(f"1.00{n % 90 + 10}")
+    query = 'stream r(k: long, t: double) from json "r"; emit r to json "r" in original units;'
+    kept, aside = both(spark, tmp_path, query, lines)
+    assert aside == []
+    assert {row["k"]: row["t"] for row in kept} == {1: 2.5, 2: pytest.approx(float(value), rel=1e-9)}
+
+
+@pytest.mark.parametrize("last", [None, 50])
+def test_accents_on_ranges_cost_what_their_pieces_cost(last: int | None) -> None:
+    ends = [f">= {n}" if last is None else f"in [{n}, {n + last})" for n in range(300)]
+    markers = [
+        MarkerLine("accent", f"[[k {end}, alter(t, y -> y + {n + 1})]]", n) for n, end in enumerate(ends)
+    ]
+    plan = compile_query(ALTERS).plan
+    states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+    started = time.process_time()
+    assert not advance(plan, states, {"r": markers}).stops
+    assert time.process_time() - started < 5

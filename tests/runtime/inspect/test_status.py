@@ -1,0 +1,254 @@
+"""What `cedilla status` reads from a checkpoint, without Spark."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from attrs import astuple, evolve
+from click.testing import CliRunner, Result
+
+from cedilla.compiler import Plan, compile_query, regions
+from cedilla.compiler.facts.facts import StateFacts
+from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
+from cedilla.compiler.plan import derive
+from cedilla.grammar.diagnostics import Diagnostic, to_json
+from cedilla.runtime.checkpoint.commits import Commit, Progress
+from cedilla.runtime.checkpoint.stored_plan import plan_of
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.control.markers.one_accent import with_accent
+from cedilla.runtime.control.sinks.announce import SinkState, announce
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.inspect.status import read_status
+from cedilla.runtime.state.segments import Segment
+from tests.kit import ROOT
+from tests.kit.checkpoints import unsealed, write_checkpoint, write_document
+
+QUERY = """
+stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in" punctuated on ts;
+windows := window[10 on ts as wid](sensors);
+average := aggregate[avg by wid except ts, s](windows);
+emit average to json "out";
+"""
+BOTH = """
+stream a(s: int, t: double, p?: double) from json "a";
+stream b(s: int, t: double, p?: double) from json "b";
+emit a union b to json "out";
+"""
+
+
+def write(folder: Path, plan: Plan, markers: dict[str, list[str]], **more: object) -> Path:
+    """A checkpoint after the markers of its sources, as a run would have left it."""
+    states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+    for name, texts in markers.items():
+        for text in texts:
+            state = states[name]
+            if text.startswith("[["):
+                states[name] = with_accent(state, read_accent(text, state.types), 0).next_epoch()
+            else:
+                states[name] = state.close(state.canonical(read_punctuation(text, state.types).pattern))
+    facts = derive(plan, {name: state.facts() for name, state in states.items()})
+    sinks = {
+        emit.name: announce(
+            SinkState.start(plan.start[emit.relation]), facts[emit.relation], facts[emit.relation]
+        )[0]
+        for emit in plan.emits
+    }
+    progress = {"sensors": Progress(3)}
+    time = "2026-01-01 00:00:00 UTC"
+    commit = Commit(epoch=7, batch=2, progress=progress, sources=states, sinks=sinks, time=time)
+    return write_checkpoint(folder, plan, *(evolve(commit, epoch=number, **more) for number in (6, 7)))
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["status", *arguments])
+
+
+def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
+    """Two of three sensors report other units: the average waits for the third (D1)."""
+    state = tmp_path / "ck" / "state" / "average" / "epoch=1"
+    state.mkdir(parents=True)
+    (state / "part.parquet").write_bytes(b"12345")
+    quarantine = tmp_path / "ck" / "quarantine" / "sensors"
+    quarantine.mkdir(parents=True)
+    (quarantine / "epoch=1.jsonl").write_text('{"code": "RQ301"}\n{"code": "RQ305"}\n{"code": "RQ301"}\n')
+    markers = [
+        "[[s = 2, alter(t, y -> y * 2)]]",
+        "[[s = 1, alter(t, y -> y * 2)]]",
+        "[[s = 1, +(p: double)]]",
+        "[ts < 20]",
+    ]
+    path = write(
+        tmp_path / "ck",
+        compile_query(QUERY).plan,
+        {"sensors": markers},
+        segments={
+            "average": (Segment(f"file:{state}", "", rows=4), Segment(str(tmp_path / "gone"), "", rows=1))
+        },
+        read={"sensors": 1200},
+        written={"average": 1},
+        counters={"RQ301": 2, "RQ305": 1},
+        state_facts={"average": StateFacts({"t": regions.interval("wid", None, (9, 0))})},
+    )
+    result = call(str(path))
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert (
+        result.stdout
+        == f"""\
+{path}: epoch 7, batch 2, committed at 2026-01-01 00:00:00 UTC
+source sensors
+  1,200 tuples read
+  +(p: double) where s = 1
+  alter(t, y -> y * 2) where s in {{1, 2}}
+  closed: ts < 20
+output average
+  1 tuple written
+  +(p: double) everywhere
+  closed: wid < 2
+waiting
+  up to 5 groups of `average` wait for a punctuation on `wid`
+  -(t) at average, where wid < 9: its state still has the attribute
+  alter(t, y -> y * 2) at average, where s in {{1, 2}}: waits for windows where s = 3
+state
+  average: 5 rows, 5 bytes in 2 segments
+rejected
+  RQ301: 2
+  RQ305: 1
+in quarantine
+  sensors: RQ301 2, RQ305 1
+"""
+    )
+
+
+def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
+    """Of seven files one was read, one waits in the batch that a marker ended, and three are new, and one of markers;
+    `_` is hidden."""
+    folder = tmp_path / "in put"
+    folder.mkdir()
+    for name in ("a%20b?c#", "2", "3", "4", "5", "_6"):
+        (folder / name).write_text("{}")
+    uris = [f"file:{folder / name}" for name in ("a%20b?c#", "2")]
+    path = write(
+        tmp_path / "ck", compile_query(QUERY).plan, {}, batch=2, progress={"sensors": Progress(1, 3)}
+    )
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops" / "1").write_text("{}")
+    streams = {"sensors": f"file:{folder}", "far": "s3a://x/y"}
+    markers = {"sensors": f"file:{tmp_path / 'ops'}"}
+    paths = {"streams": streams, "markers": markers, "tables": {}}
+    write_document(path, "paths.json", paths | {f"{kind}_recorded": paths[kind] for kind in paths})
+    files = {"sensors": [astuple(InputFile(uri, 2)) for uri in uris]}
+    write_document(path, "batch-000000.json", {"batch": 2, "after": 6, "files": files})
+    found = Diagnostic("RQ203", "error", "the function does not increase", notes=("2:4: [[alter(...)]]",))
+    error = {"time": "2026-01-01 00:00:00 UTC", "epoch": 7, "diagnostics": [to_json(found)]}
+    write_document(path, "error.json", error)
+    lines = call(str(path)).stdout.splitlines()
+    assert lines[1:6] == [
+        "stopped at 2026-01-01 00:00:00 UTC",
+        "  error[RQ203]: the function does not increase",
+        "   = note: 2:4: [[alter(...)]]",
+        "to be read",
+        "  sensors: 5 files",
+    ]
+    write_document(path, "error.json", {**error, "epoch": 5})
+    assert call(str(path)).stdout.splitlines()[1] == "stopped at 2026-01-01 00:00:00 UTC, and went on since"
+    answer = json.loads(call(str(path), "--format", "json").stdout)
+    assert answer["backlog"] == {"sensors": 5}
+    assert answer["error"]["diagnostics"] == [to_json(found)]
+
+
+def test_nothing_waits_once_all_have_changed_or_are_closed(tmp_path: Path) -> None:
+    markers = ["[[s in {1, 2}, alter(t, y -> y * 2)]]", "[s = 3]"]
+    status = read_status(str(write(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": markers})))
+    assert status.waiting == ()
+    (output,) = status.outputs
+    assert output.accents == ("alter(t, y -> y * 2) everywhere",)
+
+
+def test_the_inputs_of_a_union_wait_for_each_other(tmp_path: Path) -> None:
+    """U3 and U4: the Drop and the Alter of one input, until the other has them too."""
+    markers = {"a": ["[[s = 1, -(p)]]", "[[alter(t, y -> y + 1)]]"]}
+    status = read_status(str(write(tmp_path / "ck", compile_query(BOTH).plan, markers)))
+    assert status.waiting == (
+        "alter(t, y -> y + 1) at union, everywhere: waits for b everywhere",
+        "-(p) of a at union, where s = 1: waits for b where s = 1",
+    )
+    assert [stream.accents for stream in status.sources] == [
+        ("-(p) where s = 1", "alter(t, y -> y + 1) everywhere"),
+        (),
+    ]
+
+
+def test_as_json(tmp_path: Path) -> None:
+    path = write(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": ["[ts < 20]"]})
+    answer = json.loads(call(str(path), "--format", "json").stdout)
+    assert (answer["version"], answer["epoch"], answer["batch"]) == (1, 7, 2)
+    assert answer["sources"] == [
+        {
+            "name": "sensors",
+            "accents": [],
+            "closed": "ts < 20",
+            "domains": [],
+            "units": {},
+            "offsets": {},
+            "inferred": {},
+        }
+    ]
+    assert answer["query"] == compile_query(QUERY).plan.describe()
+
+
+def test_before_the_first_commit(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path, compile_query(QUERY).plan)
+    assert call(str(tmp_path)).stdout == f"{tmp_path}: nothing is committed yet\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "code"),
+    [
+        ({}, "", "RQ411"),
+        ({}, "missing", "RQ411"),
+        ({"plan.json": "{"}, "", "RQ478"),
+        ({"plan.json": '{"plan": []}', "commits/1.json": "{}"}, "", "RQ478"),
+        ({"plan.json": '{"version": 2, "plans": []}'}, "", "RQ411"),
+        ({}, "hdfs://host/checkpoint", "RQ412"),
+        ({}, "s3a://bucket/checkpoint", "RQ412"),
+    ],
+)
+def test_what_is_no_local_checkpoint(tmp_path: Path, files: dict[str, str], path: str, code: str) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    result = call(path if "://" in path else str(tmp_path / path))
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error[{code}]")
+    assert " = help: " in result.stderr
+
+
+PAGES = sorted((ROOT / "docs" / "operators").glob("*.md"))
+QUERIES = [
+    (page.stem, text)
+    for page in PAGES
+    for text in re.findall(r"^```rq\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+]
+
+
+@pytest.mark.parametrize("text", [text for _, text in QUERIES], ids=[name for name, _ in QUERIES])
+def test_the_plan_is_understood_from_its_description(text: str) -> None:
+    plan = compile_query(text).plan
+    again = plan_of(plan.describe())
+    assert again.describe() == plan.describe()
+    assert [emit.name for emit in again.emits] == [emit.name for emit in plan.emits]
+
+
+def test_what_drift_has_inferred_is_told_with_its_epoch(tmp_path: Path) -> None:
+    """Of what is still there, and is not declared by now."""
+    plan = compile_query(f"set drift = infer; {QUERY}").plan
+    folder = write(tmp_path, plan, {"sensors": ["[[+(p: double)]]", "[[+(q: double)]]"]})
+    record = folder / "commits" / "000000000007.json"
+    inferred = {"sensors": {"p": 3, "gone": 4, "t": 5}}
+    write_document(folder, f"commits/{record.name}", {**unsealed(record.read_text()), "inferred": inferred})
+    assert read_status(str(folder)).sources[0].inferred == {"p": 3}
+    assert "  inferred, announced by nothing: p in epoch 3\n" in call(str(folder)).stdout

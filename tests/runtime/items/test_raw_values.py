@@ -1,0 +1,253 @@
+"""Every spelling of a value as every type in every format of text: an engine and the reference take the same ones, as
+the same values, and no number is rounded but to a double."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime import simulate
+from cedilla.runtime.terminal.options import Options
+from tests.kit.pipeline import Run
+from tests.kit.tiers import rest
+
+pytestmark = pytest.mark.either_engine
+
+TYPES = {
+    name: Type.parse(text)
+    for name, text in {
+        "i": "int",
+        "l": "long",
+        "x": "double",
+        "m": "decimal(5,1)",
+        "w": "decimal(38,0)",
+        "f": "decimal(38,38)",
+        "s": "string",
+        "b": "boolean",
+        "at": "timestamp",
+        "day": "date",
+    }.items()
+}
+NUMBERS = (
+    *(
+        "0",
+        "-0",
+        "5",
+        "-5",
+        "5.0",
+        "-5.000",
+        "5e0",
+        "50e-1",
+        "5E+0",
+        "0.0",
+        "-0.0",
+        "0e9",
+        "1.5",
+        "1.50",
+        "1.05",
+    ),
+    *("1.005", "-0.004", "0.1", "1e-38", "1e-39", "9999.9", "9999.95", "10000", "99999", "1e4", "1E2"),
+    *("2147483647", "2147483647.0", "2147483648", "-2147483648", "-2147483649.0", "9007199254740993"),
+    *("9007199254740993.0", "9007199254740993.5", "9223372036854775807", "9223372036854775807.00", "9.3e18"),
+    *(
+        "9223372036854775808",
+        "-9223372036854775808.0",
+        "9" * 38,
+        "1" + "0" * 38,
+        "1e37",
+        "1e38",
+        "1e400",
+        "-1e-400",
+    ),
+    *("0." + "0" * 60 + "1", "5." + "0" * 60, "12345678901234567890.5"),
+)
+"""As JSON has them."""
+OTHERS = (
+    *(
+        "+5",
+        "05",
+        "5.",
+        ".5",
+        "0x10",
+        "1_000",
+        "1,5",
+        "5 ",
+        " 5",
+        "5d",
+        "NaN",
+        "nan",
+        "Infinity",
+        "-INF",
+        "inf",
+    ),
+    *("٣", "５", "5\u00a0", "\u30005", "true", "True", "1.5.0", "--5", "", "abc"),
+    *("2020-01-02", "2020-01-02T03:04:05.123456789Z", "2020-01-02 03:04:05.9999999", "0001-01-01T00:00:00Z"),
+    *("9999-12-31T23:59:59.999999999Z", "2020-01-02T03:04:05.1234567890Z", "0001-01-01T00:00:00+00:01"),
+    *("9999-12-31T23:59:59-00:01", "2020-02-30", "0000-01-01", "２０２０-01-02", "12020-01-01T00:00:00Z"),
+)
+"""As texts alone."""
+
+
+def taken(type_: Type, text: str) -> bool:
+    """Whether a number of JSON is one of a type, by its digits."""
+    number, name = Fraction(text), type_.name
+    if name in ("int", "long"):
+        bits = 31 if name == "int" else 63
+        return number.denominator == 1 and -(2**bits) <= number < 2**bits
+    if name == "decimal":
+        precision, scale = type_.parameters
+        scaled = number * 10**scale
+        return scaled.denominator == 1 and abs(scaled) < 10**precision
+    return name in ("double", "string")
+
+
+def as_json(name: str, text: str, number: int) -> list[str]:
+    as_number = [f'{{"n": {number}, "{name}": {text}}}'] if text in NUMBERS else []
+    return [
+        *as_number,
+        json.dumps({"n": number, name: text}),
+        json.dumps({"n": number, name: text}, ensure_ascii=False),
+    ]
+
+
+def as_csv(name: str, text: str, number: int) -> list[str]:
+    quoted = ['"' + text.replace('"', '""') + '"', text if "," not in text else '""']
+    return [",".join([str(number), *(field if each == name else "" for each in TYPES)]) for field in quoted]
+
+
+def as_xml(name: str, text: str, number: int) -> list[str]:
+    return [f"<r><n>{number}</n><{name}>{text}</{name}></r>"]
+
+
+def as_otlp(name: str, text: str, number: int) -> list[str]:
+    values = [{"stringValue": text}]
+    if text in NUMBERS:
+        values += [{"intValue": text}, {"doubleValue": "@"}]
+    points = ({"asInt": str(number), "attributes": [{"key": name, "value": value}]} for value in values)
+    return [request(point).replace('"@"', text) for point in points]
+
+
+def request(point: Mapping[str, Any]) -> str:
+    metrics = [{"gauge": {"dataPoints": [point]}}]
+    return json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]})
+
+
+FORMATS = {"json": as_json, "csv": as_csv, "xml": as_xml, "otlp": as_otlp}
+
+
+def query_of(kind: str) -> str:
+    attributes = (
+        f'{name}?: {type_} from attribute "{name}"' if kind == "otlp" else f"{name}?: {type_}"
+        for name, type_ in TYPES.items()
+    )
+    first = 'n: long from "value"' if kind == "otlp" else "n: long"
+    return f'stream r({first}, {", ".join(attributes)}) from {kind} "r"; emit r to json "out";'
+
+
+def lines_of(root: Path) -> list[str]:
+    """The tuples that an output folder has, with all digits of their numbers."""
+    files = sorted(root.glob("epoch=*/*-tuples*"))
+    items = [
+        json.loads(line, parse_float=Decimal) for file in files for line in file.read_text().splitlines()
+    ]
+    return sorted(str(sorted((name, plain(value)) for name, value in item.items())) for item in items)
+
+
+def plain(value: Any) -> Any:
+    return value.normalize() if isinstance(value, Decimal) and value else abs(value) if value == 0 else value
+
+
+def judged(spark: SparkSession, root: Path, kind: str, rows: Sequence[str], files: int) -> list[str | None]:
+    """Why an engine rejects each row, which is why `simulate` does; what they pass on is the same, too."""
+    run = Run(spark, root, query_of(kind))
+    header = [",".join(["n", *TYPES])] if kind == "csv" else []
+    size = -(-len(rows) // files)
+    parts = [rows[n : n + size] for n in range(0, len(rows), size)]
+    for number, part in enumerate(parts):
+        run.write("r", [*header, *part], f"{number:03}.{kind}")
+    run.process(files_per_epoch=1 if files > 1 else None)
+    place: Mapping[tuple[str, int], int] = {
+        (f"{file:03}.{kind}", line + len(header)): file * size + line - 1
+        for file, part in enumerate(parts)
+        for line in range(1, len(part) + 1)
+    }
+    found: list[str | None] = [None] * len(rows)
+    for row in run.quarantine("r"):
+        file, line = row["position"]["file"].rpartition("/")[2], row["position"]["line"]
+        found[place[file, line]] = f"{row['code']} {row['reason']}"
+    if kind != "xml":  # which `simulate` does not read
+        simulated(root, kind, rows, place, found)
+    assert all(reason is None or reason.startswith("RQ301 `") for reason in found)
+    return found
+
+
+def simulated(
+    root: Path, kind: str, rows: Sequence[str], place: Mapping[tuple[str, int], int], found: list[str | None]
+) -> None:
+    aside: list[str | None] = [None] * len(rows)
+
+    def rejected(each: Any, code: str) -> None:
+        file, _, line = each.line.place.rpartition("/")[2].partition(":")
+        aside[place[file, int(line)]] = f"{code} {each.reason}"
+
+    options = Options(sources={"r": str(root / "in" / "r")}, sinks={"r": str(root / "simulated")})
+    simulate(query_of(kind), options, rejected)
+    assert [(row, a, b) for row, a, b in zip(rows, found, aside, strict=True) if a != b] == []
+    assert lines_of(root / "out" / "r") == lines_of(root / "simulated")
+
+
+@pytest.mark.parametrize("files", [1, rest(5)])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_engine_and_reference_take_the_same_spellings(
+    spark: SparkSession, tmp_path: Path, kind: str, files: int
+) -> None:
+    texts = [(name, text) for name in TYPES for text in (*NUMBERS, *OTHERS)]
+    rows = [row for n, (name, text) in enumerate(texts) for row in FORMATS[kind](name, text, n)]
+    found = dict(zip(rows, judged(spark, tmp_path, kind, rows, files), strict=True))
+    for n, (name, text) in enumerate(texts):
+        if text in NUMBERS:
+            row = FORMATS[kind](name, text, n)[-1 if kind == "otlp" else 0]
+            assert (found[row] is None) == taken(TYPES[name], text), row
+
+
+def test_halves_of_surrogates_are_no_texts(spark: SparkSession, tmp_path: Path) -> None:
+    halves = (r"\ud83d", r"\ude00", r"a\ud83db", r"\ude00\ud83d")
+    good = (r"\ud83d\ude00", "?", r"\ufffd", r"\u0000")
+    rows = [f'{{"n": {n}, "s": "{text}"}}' for n, text in enumerate((*halves, *good))]
+    reason = "RQ301 `s` is no string: a text with half a pair of surrogates"
+    assert judged(spark, tmp_path, "json", rows, 1) == [reason] * len(halves) + [None] * len(good)
+
+
+def test_references_to_no_sign_are_malformed(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, query_of("xml"))
+    run.write(
+        "r", [f"<r><n>{n}</n><s>{s}</s></r>" for n, s in enumerate(("&#xD83D;", "&#1114112;", "&#128512;"))]
+    )
+    run.process()
+    assert [row["position"]["line"] for row in run.quarantine("r")] == [1, 2]
+    assert run.output("r") == [{"n": 2, "s": "\U0001f600"}]
+
+
+@pytest.mark.parametrize(
+    "marker", [r'{"$accent": "[[s = \"\ud83d\", -(x)]]"}', r'{"$punctuation": "[s = \"a\ude00\"]"}']
+)
+def test_a_marker_with_half_a_pair_of_surrogates_ends_the_query(
+    spark: SparkSession, tmp_path: Path, marker: str
+) -> None:
+    run = Run(spark, tmp_path, query_of("json"))
+    run.write("r", ['{"n": 1, "s": "?"}', marker, '{"n": 2, "s": "?"}'])
+    with pytest.raises(DiagnosticError) as ran:
+        run.process()
+    options = Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"r": str(tmp_path / "simulated")})
+    with pytest.raises(DiagnosticError) as simulating:
+        simulate(query_of("json"), options)
+    assert [error.value.diagnostics[0].code for error in (ran, simulating)] == ["RQ006", "RQ006"]

@@ -1,0 +1,197 @@
+"""The circular mean on the engines and in the reference: alike to the last digit, in whatever epochs tuples come."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.runtime import simulate
+from cedilla.runtime.terminal.options import Options
+from tests.kit.pipeline import Run
+from tests.kit.stream import Item, decode, is_tuple, read_output
+
+DIRECTIONS: dict[int, tuple[list[Any], float | None]] = {
+    0: ([350.0, 10.0], 0.0),
+    1: ([10.0, 350.0], 0.0),
+    2: ([0.0, 90.0], 45.0),
+    3: ([270.0, 0.0], 315.0),
+    4: ([0.0, 180.0], None),
+    5: ([0.0, 120.0, 240.0], None),
+    6: ([90.0, 270.0, 90.0, 270.0], None),
+    7: ([12.5, 13.5], 13.0),
+    8: ([359.75, 0.25], 0.0),
+    9: ([359.9, 0.2], 0.05),
+    10: ([-90.0, 180.0], 225.0),
+    11: ([725.0, 730.0], 7.5),
+    12: ([360.0], 0.0),
+    13: ([-0.0], 0.0),
+    14: ([359.999], 359.999),
+    15: ([None], None),
+    16: ([10.125, None, 20.375], 15.25),
+    17: ([123.456], 123.456),
+    18: ([350.0, 350.0, 10.0, 10.0, 0.0], 0.0),
+}
+QUERY = """
+stream wind(ts: long, k: int, h?: double unit degree) from json "in/wind" punctuated on ts;
+means := aggregate[avg_angle(h) as h by k](wind);
+emit means to json "out/means";
+emit select[h < 90](means) to json "out/easterly";
+"""
+
+
+def items() -> list[Item]:
+    """The values of all groups in turn, so that each group comes in several files."""
+    rows: list[Item] = [
+        {"ts": n, "k": k} | ({} if value is None else {"h": value})
+        for k, (values, _) in DIRECTIONS.items()
+        for n, value in enumerate(values)
+    ]
+    return sorted(rows, key=lambda row: row["ts"])
+
+
+def check(output: list[Item], easterly: list[Item]) -> None:
+    found = {row["k"]: row.get("h") for row in output if is_tuple(row)}
+    assert found == {k: mean for k, (_, mean) in DIRECTIONS.items()}
+    assert all(str(value) != "-0.0" for value in found.values())
+    east = {k for k, (_, mean) in DIRECTIONS.items() if mean is not None and mean < 90}
+    assert {row["k"] for row in easterly if is_tuple(row)} == east
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("parts", [1, 3, 7])
+def test_a_mean_direction_is_exact_where_people_write_it(
+    spark: SparkSession, tmp_path: Path, parts: int
+) -> None:
+    run = Run(spark, tmp_path, QUERY)
+    rows = items()
+    size = -(-len(rows) // parts)
+    for batch in range(parts):
+        run.write("wind", rows[batch * size : (batch + 1) * size])
+        run.go_on(run.executor(1), batch)  # a new process
+    run.write("wind", [{"$punctuation": "[]"}])
+    run.go_on(run.executor(), parts)
+    check(run.output("means"), run.output("select"))
+
+
+def test_a_mean_direction_in_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = Run(None, tmp_path, QUERY)  # type: ignore[arg-type]
+    run.write("wind", [*items(), {"$punctuation": "[]"}])
+    simulate(QUERY, Options(sinks={"means": "out/means", "select": "out/select"}))
+    check(run.output("means"), run.output("select"))
+
+
+@pytest.mark.either_engine
+def test_engines_and_the_reference_agree_to_the_last_digit(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On values of one to three decimals, in degrees, and on any in radians."""
+    monkeypatch.chdir(tmp_path)
+    dice = random.Random(34)
+    text = """
+    stream r(ts: long, k: int, h: double unit degree, a: double unit rad) from json "in/r" punctuated on ts;
+    q := aggregate[avg_angle(h) as h, avg_angle(a) as a by k](r);
+    emit q to json "out/q";
+    """
+    rows: list[Item] = [
+        {
+            "ts": n,
+            "k": n % 60,
+            "h": round(dice.uniform(-400, 800), dice.randint(0, 3)),
+            "a": dice.uniform(-9, 9),
+        }
+        for n in range(300)
+    ]
+    run = Run(spark, tmp_path, text)
+    for start in range(0, len(rows), 70):
+        run.write("r", rows[start : start + 70])
+    run.write("r", [{"$punctuation": "[]"}])
+    run.process(1)
+    simulate(text, Options(sinks={"q": "reference"}))
+    written = [
+        sorted(json.dumps(row, sort_keys=True) for row in output if is_tuple(row))
+        for output in (run.output("q"), read_output(tmp_path / "reference"))
+    ]
+    assert written[0] == written[1]
+    assert len(written[0]) == 60
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", [None, 1])
+def test_a_mean_direction_goes_on_in_another_unit(
+    spark: SparkSession, tmp_path: Path, per_epoch: int | None
+) -> None:
+    run = Run(spark, tmp_path, QUERY)
+    run.write("wind", [{"ts": 1, "k": 1, "h": 350.0}, {"$accent": "[[unit(h, gon)]]"}])
+    run.write(
+        "wind", [{"ts": 2, "k": 1, "h": 100 / 9}, {"ts": 2, "k": 2, "h": 399.0}, {"ts": 2, "k": 2, "h": 2.0}]
+    )
+    run.write("wind", [{"$punctuation": "[]"}])
+    run.process(per_epoch)
+    output = run.output("means")
+    assert {row["k"]: row["h"] for row in decode(output)} == {1: 0.0, 2: pytest.approx(0.45, abs=1e-9)}
+    if per_epoch == 1:
+        assert any("alter(h, y -> (y * 10) / 9, unit gon)" in item.get("$accent", "") for item in output)
+
+
+@pytest.mark.either_engine
+def test_what_is_not_finite_has_no_direction(spark: SparkSession, tmp_path: Path) -> None:
+    text = """
+    stream r(ts: long, k: int, x: double, y: double) from json "in/r" punctuated on ts;
+    q := aggregate[avg_angle(x / y, 360) as d, count() as n by k](r);
+    emit project[k, n, string(d) as d](q) to json "out/q";
+    """
+    run = Run(spark, tmp_path, text)
+    huge = {"x": 1e308, "y": 1e-308}
+    run.write(
+        "r",
+        [
+            {"ts": 1, "k": 1, **huge},
+            {"ts": 1, "k": 1, "x": 3.0, "y": 1.0},
+            {"ts": 1, "k": 2, "x": 0.0, "y": 0.0},
+        ],
+    )
+    run.write("r", [{"$punctuation": "[]"}])
+    run.process(1)
+    simulated = simulate_rows(text, tmp_path)
+    found = sorted((row for row in run.output("project") if is_tuple(row)), key=lambda row: row["k"])
+    assert found == sorted(simulated, key=lambda row: row["k"])
+    assert [row.get("d") for row in found] == ["NaN", None]
+
+
+@pytest.mark.either_engine
+def test_directions_of_whole_numbers_and_decimals_beside_other_means(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Sail casts decimals beyond 2^53 to a neighbour of the nearest double, and names equal counts alike."""
+    text = """
+    stream r(ts: long, n: int, d: decimal(20, 2)) from json "in/r" punctuated on ts;
+    q := aggregate[avg(n) as a, count(n) as c, avg_angle(n, 360) as n, avg_angle(d, 360) as d by ts](r);
+    emit q to json "out/q";
+    """
+    run = Run(spark, tmp_path, text)
+    run.write(
+        "r", ['{"ts": 1, "n": 350, "d": 9007199254740993}', '{"ts": 1, "n": 10, "d": 9007199254740993.00}']
+    )
+    run.write("r", ['{"ts": 2, "n": 7, "d": -12.25}', {"$punctuation": "[]"}])
+    run.process(1)
+    simulate(
+        text, Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"q": str(tmp_path / "reference")})
+    )
+    expected, found = (
+        sorted((row for row in output if is_tuple(row)), key=lambda row: row["ts"])
+        for output in (read_output(tmp_path / "reference"), run.output("q"))
+    )
+    assert found == expected
+    assert [row["d"] for row in expected] == [32.0, 347.75]
+
+
+def simulate_rows(text: str, root: Path) -> list[Item]:
+    sinks = {"project": str(root / "reference")}
+    simulate(text, Options(sources={"r": str(root / "in" / "r")}, sinks=sinks))
+    return [row for row in read_output(root / "reference") if is_tuple(row)]

@@ -1,0 +1,363 @@
+"""`cedilla.read`: an output for whoever knows no accents, in each unit and each form, against the decoder."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from pyspark.sql import SparkSession
+
+from cedilla import Options, compile_query, read, run, simulate
+from cedilla.grammar import DiagnosticError
+from cedilla.runtime.cli.main import main
+from cedilla.runtime.reading.reading import InUnits
+from tests.kit.stream import Decoder, Item
+from tests.kit.tiers import tiered
+from tests.runtime.pipeline.test_sensors import random_stream, wild_stream
+
+PUMPS = """
+stream pumps(ts: long, at: timestamp, pump: int in {1, 2}, litres: double) from json "ROOT/pumps" punctuated on ts;
+minutes := window[60 on ts as minute](pumps);
+flow := aggregate[avg by minute, at except ts, pump](minutes);
+emit flow to json "ROOT/json/flow";
+emit flow to parquet "ROOT/parquet/flow";
+emit flow to xml "ROOT/xml/flow";
+emit aggregate[collect(litres) as all by minute](minutes) to json "ROOT/lists";
+"""
+INPUT: list[list[Item]] = [
+    [
+        {"ts": 0, "at": "2013-01-01T00:00:00Z", "pump": 1, "litres": 100.0},
+        {"ts": 0, "at": "2013-01-01T00:00:00Z", "pump": 2, "litres": 140.0},
+        {"$accent": "[[pump = 1, alter(litres, y -> y / 1000)]]"},
+        {"$punctuation": "[ts < 60]"},
+    ],
+    [
+        {"$accent": "[[pump = 2, alter(litres, y -> y / 1000)]]"},
+        {"$accent": "[[pump = 1, +(celsius: int)]]"},
+        {"ts": 60, "at": "2013-01-01T00:01:00.25Z", "pump": 1, "litres": 0.2, "celsius": 41},
+        {"ts": 60, "at": "2013-01-01T00:01:00.25Z", "pump": 2, "litres": 0.2},
+        {"$punctuation": "[ts < 120]"},
+    ],
+    [
+        {"ts": 120, "at": "2013-01-01T00:02:00Z", "pump": 1, "litres": 0.3},
+        {"$punctuation": "[]"},
+    ],
+]
+FIRST = datetime(2013, 1, 1, tzinfo=UTC)
+CANONICAL: list[Item] = [
+    {"minute": 0, "litres": 120.0},
+    {"minute": 1, "litres": 200.0, "celsius": 41.0},
+    {"minute": 2, "litres": 300.0},
+]
+LATEST: list[Item] = [{**row, "litres": row["litres"] / 1000} for row in CANONICAL]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for number, items in enumerate(INPUT, 1):
+        write(tmp_path / "pumps" / f"{number}.jsonl", items)
+        os.utime(tmp_path / "pumps" / f"{number}.jsonl", (number, number))
+    # By its whole path, for the JVM has a working directory of its own.
+    Path("pumps.rq").write_text(PUMPS.replace("ROOT", str(tmp_path)))
+    return tmp_path
+
+
+def write(file: Path, items: Iterable[Item]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(f"{json.dumps(item)}\n" for item in items))
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def simulated() -> None:
+    lines = Path("pumps.rq").read_text().splitlines()
+    compiled = compile_query(
+        "\n".join(line for line in lines if " to parquet " not in line and " to xml " not in line)
+    )
+    simulate(compiled, Options(sinks={emit.name: emit.path for emit in compiled.plan.emits}))
+
+
+def without_at(rows: Iterable[Item]) -> list[Item]:
+    return [{name: value for name, value in row.items() if name != "at"} for row in rows]
+
+
+# --- rows ------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_in_one_unit(folder: Path) -> None:
+    simulated()
+    assert without_at(read("json/flow").rows()) == CANONICAL
+    assert without_at(read("json/flow", "original").rows()) == CANONICAL
+    assert without_at(read("json/flow", "latest").rows()) == LATEST
+    assert [row["all"] for row in read("lists", "latest").rows()] == [[0.1, 0.14], [0.2, 0.2], [0.3]]
+
+
+@pytest.mark.parametrize("make", [random_stream, wild_stream])
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_of_any_stream_are_what_the_decoder_gives(tmp_path: Path, seed: int, make: Any) -> None:
+    stream = make(random.Random(seed), 150)
+    write(tmp_path / "epoch=000000000000" / "1.jsonl", stream[:60])
+    write(tmp_path / "epoch=000000000001" / "1.jsonl", stream[60:])
+    decoder = Decoder()
+    canonical = [row for item in stream if (row := decoder.feed(exactly(item))) is not None]
+    assert list(read(tmp_path).rows()) == [rounded(row) for row in canonical]
+    if make is wild_stream:  # the other adds again what it has dropped, but has not altered
+        latest = [rounded(decoder.raw_at(row, len(decoder.accents))) for row in canonical]
+        assert list(read(tmp_path, "latest").rows()) == latest
+
+
+def exactly(item: Item) -> Item:
+    return {n: Fraction(str(v)) if isinstance(v, float) else v for n, v in item.items()}
+
+
+def rounded(row: Item) -> Item:
+    return {n: float(v) if isinstance(v, Fraction) else v for n, v in row.items()}
+
+
+def test_an_attribute_that_came_back_has_no_unit_in_common_with_what_it_was(tmp_path: Path) -> None:
+    write(
+        tmp_path / "out" / "epoch=000000000000" / "1.jsonl",
+        [
+            {"$accent": "[[+(p: double)]]"},
+            {"p": 1.0},
+            {"$accent": "[[alter(p, y -> y * 10)]]"},
+            {"p": 20.0},
+            {"$accent": "[[-(p)]]"},
+            {"$accent": "[[+(p: double)]]"},
+            {"p": 3.0},
+        ],
+    )
+    assert [row["p"] for row in read(tmp_path / "out").rows()] == [1.0, 2.0, 3.0]
+    both: list[InUnits] = ["original", "latest"]
+    for units in both:
+        with pytest.raises(DiagnosticError) as caught:
+            list(read(tmp_path / "out", units).rows())
+        assert caught.value.diagnostics[0].code == "RQ422"
+
+
+def test_what_is_not_committed_and_what_no_double_can_say(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    write(out / "_staging" / "run=000000" / "epoch=000000000001" / "1.jsonl", [{"x": 1}])
+    (out / "epoch=000000000000").mkdir()
+    text = '{"x": 0.1234567890123456789012345678, "n": 9007199254740993, "l": "a"}'
+    (out / "epoch=000000000000" / "1.jsonl").write_text(
+        f'{text}\n{{"$accent": "[[l = \\"b\\", alter(x, y -> y * 2)]]"}}\n{text}\n'
+    )
+    result = call("read", str(out), "--units", "latest")
+    assert result.output.splitlines() == [text, text]
+
+
+def test_a_moment_is_compared_as_one_whatever_its_text(tmp_path: Path) -> None:
+    write(
+        tmp_path / "e" / "1.jsonl",
+        [
+            {"at": "2013-01-01T00:00:00.5Z", "x": 1.0},
+            {"$accent": '[[at > "2013-01-01T00:00:00Z", alter(x, y -> y * 2)]]'},
+            {"at": "2013-01-01T00:00:00.5Z", "x": 2.0},
+            {"at": "2013-01-01T00:00:00.000Z", "x": 3.0},
+        ],
+    )
+    assert [row["x"] for row in read(tmp_path / "e").rows()] == [1.0, 1.0, 3.0]
+
+
+def test_wrong_input_is_told_with_its_place(tmp_path: Path) -> None:
+    def code(folder: Path, **options: Any) -> str:
+        with pytest.raises(DiagnosticError) as caught:
+            list(read(folder, **options).rows())
+        return caught.value.diagnostics[0].code
+
+    write(tmp_path / "text" / "1.jsonl", [{"$accent": "[[alter(x, y -> y * 2)]]"}, {"x": "much"}])
+    write(tmp_path / "marker" / "1.jsonl", [{"$accent": "[[alter(x, y -> -y)]]"}])
+    (tmp_path / "spoilt").mkdir()
+    (tmp_path / "spoilt" / "1.jsonl").write_text("[1]\n")
+    (tmp_path / "xml").mkdir()
+    (tmp_path / "xml" / "1.xml").write_text("<r><x>1</x></r>\n")
+    assert code(tmp_path / "nothing") == "RQ421"
+    assert code(tmp_path / "text") == code(tmp_path / "spoilt") == code(tmp_path / "xml") == "RQ423"
+    assert code(tmp_path / "marker") == "RQ203"
+    assert list(read(tmp_path / "xml", schema="x: int").rows()) == [{"x": 1}]
+    two = 'stream r(x: int) from json "r"; emit r to json "a"; emit distinct(r) to json "b";'
+    assert code(tmp_path / "text", query=two) == "RQ421"
+    result = call("read", str(tmp_path / "marker"))
+    assert (result.exit_code, f"{tmp_path}/marker/1.jsonl:1" in result.output) == (1, True)
+
+
+# --- DataFrames ------------------------------------------------------------------------------------------
+
+
+def test_pandas_and_arrow_have_the_types(folder: Path) -> None:
+    simulated()
+    frame = read("json/flow", "latest").pandas()
+    assert frame["litres"].tolist() == [row["litres"] for row in LATEST]
+    assert {name: str(kind) for name, kind in frame.dtypes.items()} == {
+        "minute": "int64",
+        "at": "datetime64[us, UTC]",
+        "litres": "float64",
+        "celsius": "float64",
+    }
+    assert next(iter(frame["at"])) == FIRST
+    table = read("json/flow", query="pumps.rq").arrow()
+    assert table.to_pylist()[1]["at"] == FIRST.replace(minute=1, microsecond=250_000)
+    assert {f.name: str(f.type) for f in table.schema} == {
+        "minute": "int64",
+        "at": "timestamp[us, tz=UTC]",
+        "litres": "double",
+        "celsius": "double",
+    }
+    assert [row["celsius"] for row in table.to_pylist()] == [None, 41.0, None]
+
+
+def test_types_that_nobody_tells_are_seen_from_all_values(tmp_path: Path) -> None:
+    rows: list[Item] = [
+        {"n": 1, "d": "2013-01-01", "b": True, "x": 1, "mixed": "2013-01-01", "nan": "NaN", "l": [1, 2.5]},
+        {"d": "2013-01-02", "x": 1.5, "mixed": "soon", "nan": 1.0, "l": []},
+    ]
+    write(tmp_path / "1.jsonl", rows)
+    table = read(tmp_path).arrow()
+    assert {f.name: str(f.type) for f in table.schema} == {
+        "n": "int64",
+        "d": "date32[day]",
+        "b": "bool",
+        "x": "double",
+        "mixed": "string",
+        "nan": "double",
+        "l": "list<item: double>",
+    }
+    frame = read(tmp_path).pandas()
+    assert (str(frame["n"].dtype), str(frame["b"].dtype)) == ("Int64", "boolean")
+
+
+def test_spark_and_every_format_give_the_same(folder: Path, spark: SparkSession) -> None:
+    run("pumps.rq", Options(once=True, checkpoint=f"{folder}/checkpoint", files_per_epoch=1), spark=spark)
+    both: list[tuple[InUnits, list[Item]]] = [("canonical", CANONICAL), ("latest", LATEST)]
+    for units, expected in both:
+        for kind in ("json", "parquet", "xml"):
+            reading = read(folder / kind / "flow", units, query="pumps.rq")
+            here = {row["minute"]: row for row in reading.arrow().to_pylist()}
+            assert without_at(_defined(here[n]) for n in sorted(here)) == expected, kind
+            there = {row["minute"]: row.asDict() for row in reading.spark(spark).collect()}
+            assert {n: row | {"at": row["at"].astimezone(UTC)} for n, row in there.items()} == here, kind
+    untold = read(folder / "json/flow", "latest").spark(spark)
+    assert {f.name: f.dataType.simpleString() for f in untold.schema.fields} == {
+        "at": "timestamp",
+        "celsius": "double",
+        "litres": "double",
+        "minute": "bigint",
+    }
+    lists = {row["minute"]: row["all"] for row in read(folder / "lists", "latest").spark(spark).collect()}
+    assert {n: sorted(values) for n, values in lists.items()} == {0: [0.1, 0.14], 1: [0.2, 0.2], 2: [0.3]}
+
+
+def _defined(row: Item) -> Item:
+    return {name: value for name, value in row.items() if value is not None}
+
+
+@pytest.mark.parametrize("seed", tiered(range(2)))
+def test_spark_reads_any_stream_as_the_decoder_does(tmp_path: Path, spark: SparkSession, seed: int) -> None:
+    stream = wild_stream(random.Random(seed), 120)
+    write(tmp_path / "epoch=000000000000" / "1.jsonl", stream[:60])
+    write(tmp_path / "epoch=000000000001" / "1.jsonl", stream[60:])
+    both: list[InUnits] = ["canonical", "latest"]
+    for units in both:
+        reading = read(tmp_path, units)
+        found = [_defined(row.asDict()) for row in reading.spark(spark).collect()]
+        assert _sorted(found) == _sorted(reading.rows()), units
+
+
+def _sorted(rows: Iterable[Item]) -> list[Any]:
+    in_order = sorted(rows, key=lambda row: sorted((n, round(float(v), 6)) for n, v in row.items()))
+    return [{n: pytest.approx(float(v), abs=1e-9) for n, v in row.items()} for row in in_order]
+
+
+# --- the command -----------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_lines_and_tables(folder: Path) -> None:
+    simulated()
+    lines = call("read", "json/flow", "--units", "latest").output.splitlines()
+    assert without_at(map(json.loads, lines)) == LATEST
+    table = call("read", "json/flow", "--format", "table").output
+    assert table == (
+        "minute  at                           litres  celsius\n"
+        "     0  2013-01-01T00:00:00.000000Z   120.0\n"
+        "     1  2013-01-01T00:01:00.250000Z   200.0     41.0\n"
+        "     2  2013-01-01T00:02:00.000000Z   300.0\n"
+    )
+
+
+def test_follow_goes_on_with_new_epochs(tmp_path: Path) -> None:
+    write(tmp_path / "epoch=000000000000" / "1.jsonl", [{"x": 1.0}, {"$accent": "[[alter(x, y -> y * 2)]]"}])
+    rows = read(tmp_path, "latest").follow(0)
+    assert list(islice(rows, 2)) == [{"x": 1.0}, None]
+    write(tmp_path / "epoch=000000000001" / "1.jsonl", [{"x": 6.0}])
+    assert list(islice(rows, 2)) == [{"x": 6.0}, None]
+    canonical = read(tmp_path).follow(0)
+    assert list(islice(canonical, 3)) == [{"x": 1.0}, {"x": 3.0}, None]
+
+
+# --- arrays ---
+
+ALTERED_FIRST: list[list[Item]] = [
+    [{"$accent": "[[k = 1, alter(c, y -> y * 100)]]"}, {"$accent": "[[k = 1, alter(best, y -> y * 100)]]"}],
+    [{"k": 1, "c": [200.0, 50.0], "best": []}, {"k": 2, "c": [2.0], "best": ["NaN", 3.0]}],
+    [{"$accent": "[[alter(c, y -> y / 10)]]"}],
+    [{"k": 2, "c": [0.5]}, {"k": 1, "c": ["NaN", 10.0]}],
+]
+UNALTERED: list[Item] = [
+    {"k": 1, "c": [2.0, 0.5], "best": []},
+    {"k": 2, "c": [2.0], "best": ["NaN", 3.0]},
+    {"k": 2, "c": [5.0]},
+    {"k": 1, "c": ["NaN", 1.0]},
+]
+
+
+def output_of(folder: Path, epochs: list[list[Item]]) -> Path:
+    for number, items in enumerate(epochs):
+        epoch = folder / f"epoch={number:012d}"
+        epoch.mkdir(parents=True)
+        (epoch / "1.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    return folder
+
+
+@pytest.mark.parametrize("schema", [None, "k: long, c: array<double>, best?: array<decimal(9, 2)>"])
+def test_arrays_may_be_altered_before_the_first_tuple_has_them(tmp_path: Path, schema: str | None) -> None:
+    folder = output_of(tmp_path / "out", ALTERED_FIRST)
+    assert list(read(folder, schema=schema).rows()) == UNALTERED
+    assert [row.get("c") for row in read(folder, "latest", schema=schema).rows()] == [
+        [20.0, 5.0],
+        [0.2],
+        [0.5],
+        ["NaN", 10.0],
+    ]
+    expected = [str([*map(float, row["c"])]) for row in UNALTERED]
+    assert [*map(str, read(folder, schema=schema).pandas()["c"])] == expected
+    assert [*map(str, read(folder, schema=schema).arrow().column("c").to_pylist())] == expected
+    done = CliRunner().invoke(main, ["read", str(folder)])
+    assert [json.loads(line) for line in done.stdout.splitlines()] == UNALTERED
+
+
+@pytest.mark.either_engine
+def test_spark_reads_arrays_that_were_altered_first(spark: SparkSession, tmp_path: Path) -> None:
+    folder = output_of(
+        tmp_path / "out", [[r for r in items if "NaN" not in str(r)] for items in ALTERED_FIRST]
+    )
+    rows = read(folder).spark(spark).collect()
+    assert sorted((row["k"], row["c"]) for row in rows) == [(1, [2.0, 0.5]), (2, [5.0])]
+
+
+def test_a_schema_whose_array_has_no_such_element_is_refused(tmp_path: Path) -> None:
+    folder = output_of(tmp_path / "out", ALTERED_FIRST)
+    with pytest.raises(DiagnosticError, match="RQ005"):
+        read(folder, schema="k: long, c: array<real>")
