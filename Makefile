@@ -13,7 +13,7 @@ WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
 
-.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint clean distclean
+.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint reference clean distclean
 .DELETE_ON_ERROR:
 
 # The engine of a demo: Spark where there is Java, else Sail, which is installed then. ENGINE=spark asks for Java,
@@ -73,6 +73,10 @@ soak: .venv/dev.stamp
 # Small wrong changes of invariants and accent rules, one after the other: a law must notice each.
 mutants: .venv/dev.stamp
 	$(BIN)/python -m tests.laws.mutations
+
+# Writes docs/reference and the tables of the operator pages from code.
+reference: .venv/dev.stamp
+	$(BIN)/python -m tests.docs.reference
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -21,6 +21,7 @@ from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.cli.main import main
+from tests.docs.reference import PAPERS, operator_page, rule_rows
 from tests.kit import ROOT
 from tests.laws.mutations import MUTATIONS
 
@@ -61,11 +62,6 @@ def blocks(page: Path, kind: str) -> list[Block]:
     """The blocks of a page whose fence begins with a word."""
     found = (Block(page, m["info"].strip(), m["text"]) for m in _FENCE.finditer(page.read_text("utf-8")))
     return [block for block in found if block.info.split(" ")[0] == kind]
-
-
-def operator_page(operator: type) -> Path:
-    words = re.findall("[A-Z][a-z]*", operator.__name__)
-    return ROOT / "docs" / "operators" / f"{'-'.join(words).lower()}.md"
 
 
 def source_of(operator: type) -> str:
@@ -123,7 +119,7 @@ def test_every_command_line_has_options_that_exist(line: str) -> None:
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
-def test_every_operator_has_a_page_that_names_its_rules(operator: type) -> None:
+def test_every_operator_has_a_page_that_names_its_rules(operator: type[Operator]) -> None:
     page = operator_page(operator)
     assert page.is_file()
     rules = set(_RULE.findall(source_of(operator)))
@@ -135,7 +131,7 @@ def test_every_operator_has_a_page_that_names_its_rules(operator: type) -> None:
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
-def test_every_page_of_an_operator_has_an_example_of_it(operator: type) -> None:
+def test_every_page_of_an_operator_has_an_example_of_it(operator: type[Operator]) -> None:
     (query,) = blocks(operator_page(operator), "rq")
     plan: Plan = compile_query(query.text).plan
     assert operator in {type(each) for each in plan.operators}
@@ -144,7 +140,7 @@ def test_every_page_of_an_operator_has_an_example_of_it(operator: type) -> None:
 @pytest.mark.either_engine
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
 def test_every_example_of_an_operator_does_what_its_page_says(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: type
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: type[Operator]
 ) -> None:
     from tests.kit.pipeline import Run
 
@@ -205,8 +201,10 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 
 def test_every_page_is_in_the_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
-    pages = [page for page in (ROOT / "docs").glob("*.md") if page.name != "README.md"]
-    assert [page.name for page in pages if f"({page.name})" not in index] == []
+    docs = ROOT / "docs"
+    pages = {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")} - {"README.md"}
+    pages = {page for page in pages if not page.startswith("operators/") or page.endswith("README.md")}
+    assert {page for page in pages if f"({page})" not in index} == set()
 
 
 # --- rules and laws ---
@@ -222,7 +220,7 @@ R1 to R11, case 1 to case 6, validity, E1 to E11, P-alter, P-add, P-drop, P-dead
 2.8, 2.8 avg, 2.8 sum, 2.8 var, 2.8 count, 2.8 collect, 2.8 corr, 2.8 mixed groups,
 N1, N2, N3, N4, N5, N6, N7
 """
-"""All rules of the theory: `docs/rules.md` says of each where it is."""
+"""All rules of the theory: `tests/laws/rules.toml` has each with its files and tests."""
 
 
 def named(text: str) -> Iterator[str]:
@@ -236,15 +234,6 @@ def named(text: str) -> Iterator[str]:
         assert last is not None
         assert first[1] == last[1], part
         yield from (f"{first[1]}{number}" for number in range(int(first[2]), int(last[2]) + 1))
-
-
-def rows(page: str) -> Iterator[list[str]]:
-    """The cells of the rows of all tables of a page."""
-    lines = (ROOT / "docs" / page).read_text("utf-8").splitlines()
-    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
-        if line.startswith("|") and not after.startswith("|---") and not line.startswith("|---"):
-            assert before.startswith("|"), line
-            yield [cell.strip() for cell in line[1:-1].split("|")]
 
 
 def check_tests(text: str) -> None:
@@ -261,30 +250,27 @@ def check_tests(text: str) -> None:
     assert tests > 0
 
 
-@pytest.mark.parametrize("row", [pytest.param(row, id=row[0]) for row in rows("rules.md")])
-def test_every_rule_names_files_and_tests_that_exist(row: list[str]) -> None:
-    _, _, files, tests = row
-    found = re.findall(r"`([^`]+)`", files)
+RULE_ROWS = [row for section, row in rule_rows() if section != PAPERS]
+
+
+@pytest.mark.parametrize("row", RULE_ROWS, ids=lambda row: row["rule"])
+def test_every_rule_names_files_and_tests_that_exist(row: dict[str, str]) -> None:
+    found = re.findall(r"`([^`]+)`", row["files"])
     assert found
     for file in found:
         assert (ROOT / file).is_file(), file
-    check_tests(tests)
+    check_tests(row["tests"])
 
 
 def test_the_rules_are_those_of_the_theory() -> None:
-    assert sorted({rule for row in rows("rules.md") for rule in named(row[0])}) == sorted(named(RULES))
+    assert sorted({rule for row in RULE_ROWS for rule in named(row["rule"])}) == sorted(named(RULES))
 
 
-def test_laws_and_examples_name_tests_that_exist() -> None:
-    tests = [row[-1] for row in rows("laws.md") if not row[0].isdigit()]
-    assert tests
-    for cell in tests:
+def test_examples_of_the_papers_name_tests_that_exist() -> None:
+    cells = [row["tests"] for section, row in rule_rows() if section == PAPERS]
+    assert cells
+    for cell in cells:
         check_tests(cell)
-
-
-def test_all_mutations_are_in_their_table() -> None:
-    mutations = [row[:3] for row in rows("laws.md") if row[0].isdigit()]
-    assert mutations == [[str(n), m.rule, f"`{m.file}`"] for n, m in enumerate(MUTATIONS)]
 
 
 def test_every_mutation_still_changes_its_file() -> None:

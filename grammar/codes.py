@@ -1,0 +1,47 @@
+"""The registry of codes: the meaning and the resolution of every diagnostic."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+from attrs import frozen
+
+from cedilla.grammar.diagnostics import Severity
+
+FAMILIES = {
+    "RQ0": "The text",
+    "RQ1": "The query",
+    "RQ2": "Accents and punctuations",
+    "RQ3": "Tuples",
+    "RQ4": "The run",
+}
+"""The first letters of codes -> their subject."""
+
+_ELSEWHERE = {"RQ46": "RQ2", "RQ324": "RQ4", "RQ325": "RQ4"}
+"""The first letters of codes that belong to another subject than their number says."""
+
+
+@frozen
+class Code:
+    """One code. `example`: a relation or statements that the code is reported for; `page`: a page of `docs`."""
+
+    name: str
+    meaning: str
+    fix: str
+    page: str
+    severity: Severity = "error"
+    example: str | None = None
+
+    @property
+    def family(self) -> str:
+        """Returns the key of `FAMILIES` that the code belongs to."""
+        return next((key for start, key in _ELSEWHERE.items() if self.name.startswith(start)), self.name[:3])
+
+
+@cache
+def codes() -> dict[str, Code]:
+    """Returns all codes by their names, in their order."""
+    text = files("cedilla.grammar").joinpath("codes.toml").read_text("utf-8")
+    return {name: Code(name, **entry) for name, entry in sorted(tomllib.loads(text).items())}

@@ -1,0 +1,351 @@
+"""Writes the reference pages from code: `python -m tests.docs.reference` (or `make reference`).
+
+`docs/reference/` and the tables between `<!-- generated -->` and `<!-- end -->` on the pages of operators are never
+edited by hand. `tests/docs/test_reference.py` fails if a page differs from what the code gives.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from cedilla.compiler.analysis.reactions import described, summary
+from cedilla.compiler.analysis.safety import safety
+from cedilla.compiler.compile import compile_query
+from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
+from cedilla.compiler.expressions.scalar_functions import FUNCTIONS, WORDS, Function
+from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.units_of_functions import GIVEN, KEPT, READ_IN
+from cedilla.compiler.operators import OPERATORS, Operator
+from cedilla.compiler.operators.base import KINDS
+from cedilla.compiler.operators.reactions import signature
+from cedilla.compiler.plan import Plan
+from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.units.names import TRAPS
+from cedilla.compiler.units.registry import NUMBER
+from cedilla.grammar.codes import FAMILIES, codes
+from cedilla.grammar.syntax import SETTING_MEANINGS, SETTINGS
+from cedilla.runtime.cli.main import main
+from tests.kit import ROOT
+from tests.laws.mutations import MUTATIONS
+
+DOCS = ROOT / "docs"
+COMMAND = "python -m tests.docs.reference"
+NOTE = f"<!-- Written from code by `{COMMAND}`. -->"
+BEGIN, END = "<!-- generated -->", "<!-- end -->"
+
+
+def pages() -> dict[Path, str]:
+    """Returns every generated page with its text, and every page of an operator with its generated table."""
+    written = {
+        "errors": errors(),
+        "commands": commands(),
+        "settings": settings(),
+        "functions": functions(),
+        "units": units(),
+        "rules": rules(),
+        "laws": laws(),
+    }
+    texts = {DOCS / "reference" / f"{name}.md": f"{NOTE}\n\n{text}\n" for name, text in written.items()}
+    return {**texts, **{operator_page(o): with_table(o) for o in OPERATORS}}
+
+
+def table(head: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
+    """Returns a Markdown table; line ends and bars in cells are escaped."""
+    lines = [" | ".join(cell.replace("\n", " ").replace("|", "\\|") for cell in row) for row in rows]
+    return "\n".join(
+        [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *(f"| {line} |" for line in lines)]
+    )
+
+
+# --- codes, commands, settings ---
+
+
+def errors() -> str:
+    parts = [
+        "# Codes of errors and warnings\n\nA code never gets a second meaning. `cedilla check Q.rq --format json` "
+        "gives a message as data: `code`, `severity`, `message`, `span`, `notes`, `help`. An error ends the command "
+        "with exit status 1. `check --strict` does the same for warnings that are likely mistakes.\n\n"
+        "Examples use these relations:\n\n```rq declarations\n" + PRELUDE + 'emit r to json "out";\n```'
+    ]
+    entries = sorted(codes().values(), key=lambda code: code.family)
+    for family, members in groupby(entries, key=lambda code: code.family):
+        parts.append(f"## {FAMILIES[family]}")
+        for code in members:
+            severity = "" if code.severity == "error" else f"*{code.severity.capitalize()}.* "
+            target = os.path.relpath(DOCS / code.page, DOCS / "reference")
+            lines = [f"**{code.name}** {severity}{code.meaning}", f"Fix: {code.fix} ([more]({target}))"]
+            parts.append("\\\n".join([*lines, f"Example: `{code.example}`"] if code.example else lines))
+    return "\n\n".join(parts)
+
+
+PRELUDE = """\
+stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
+stream q(ts: long, s: int, u: string, x?: double) from json "q" punctuated on ts;
+table names(s: int, name: string) from json "names";
+"""
+
+
+def example_query(example: str) -> str:
+    """Returns the complete query of a code's example."""
+    text = PRELUDE + (example if example.endswith(";") else f'emit {example} to json "out";')
+    return text if "emit" in text or ":=" in text else f'{text} emit r to json "all";'
+
+
+def commands() -> str:
+    parts = ["# Commands and their options"]
+    for name, command in main.commands.items():
+        names = (p.metavar or p.name or "" for p in command.params if isinstance(p, click.Argument))
+        arguments = " ".join(name.upper() for name in names)
+        parts.append(
+            f"## {name}\n\n    cedilla {name} [OPTIONS] {arguments}\n\n{paragraph(command.help or '')}"
+        )
+        rows = [
+            (f"`{', '.join(p.opts)}{_value(p)}`", _plain(p.help or ""))
+            for p in command.params
+            if isinstance(p, click.Option)
+        ]
+        if rows:
+            parts.append(table(("option", "effect"), rows))
+    return "\n\n".join(parts)
+
+
+def _value(option: click.Option) -> str:
+    if option.is_flag:
+        return ""
+    if isinstance(option.type, click.Choice):
+        return f" {'/'.join(map(str, option.type.choices))}"
+    return f" {option.metavar or option.type.name.upper()}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def paragraph(text: str) -> str:
+    """Returns the first paragraph of a help text or docstring on one line."""
+    return _plain(text.replace("\b", "").strip().split("\n\n")[0])
+
+
+def settings() -> str:
+    rows = [
+        (f"`{name}`", ", ".join(f"`{value}`" for value in values), SETTING_MEANINGS[name])
+        for name, values in SETTINGS.items()
+    ]
+    return (
+        "# Settings\n\n`set NAME = VALUE;` holds for the whole query. `--set NAME=VALUE` overrides it. The first "
+        "value is the default.\n\n" + table(("setting", "values", "effect"), rows)
+    )
+
+
+# --- functions and units ---
+
+_SECTIONS = {
+    "abs": "Numbers",
+    "greatest": "One of several values",
+    "upper": "Strings",
+    "hash": "Hashes",
+    "year": "Dates and times",
+    "int": "Conversions",
+}
+"""The first function of each section -> its title."""
+
+
+def functions() -> str:
+    parts = [
+        "# Functions\n\nArguments in brackets are optional. `...` repeats an argument. A result is undefined if an "
+        "argument is, except as noted. [Functions](../language.md#functions) has the general rules."
+    ]
+    names: dict[str, list[str]] = {}
+    for name, function in FUNCTIONS.items():
+        names.setdefault(function.name, []).append(name)
+    rows: dict[str, list[tuple[str, ...]]] = {}
+    title = ""
+    for first, spellings in names.items():
+        title = _SECTIONS.get(first, title)
+        function = FUNCTIONS[first]
+        written = " / ".join(f"`{name}`" for name in spellings)
+        rows.setdefault(title, []).append(
+            (written, _arguments(function), _result(function), _notes(function))
+        )
+    for title, lines in rows.items():
+        parts.append(f"## {title}\n\n" + table(("function", "arguments", "result", "notes"), lines))
+    head = ("function", "result for doubles", "an Alter of the argument", "depends on the order")
+    parts.append("## Aggregate functions\n\n" + table(head, map(_aggregate, AGGREGATES)))
+    return "\n\n".join(parts)
+
+
+def _arguments(function: Function) -> str:
+    words = [WORDS.get(kind, "a value") for kind in function.takes]
+    shown = [word if n < function.required else f"[{word}]" for n, word in enumerate(words)]
+    return ", ".join([*shown, "..."] if function.repeats else shown)
+
+
+def _result(function: Function) -> str:
+    match function.gives:
+        case Type():
+            return str(function.gives)
+        case str():
+            return "the type of the arguments"
+        case _:
+            return "the type that holds all results"
+
+
+_DEFINED = {
+    "every": "",
+    "some": "defined if some argument is",
+    "rest": "defined if the chosen argument is",
+    "first": "defined if the first argument is",
+    "always": "always defined",
+}
+
+
+def _notes(function: Function) -> str:
+    notes = [_DEFINED[function.defined]]
+    if function.name in KEPT:
+        notes.append("keeps the unit")
+    if unit := READ_IN.get(function.name):
+        notes.append("reads a plain number" if unit == NUMBER else f"reads {unit}")
+    if unit := GIVEN.get(function.name):
+        notes.append(f"gives {unit}")
+    return "; ".join(filter(None, notes))
+
+
+def _aggregate(name: str) -> tuple[str, ...]:
+    function = AGGREGATES[name]
+    scaled, shifted = function.carry(Affine(2, 0)), function.carry(Affine(2, 7))
+    carried = "absorbed" if scaled is None else "passes" if shifted else "passes without an offset"
+    distinct = ", also `distinct`" if function.distinct else ""
+    usage = f"`{function.usage}`{distinct}"
+    return usage, str(function.type(DOUBLE)), carried, "yes" if function.ordered else ""
+
+
+def units() -> str:
+    text = (ROOT / "compiler" / "units" / "kinds.txt").read_text("utf-8")
+    kinds: list[tuple[str, str]] = []
+    for block in re.split(r"\n\n+", text.split("\n\n", 1)[1]):
+        comments = " ".join(line.lstrip("# ") for line in block.splitlines() if line.startswith("#"))
+        definitions = [line for line in block.splitlines() if line and not line.startswith("#")]
+        kinds.append((comments, ", ".join(f"`{definition}`" for definition in definitions)))
+    return (
+        "# Units\n\n[Units](../units.md) has the rules. All names of pint and codes of UCUM are units.\n\n"
+        "## Kinds that pint does not have\n\n" + table(("kind", "definitions"), kinds) + "\n\n"
+        "## Names that are refused\n\n"
+        + table(("name", "write instead"), ((f"`{n}`", t) for n, t in TRAPS.items()))
+    )
+
+
+# --- operators ---
+
+
+def operator_page(operator: type[Operator]) -> Path:
+    return DOCS / "operators" / f"{operator.method.replace('_', '-')}.md"
+
+
+_TABLE = re.compile(f"{BEGIN}\n.*?{END}", re.DOTALL)
+_QUERY = re.compile(r"^```rq\n((?:.*\n)*?)```$", re.MULTILINE)
+
+
+def with_table(operator: type[Operator]) -> str:
+    """Returns the page of an operator with the table of its example."""
+    text = operator_page(operator).read_text("utf-8")
+    plan = compile_query(_QUERY.findall(text)[0]).plan
+    member = next(each for each in plan.operators if type(each) is operator)
+    return _TABLE.sub(lambda _: f"{BEGIN}\n{operator_table(plan, member)}\n{END}", text)
+
+
+def operator_table(plan: Plan, operator: Operator) -> str:
+    inputs = tuple(plan.start[name] for name in operator.inputs)
+    profile, invariants = signature(operator, inputs), operator.invariants(inputs)
+    rows = [
+        (
+            "F, M, A",
+            "; ".join(_set(names) for names in (profile.foundation, profile.merge, profile.accumulate)),
+        ),
+        ("passes", invariants.passes),
+        ("propagates", invariants.propagates),
+        ("purges", invariants.purges),
+    ]
+    rows += [("keeps", f"{b.memory.what}: {b.verdict}, {b.because}") for b in safety(plan).of(operator.name)]
+    rows += [("accents", summary(plan, operator, kind)) for kind in KINDS]
+    if text := described(plan, operator):
+        rows.append(("", text))
+    return table(("of the example", ""), rows)
+
+
+def _set(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "∅"
+
+
+# --- rules and laws ---
+
+RULES = ROOT / "tests" / "laws" / "rules.toml"
+PAPERS = "Examples of the papers"
+"""The section of the rules that has no rules."""
+
+
+def rule_rows() -> Iterator[tuple[str, dict[str, str]]]:
+    """Yields every rule of the theory with its section."""
+    for section, entries in tomllib.loads(RULES.read_text("utf-8")).items():
+        yield from ((section, entry) for entry in entries)
+
+
+def rules() -> str:
+    parts = [
+        "# Rules\n\nEach rule of the theory, the files that implement it and the tests that show it. S, P, U, J, W "
+        "and A are the operator rules of the paper (section 4) as corrected by the decisions G. α is the function of "
+        "an Alter, β its inverse, d a description, C a closed region. E are errors of the papers, R and the cases its "
+        "sections 5.1 and 5.2, O the oracles. [`tests/laws/rules.toml`](../../tests/laws/rules.toml) is the source."
+    ]
+    for section, members in groupby(rule_rows(), key=lambda row: row[0]):
+        cells = [(e["rule"], e["says"], e["files"], e["tests"]) for _, e in members]
+        if section == PAPERS:
+            parts.append(
+                f"## {section}\n\n" + table(("example", "tests"), ((says, t) for _, says, _, t in cells))
+            )
+        else:
+            parts.append(f"## {section}\n\n" + table(("rule", "says", "files", "tests"), cells))
+    return "\n\n".join(parts)
+
+
+LAWS = ("test_evolution.py", "test_regions.py", "test_punctuation.py", "test_roundtrip.py")
+"""Modules outside of `tests/laws` whose tests are laws."""
+
+
+def laws() -> str:
+    parts = [
+        "# Laws\n\nStatements that hold for every query and stream, tried on random ones. "
+        "[tests/README.md](../../tests/README.md) has the commands; `make test` runs a few cases of each law, "
+        "`make soak` many with new seeds. A failure prints the query and the stream."
+    ]
+    tests = ROOT / "tests"
+    modules = [*(tests / "laws").glob("test_*.py"), *(path for name in LAWS for path in tests.rglob(name))]
+    lines = ((f"`{path.relative_to(ROOT).as_posix()}`", _docstring(path)) for path in sorted(modules))
+    parts.append(table(("tests", "law"), lines))
+    rows = ((str(n), m.rule, f"`{m.file}`") for n, m in enumerate(MUTATIONS))
+    parts.append(
+        "## Mutations\n\n`make mutants` makes each of these wrong changes; some law must fail for each.\n\n"
+        + table(("", "broken rule", "file"), rows)
+    )
+    return "\n\n".join(parts)
+
+
+def _docstring(path: Path) -> str:
+    return paragraph(ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "")
+
+
+def write() -> None:
+    for path, text in pages().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,41 @@
+"""Reference pages are what the code gives, and the registry of codes is right."""
+
+from pathlib import Path
+
+import pytest
+
+from cedilla.compiler.analysis.findings import all_findings
+from cedilla.compiler.compile import compile_query
+from cedilla.grammar.codes import codes
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.syntax import SETTING_MEANINGS, SETTINGS
+from tests.docs.reference import COMMAND, DOCS, example_query, pages
+from tests.kit import ROOT
+
+PAGES = pages()
+EXAMPLES = [code.name for code in codes().values() if code.example]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_reference_page_is_what_the_code_gives(page: Path) -> None:
+    assert page.read_text("utf-8") == PAGES[page], f"run `{COMMAND}`, and look at the diff"
+
+
+def test_reference_pages_are_all_generated() -> None:
+    assert set((DOCS / "reference").glob("*")) <= set(PAGES)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_of_a_code_is_reported_with_it(name: str) -> None:
+    code = codes()[name]
+    assert code.example is not None
+    try:
+        compiled = compile_query(example_query(code.example))
+        reported = [*compiled.warnings, *all_findings(compiled.plan)]
+    except DiagnosticError as error:
+        reported = [*error.diagnostics]
+    assert (name, code.severity) in {(d.code, d.severity) for d in reported}
+
+
+def test_every_setting_has_a_meaning() -> None:
+    assert list(SETTING_MEANINGS) == list(SETTINGS)
