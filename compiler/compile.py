@@ -11,11 +11,9 @@ from attrs import frozen
 from cedilla.compiler.analysis.portability import refusals
 from cedilla.compiler.codegen.program import generate
 from cedilla.compiler.expressions.engines import Engine
+from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.plan.depth import check_depth
 from cedilla.compiler.plan.parameters import given_constants
-from cedilla.compiler.plan.planner import plan_query
-from cedilla.compiler.plan.totals import check_sums
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_query
 from cedilla.grammar.suggestions import closest
@@ -91,8 +89,6 @@ def compile_query(
     if params:
         parsed = parse_query(text, source, given_constants(parsed, params))
     compiled = plan_query(parsed, Path(source).stem.strip("<>") or "query")
-    check_depth(compiled.plan)
-    check_sums(compiled.plan)
     if problems := refusals(compiled.plan, engine):
         raise DiagnosticError(problems)
     return CompiledQuery(compiled.plan, compiled.warnings, source)

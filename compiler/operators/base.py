@@ -120,6 +120,10 @@ class Operator(ABC):
         """Returns the order of the output for the order of the inputs."""
         return inputs[0].order
 
+    def over(self, inputs: tuple[Arrival, ...]) -> Operator:
+        """Returns the operator over inputs in some orders; the pass `order` calls it."""
+        return self
+
     def leading(self, inputs: tuple[Arrival, ...]) -> int:
         """Returns the input that gives the output's tuples their places."""
         return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
@@ -25,7 +25,7 @@ class Sort(Operator):
     """`sort[a, b desc](input)`. `keys`: pairs (attribute, descending); ties in order of arrival.
 
     `settled`: the input's tuples do not come in order, so that ties wait for each other, and are then told apart by
-    their places, if they have any, and by their values. The planner sets it.
+    their places, if they have any, and by their values. The pass `order` sets it.
 
     State: the tuples before which another may still come, in canonical values, by which they are compared.
     """
@@ -43,6 +43,9 @@ class Sort(Operator):
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         return Order.ARRIVAL
+
+    def over(self, inputs: tuple[Arrival, ...]) -> Sort:
+        return evolve(self, settled=inputs[0].order is not Order.ARRIVAL)
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs

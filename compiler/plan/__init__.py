@@ -1,7 +1,7 @@
-"""Makes a plan from the syntax of a query.
+"""The plan of a query: sources, operators in topological order, emits and settings.
 
-In: syntax. Out: `Plan` of sources, operators in topological order, emits and settings; warnings. Imports
-`operators`, `facts`, `expressions`, `regions`, `units` and the grammar.
+In: what the passes build. Out: the facts, units, order and reactions of every relation. Imports `operators`, `facts`,
+`expressions`, `regions` and the grammar.
 """
 
 from cedilla.compiler.plan.places import check_paths, folders, is_within

@@ -12,8 +12,8 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import operators
 from cedilla.compiler.operators import Operator
+from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Emit, Heartbeat, Plan
-from cedilla.compiler.plan.planner import plan_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.storage.written import unreadable
 

@@ -9,8 +9,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Attribute, Source
-from cedilla.compiler.plan.planner import plan_query
 from cedilla.grammar.diagnostics import DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_query
 from cedilla.grammar.syntax import AddAttribute

@@ -186,7 +186,7 @@ def test_every_code_of_the_compiler_has_a_golden_complaint() -> None:
         code
         for file in (ROOT / "compiler").rglob("*.py")
         for code in re.findall(r"RQ1\d\d", file.read_text(encoding="utf-8"))
-    }
+    } - {"RQ176"}  # of a mistake in the compiler (`test_passes`)
     assert known == set(re.findall(r"RQ1\d\d", (GOLDEN / "complain.txt").read_text(encoding="utf-8")))
 
 

@@ -1,5 +1,4 @@
-"""Aggregates in expressions: `aggregate[max(t) - min(t) as range by k](R)` is an aggregate and a projection
-of it.
+"""The pass that replaces sugar: `aggregate[max(t) - min(t) as range by k](R)` is an aggregate and a projection of it.
 
 Accents then meet the rules of both: items that are affine in one result pass its Alters on, others absorb
 them (theory G20, 2.8).
@@ -12,22 +11,33 @@ from attrs import evolve
 from cedilla.compiler.expressions import expressions, scalar_functions
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.function_hints import hint_for_aggregate
+from cedilla.compiler.passes.report import Report, fresh, relation_names
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.syntax import AggregateCall, Attribute, Expression, ProjectItem, Scalar
 
 
-def computes(node: syntax.Aggregate) -> bool:
-    """Returns True if some result is more than one call of an aggregate function."""
-    return any(_is_computed(call) for call in node.calls)
+def desugar(query: syntax.Query, report: Report) -> syntax.Query:
+    """Splits each aggregate of computed results into one of its calls, and a projection that computes the results.
 
-
-def separated(node: syntax.Aggregate) -> tuple[syntax.Aggregate, syntax.Project]:
-    """Splits an aggregate into its calls and a projection that computes the results.
-
-    Raises `DiagnosticError`: RQ102 if a result reads an attribute of single tuples, RQ109 if nothing is
-    aggregated, RQ104 if two results have one name.
+    Errors: RQ102 if a result reads an attribute of single tuples, RQ109 if nothing is aggregated, RQ104 if two results
+    have one name.
     """
+    taken = relation_names(query)
+    statements: list[syntax.Statement] = []
+    for statement in query.statements:
+        match statement:
+            case syntax.Definition(name, syntax.Aggregate() as node) if any(map(_is_computed, node.calls)):
+                with report.collecting():
+                    groups, project = _separated(node, fresh(f"{name}_groups", taken))
+                    statements += [groups, evolve(statement, relation=project)]
+            case _:
+                statements.append(statement)
+    return evolve(query, statements=tuple(statements))
+
+
+def _separated(node: syntax.Aggregate, name: str) -> tuple[syntax.Definition, syntax.Project]:
+    """Returns the definition of the calls as a relation of a name, and the projection of that."""
     names = [*node.by, *(call.alias or "" for call in node.calls)]
     if (twice := next((n for n in names if names.count(n) > 1), None)) is not None:
         raise failure(
@@ -46,7 +56,10 @@ def separated(node: syntax.Aggregate) -> tuple[syntax.Aggregate, syntax.Project]
         hint = "`project[...](R)` computes tuple by tuple"
         raise failure("RQ109", "nothing is aggregated", node.span, hint=hint)
     groups = evolve(node, calls=tuple(collected.calls.values()))
-    return groups, syntax.Project(tuple(items), node.input, span=node.span)
+    calls = syntax.Reference(name, span=node.span)
+    return syntax.Definition(name, groups, span=node.span), syntax.Project(
+        tuple(items), calls, span=node.span
+    )
 
 
 class _Calls:

@@ -1,0 +1,42 @@
+"""The pass that checks what only a whole plan shows."""
+
+from __future__ import annotations
+
+from cedilla.compiler.passes.report import Report
+from cedilla.compiler.passes.totals import check_sums
+from cedilla.compiler.plan import Plan, check_paths
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+
+DEEPEST = 200
+"""The greatest number of operators on the way from a source to an output: engines plan them by recursion."""
+
+
+def check(plan: Plan, report: Report) -> Plan:
+    """Checks a plan without other errors as a whole: its outputs, its paths, its depth, its sums of totals.
+
+    Errors: RQ111 if it emits nothing, RQ168 if it is too deep; as `check_paths` and `check_sums`.
+    """
+    if report.errors:
+        return plan
+    with report.collecting():
+        _check_emits(plan)
+        check_paths(plan)
+        _check_depth(plan)
+        check_sums(plan)
+    return plan
+
+
+def _check_emits(plan: Plan) -> None:
+    if not plan.emits:
+        hint = '`emit relation to json "out";` is missing'
+        raise DiagnosticError([Diagnostic("RQ111", "error", "the query emits nothing", None, help=hint)])
+
+
+def _check_depth(plan: Plan) -> None:
+    depths = dict.fromkeys(plan.source_of, 0)
+    for operator in plan.operators:
+        depths[operator.name] = 1 + max(depths[name] for name in operator.inputs)
+        if depths[operator.name] > DEEPEST:
+            message = f"more than {DEEPEST} operators lie one over the other"
+            hint = "two queries, of which one reads what the other emits"
+            raise failure("RQ168", message, operator.span, hint=hint)

@@ -1,0 +1,240 @@
+"""Operators with one input, from their syntax: units of lengths and expressions are inferred."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from attrs import evolve, frozen
+
+from cedilla.compiler import operators
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.conversions import (
+    applied,
+    check_is_number,
+    converted,
+    is_of_differences,
+    is_unit,
+    known_unit,
+    unit_of_call,
+)
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.unit_inference import Units, WithUnit, infer_units
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Call, Operator
+from cedilla.compiler.operators.base import require_axis
+from cedilla.compiler.operators.sample import digits_of
+from cedilla.compiler.passes.angles import doubtful_attributes, doubtful_call, with_circle
+from cedilla.compiler.passes.report import check_once
+from cedilla.compiler.plan import Source
+from cedilla.compiler.regions.affine import IDENTITY, exact
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Diagnostic, Span, failure
+from cedilla.grammar.expression_formatter import format_expression, unit_text
+
+
+@frozen
+class Input:
+    """A planned relation that an operator reads: its facts at the start, its units, and the list of warnings."""
+
+    node: Source | Operator
+    facts: Facts
+    units: Units
+    warnings: list[Diagnostic]
+
+    def read(self, expression: syntax.Expression) -> WithUnit:
+        """Infers the unit of an expression over its attributes, and converts its parts."""
+        return infer_units(expression, self.facts.types, self.units, self.warnings.append)
+
+    def length_on(self, attribute: str, measure: syntax.Measure) -> Fraction:
+        """Returns a length on an attribute, in its unit. Raises as `length_of`."""
+        type_ = self.facts.types[attribute]
+        return Fraction(length_of(type_, measure, self.units.get(attribute)))
+
+
+def operator_of(node: syntax.OneInput, common: dict[str, Any], source: Input) -> Operator:
+    """Builds an operator from its syntax; `common`: what all operators have.
+
+    Raises RQ104 if a list contains a name twice, and as the functions below.
+    """
+    match node:
+        case syntax.Select(predicate):
+            return operators.Select(**common, predicate=source.read(predicate).expression)
+        case syntax.Project():
+            return _project(node, common, source)
+        case syntax.Rename(items):
+            return operators.Rename(**common, names=_new_names(items))
+        case syntax.Distinct(on):
+            check_once(on, "distinct", node.span)
+            return operators.Distinct(**common, on=on)
+        case syntax.Sort(keys):
+            return operators.Sort(**common, keys=_sort_keys(keys, node.span))
+        case syntax.Top(count, keys, per):
+            check_once(per, "per", node.span)
+            return operators.Top(**common, count=count, keys=_sort_keys(keys, node.span), per=per)
+        case syntax.Limit(count):
+            return operators.Limit(**common, count=count)
+        case syntax.Sample():
+            return _sample(node, common, source)
+        case syntax.Window(length, every, on, alias):
+            require_axis(on, (), source.facts, node.span, "window")
+            cut = source.length_on(on, length)
+            step = cut if every is None else source.length_on(on, every)
+            type_ = source.facts.types[on]
+            return operators.Window(**common, length=cut, step=step, on=on, alias=alias, on_type=type_)
+        case syntax.CountWindow(size, per, alias):
+            check_once(per, "per", node.span)
+            return operators.CountWindow(**common, size=size, per=per, alias=alias)
+        case syntax.Session(gap, on, per, alias):
+            check_once(per, "per", node.span)
+            require_axis(on, (), source.facts, node.span, "session")
+            pause, type_ = source.length_on(on, gap), source.facts.types[on]
+            return operators.Session(**common, gap=pause, on=on, per=per, alias=alias, on_type=type_)
+        case syntax.Aggregate():
+            return _aggregate(node, common, source)
+
+
+def _sort_keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
+    """Returns the sort attributes, each with True for descending. Raises RQ104 if one occurs twice."""
+    check_once([key.name for key in keys], "by", span)
+    return tuple((key.name, key.descending) for key in keys)
+
+
+def _new_names(items: tuple[syntax.Renamed, ...]) -> dict[str, str]:
+    """Returns old name -> new name. Raises RQ104 if either occurs twice."""
+    names: dict[str, str] = {}
+    for item in items:
+        if item.name in names or item.alias in names.values():
+            message = f"`{item.name}` or `{item.alias}` is named twice in `rename`"
+            raise failure("RQ104", message, item.span, hint="each attribute gets one new name of its own")
+        names[item.name] = item.alias
+    return names
+
+
+def length_of(type_: Type, measure: syntax.Measure, unit: str | None) -> int | Fraction:
+    """Returns a length on an attribute of a type, in a unit.
+
+    Raises RQ103 if the type is not measured that way, RQ142 if the length is not in a unit of time.
+    """
+    if unit is not None and measure.unit is not None:
+        return exact(measure.value * converted(measure.unit, unit, measure.span).slope)
+    try:
+        return type_.measure(measure)
+    except ValueError as problem:
+        hint = "on a number a length is a number, `300`, or has a unit where the attribute has one, `ts: long unit s`; "
+        hint += "on a timestamp it has one: `5 minutes`"
+        raise failure("RQ103", str(problem), measure.span, hint=hint) from None
+
+
+def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.ProjectItem]:
+    """Returns name -> item of a projection. Raises RQ104 if a name occurs twice, RQ114 if it is missing."""
+    chosen: dict[str, syntax.ProjectItem] = {}
+    for item in items:
+        name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
+        if name is None:
+            hint = _named(item.expression)
+            after = items[items.index(item) + 1 :]
+            if after and isinstance(after[0].expression, syntax.Literal):
+                hint = f"{hint}; a number has a point and no comma: `0.5`"
+            raise failure("RQ114", "a computed attribute requires a name", item.span, hint=hint)
+        if name in chosen:
+            hint = f"another name for one of them, for example `as {name}_2`; or leave one out"
+            raise failure("RQ104", f"`{name}` is projected twice", item.span, hint=hint)
+        chosen[name] = item
+    return chosen
+
+
+def _project(node: syntax.Project, common: dict[str, Any], source: Input) -> operators.Project:
+    """Builds a projection; computed attributes have units of their own."""
+    chosen = {
+        name: _in_given_unit(item, source.read(item.expression), source.facts.types)
+        for name, item in _items(node.items).items()
+    }
+    return operators.Project(
+        **common,
+        items={name: value.expression for name, value in chosen.items()},
+        rest=node.rest,
+        units={name: value.unit for name, value in chosen.items() if value.unit is not None},
+        differences=[name for name, value in chosen.items() if _is_difference(value, source.units)],
+    )
+
+
+def _in_given_unit(item: syntax.ProjectItem, value: WithUnit, types: Mapping[str, Type]) -> WithUnit:
+    """Converts an item to its `unit` clause: a value with a unit is converted, another one is taken to be in
+    the unit.
+
+    Raises RQ142 if the unit is of another dimension; RQ143, RQ144 if the item is not a number.
+    """
+    if (unit := item.unit) is None:
+        return value
+    known_unit(unit, item.span)
+    type_ = expressions.type_of(value.expression, types)
+    check_is_number(format_expression(item.expression), type_, item.span, f"without `unit {unit_text(unit)}`")
+    function = IDENTITY if value.unit is None else converted(value.unit, unit, item.span)
+    return evolve(value, expression=applied(function, value.expression, types), unit=unit)
+
+
+def _is_difference(value: WithUnit, units: Units) -> bool:
+    """Returns True if values are differences of points of a scale, as `t - 50 degF`."""
+    form = expressions.affine(value.expression)
+    return form is not None and is_of_differences(value.unit, units.get(form[0]))
+
+
+def _named(expression: syntax.Expression) -> str:
+    """Returns the expression with a name, for a hint; also for `x = a * 2`, which has its name in front."""
+    match expression:
+        case syntax.Binary("=", syntax.Attribute(name), value):
+            return f"`{format_expression(value)} as {name}`"
+        case syntax.Binary(right=syntax.Literal(unit=str() as unit) as last) if not is_unit(unit):
+            plain = evolve(expression, right=evolve(last, unit=None, text=last.text.split(" ")[0]))
+            return f"`{format_expression(plain)} as {unit}`"
+        case syntax.Literal(str() as text) if text.isidentifier():
+            return f"an attribute is written without quotes: `{text}`"
+        case _:
+            return f"`{format_expression(expression)} as name`"
+
+
+def _aggregate(node: syntax.Aggregate, common: dict[str, Any], source: Input) -> operators.Aggregate:
+    """Builds an aggregate; groups over a count window are complete by count. Warns with RQ159. Raises RQ160."""
+    check_once(node.by, "by", node.span)
+    warnings = source.warnings
+    warnings += doubtful_attributes(node, source.units)
+    calls: dict[str, Call] = {}
+    units: dict[str, str] = {}
+    differences: list[str] = []
+    for call in node.calls:
+        assert isinstance(call, syntax.AggregateCall)
+        if call.alias in calls or call.alias in node.by:
+            hint = f"another name, for example `as {call.alias}_2`"
+            raise failure("RQ104", f"`{call.alias}` is named twice", call.span, hint=hint)
+        arguments = [source.read(argument) for argument in call.arguments]
+        warnings += doubtful_call(call, arguments)
+        where = None if call.where is None else source.read(call.where).expression
+        plain = evolve(call, arguments=tuple(a.expression for a in arguments), where=where)
+        plain = with_circle(plain, arguments)
+        calls[call.alias] = Call.of(plain)
+        unit = unit_of_call(call.function, [argument.unit for argument in arguments])
+        units |= {} if unit is None else {call.alias: unit}
+        differences += [call.alias] if any(_is_difference(each, source.units) for each in arguments) else []
+    full = source.node.full_at(node.by) if isinstance(source.node, Operator) else None
+    return operators.Aggregate(
+        **common,
+        by=node.by,
+        function=node.function,
+        excepts=node.excepts or (),
+        calls=calls,
+        complete=None if full is None else full[0],
+        units=units,
+        differences=differences,
+    )
+
+
+def _sample(node: syntax.Sample, common: dict[str, Any], source: Input) -> operators.Sample:
+    """Builds a sample. Raises RQ120 for a share above 1."""
+    check_once(node.by, "by", node.span)
+    if node.count > node.parts:
+        message = f"a sample of {node.count} in {node.parts} is more than all tuples"
+        raise failure("RQ120", message, node.span, hint="the share comes first: `sample[1 in 10 by k](R)`")
+    digits = digits_of(node.by, source.facts.types)
+    return operators.Sample(**common, count=node.count, parts=node.parts, by=node.by, digits=digits)

@@ -1,0 +1,195 @@
+"""Declared streams and tables as sources of the plan: their clauses are checked here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from cedilla.compiler.expressions.conversions import in_declared_unit
+from cedilla.compiler.expressions.patterns import value_of
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.operators.conditions import domain_warnings
+from cedilla.compiler.passes.declared_units import check_units, declared_unit, taken_for_units
+from cedilla.compiler.passes.one_input import length_of
+from cedilla.compiler.plan import Attribute, Heartbeat, Source
+from cedilla.compiler.plan.field_paths import TextPath, check_field_paths, field_path_of
+from cedilla.compiler.plan.formats import DELTA, check_source_format
+from cedilla.compiler.plan.telemetry import check_points
+from cedilla.compiler.plan.topics import TOPICS, check_topic
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Diagnostic, failure
+from cedilla.grammar.suggestions import meant
+from cedilla.grammar.syntax import RangePattern, SetPattern, TableColumn
+
+
+def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings: list[Diagnostic]) -> Source:
+    """Builds a declared stream or table; `above`: the sources declared before it.
+
+    Adds RQ125, RQ126 and RQ150 to `warnings`. Raises what the checks below raise.
+    """
+    check_source_format(node.format, node.format_span or node.span)
+    check_declared_once(node.attributes)
+    warnings += taken_for_units(node.attributes)
+    attributes = {declared.name: attribute_of(declared) for declared in node.attributes}
+    types = {name: attribute.type for name, attribute in attributes.items()}
+    for declared in node.attributes:
+        if isinstance(declared.domain, TableColumn):
+            check_column(node, declared, declared.domain, types[declared.name], above)
+        elif declared.domain is not None:
+            warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
+    check_clauses(node, attributes)
+    units = {name: attribute.unit for name, attribute in attributes.items() if attribute.unit}
+    return Source(
+        name=node.name,
+        attributes=tuple(attributes.values()),
+        format=node.format,
+        path=node.path,
+        table=node.kind == "table",
+        punctuated=node.punctuated,
+        heartbeat=heartbeat_of(node.heartbeat, types, units),
+        markers=node.markers,
+        metrics=node.metrics,
+        partitioned=node.partitioned,
+        by_name=node.by_name,
+        markers_only=node.markers_only,
+        line=node.span.line,
+        span=node.span,
+    )
+
+
+def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> None:
+    """Raises RQ104 if a stream declares an attribute twice."""
+    seen: set[str] = set()
+    for attribute in attributes:
+        if attribute.name in seen:
+            hint = "leave one of them out, or give it another name"
+            raise failure("RQ104", f"`{attribute.name}` is declared twice", attribute.span, hint=hint)
+        seen.add(attribute.name)
+
+
+def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
+    """Returns a declared attribute. Its domain is text, as in markers."""
+    type_ = Type.of(node.type)
+    unit = declared_unit(node)
+    domain = None if node.domain is None else in_declared_unit(node.domain, unit)
+    named = (node.unit.attribute, node.unit.units) if isinstance(node.unit, syntax.UnitFrom) else None
+    keys = field_path_of(node.origin)
+    text = _domain_text(domain, type_)
+    in_text = isinstance(keys, TextPath)
+    return Attribute(
+        node.name, type_, node.optional, text, unit=unit, unit_from=named, keys=tuple(keys), in_text=in_text
+    )
+
+
+def _domain_text(domain: SetPattern | RangePattern | TableColumn | None, type_: Type) -> str | None:
+    match domain:
+        case None:
+            return None
+        case TableColumn(table, attribute):
+            return f"{table}.{attribute}"
+        case SetPattern(values):
+            return "{" + ", ".join(type_.wire(value_of(type_, v)) for v in values) + "}"
+        case RangePattern(low, high, low_closed, high_closed):
+            lowest = "" if low is None else type_.wire(value_of(type_, low))
+            highest = "" if high is None else type_.wire(value_of(type_, high))
+            return f"{'[' if low_closed else '('}{lowest}, {highest}{']' if high_closed else ')'}"
+
+
+def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: Units) -> Heartbeat | None:
+    """Builds a heartbeat over attributes of these types.
+
+    Raises RQ102 for an unknown attribute, RQ103 for another type.
+    """
+    if node is None:
+        return None
+    if node.attribute not in types:
+        guess = meant(node.attribute, types, "attributes")
+        raise failure("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, hint=guess)
+    type_ = types[node.attribute]
+    if not type_.is_numeric and type_.name != "timestamp":
+        fitting = [name for name, t in types.items() if t.is_numeric or t.name == "timestamp"]
+        hint = (
+            f"attributes that are one: {', '.join(fitting)}"
+            if fitting
+            else "as in `heartbeat at delay 10 seconds`"
+        )
+        message = f"a heartbeat requires a number or a timestamp, found {type_}"
+        raise failure("RQ103", message, node.span, hint=hint)
+    return Heartbeat(node.attribute, Fraction(length_of(type_, node.delay, units.get(node.attribute))))
+
+
+def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
+    """Checks the clauses of a declared stream or table.
+
+    Raises RQ102 if a promised punctuation names an unknown attribute, RQ226 if a table has a folder of
+    markers, RQ454 if `ordered by name` is for a source without files; and as `check_units`.
+    """
+    check_field_paths(node, attributes)
+    check_points(node, attributes)
+    check_units(node, attributes)
+    for scheme in node.punctuated:
+        for name in scheme:
+            if name not in attributes:
+                guess = meant(name, attributes, "attributes")
+                raise failure(
+                    "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=guess
+                )
+    if node.markers is not None and node.kind == "table":
+        hint = "a table is read once and for all: its markers stand in its own files"
+        raise failure(
+            "RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint=hint
+        )
+    if node.partitioned is not None and node.partitioned not in attributes:
+        guess = meant(node.partitioned, attributes, "attributes")
+        raise failure(
+            "RQ102", f"unknown attribute `{node.partitioned}` in `partitioned by`", node.span, hint=guess
+        )
+    if node.format == DELTA and node.kind == "table":
+        hint = "`stream`, or a folder of Parquet files, which another query or a job writes"
+        raise failure(
+            "RQ473",
+            f"tables of Delta are read as streams, and `{node.name}` is a `table`",
+            node.span,
+            hint=hint,
+        )
+    if node.by_name and (node.kind == "table" or node.format in (*TOPICS, DELTA)):
+        what = "table" if node.kind == "table" else f"stream from `{node.format}`"
+        hint = "a table is read as a whole; topics and tables of Delta have an order of their own"
+        message = f"`ordered by name` is for streams of files, and `{node.name}` is a {what}"
+        raise failure("RQ454", message, node.span, hint=hint)
+    if node.format in TOPICS:
+        check_topic(node)
+    elif node.partitioned is not None:
+        hint = "the files of a folder are one stream, in one order"
+        raise failure(
+            "RQ441", f"`partitioned by` is for topics, and `{node.name}` is none", node.span, hint=hint
+        )
+
+
+def check_column(
+    node: syntax.StreamDeclaration,
+    declared: syntax.AttributeDeclaration,
+    domain: syntax.TableColumn,
+    type_: Type,
+    sources: Iterable[Source],
+) -> None:
+    """Raises RQ101, RQ102, RQ103, RQ139 if the table of a domain cannot provide its values."""
+    name, span = declared.name, domain.span
+    if domain.table == node.name:
+        hint = "its files are read to know the domain; a table above it, or a list"
+        raise failure("RQ139", f"the domain of `{name}` comes from `{node.name}` itself", span, hint=hint)
+    table = next((s for s in sources if s.name == domain.table), None)
+    if table is None or not table.table:
+        what = "a stream" if table is not None else "computed"
+        hint = "its values have to be known before the first tuple: they come from a table"
+        message = f"the domain of `{name}` comes from `{domain.table}`, which is {what}"
+        raise failure("RQ139", message, span, hint=hint)
+    attributes = {a.name: a.type for a in table.attributes}
+    if domain.attribute not in attributes:
+        guess = meant(domain.attribute, attributes, "attributes")
+        raise failure("RQ102", f"the table `{table.name}` has no `{domain.attribute}`", span, hint=guess)
+    if (theirs := attributes[domain.attribute]) != type_:
+        message = f"`{name}` is {type_}, and `{table.name}.{domain.attribute}` is {theirs}"
+        hint = f"`{name}: {theirs} in {table.name}.{domain.attribute}`"
+        raise failure("RQ103", message, span, hint=hint)

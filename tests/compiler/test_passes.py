@@ -1,0 +1,143 @@
+"""The passes of the compiler: each relation has one name, and a pass that breaks the plan is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from cedilla.compiler import compile_query, passes
+from cedilla.compiler.passes import PASSES, plan_query
+from cedilla.compiler.passes.report import Report
+from cedilla.compiler.plan import Plan
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.parser import parse_query
+from cedilla.runtime.reference.reference import Reference
+
+ROOT = Path(__file__).parent.parent.parent
+STREAMS = """
+stream r(ts: long, k: int, v: double unit km) from json "r" punctuated on ts;
+stream s(ts: long, k: int, v: double unit m) from json "s" punctuated on ts;
+"""
+SPREAD = "max(v) - min(v) as v by ts, k"
+ALIKE = {
+    "computed aggregates inside each other": f'emit aggregate[{SPREAD}](aggregate[{SPREAD}](r)) to json "o";',
+    "a relation named like a conversion": """
+        both := r union s; converted := select[v > 1](both); emit converted to json "o";""",
+    "a relation above that is named like a conversion": """
+        converted := select[v > 1](r); both := converted union s; emit both to json "o";""",
+    "a relation named like the calls of an aggregate": f"""
+        spread := aggregate[{SPREAD}](r); spread_groups := select[v > 1](spread); emit spread_groups to json "o";""",
+    "a relation named like an output in other units": """
+        emit r to json "o" with v in m; r_in_units := select[v > 1](r); emit r_in_units to json "p";""",
+    "a relation named like one without a name": """
+        emit (r semi join s on k) union r to json "o"; semi := r; union_2 := r; emit union_2 union s to json "p";""",
+}
+"""Queries in which the compiler names relations, and the user gives them the same names."""
+
+
+@pytest.mark.parametrize("query", ALIKE.values(), ids=ALIKE)
+def test_every_relation_of_a_plan_has_its_own_name(query: str) -> None:
+    plan = compile_query(STREAMS + query).plan
+    names = [node.name for node in (*plan.sources, *plan.operators)]
+    assert len(set(names)) == len(names)
+
+
+def test_relations_that_are_named_like_conversions_have_their_own_tuples() -> None:
+    plan = compile_query(STREAMS + ALIKE["a relation named like a conversion"]).plan
+    reference = Reference(plan)
+    given = [("r", 0.5), ("r", 2.0), ("s", 500.0), ("s", 3000.0)]
+    outputs = [
+        output for source, v in given for output in reference.step([(source, {"ts": 1, "k": 1, "v": v})])
+    ]
+    assert [row["v"] for output in outputs for row in output["converted"].tuples] == [2.0, 3.0]
+
+
+def test_aggregates_inside_each_other_are_computed_one_after_the_other() -> None:
+    query = f"""
+    emit aggregate[max(v) - min(v) as v by ts](aggregate[{SPREAD}](r)) to json "o";
+    """
+    plan = compile_query(STREAMS + query).plan
+    reference = Reference(plan)
+    rows = [(1, 1.0), (1, 4.0), (2, 10.0), (2, 11.0)]  # 3 for one k, 1 for the other
+    given: list[Any] = [("r", {"ts": 1, "k": k, "v": v}) for k, v in rows]
+    given.append(("r", {"$punctuation": "[]"}))
+    outputs = [output for item in given for output in reference.step([item])]
+    (emit,) = plan.emits
+    assert [row["v"] for output in outputs for row in output[emit.name].tuples] == [2.0]
+
+
+def test_an_error_hides_no_error_of_another_part_of_a_statement() -> None:
+    with pytest.raises(DiagnosticError) as raised:
+        compile_query(STREAMS + 'emit select[nothing > 1](r) union nobody to json "o";')
+    assert [error.code for error in raised.value.diagnostics] == ["RQ102", "RQ101"]
+
+
+def test_relations_that_are_computed_from_a_wrong_one_are_not_reported() -> None:
+    query = 'a := select[nothing > 1](r); b := limit[3](a); c := b union s; emit c to json "o";'
+    with pytest.raises(DiagnosticError) as raised:
+        compile_query(STREAMS + query)
+    assert [error.code for error in raised.value.diagnostics] == ["RQ102"]
+
+
+# --- between passes ---
+
+
+def without_definitions(query: syntax.Query, report: Report) -> syntax.Query:
+    kept = [each for each in query.statements if not isinstance(each, syntax.Definition)]
+    return evolve(query, statements=tuple(kept))
+
+
+def twice(query: syntax.Query, report: Report) -> syntax.Query:
+    return evolve(query, statements=(*query.statements, *query.statements))
+
+
+def without_operators(plan: Plan, report: Report) -> Plan:
+    return evolve(plan, operators=())
+
+
+def backwards(plan: Plan, report: Report) -> Plan:
+    return evolve(plan, operators=plan.operators[::-1])
+
+
+def with_other_names(plan: Plan, report: Report) -> Plan:
+    first, *others = plan.operators
+    return evolve(plan, operators=(evolve(first, names={"v": "key"}), *others))
+
+
+@pytest.mark.parametrize(
+    ("number", "broken"),
+    [(0, without_definitions), (1, twice), (2, backwards), (2, without_operators), (3, with_other_names)],
+)
+def test_a_pass_that_breaks_the_plan_is_named(
+    number: int, broken: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = parse_query(f'{STREAMS} a := rename[k as key](r); b := distinct(a); emit b to json "o";')
+    assert plan_query(query).plan.emits
+
+    def renamed(stage: Any, report: Report) -> Any:
+        return broken(PASSES[number](stage, report), report)
+
+    renamed.__name__ = broken.__name__
+    if broken is with_other_names:  # a pass that changes nothing it says, but types
+        renamed = broken
+    monkeypatch.setattr(passes, "PASSES", (*PASSES[:number], renamed, *PASSES[number + 1 :]))
+    with pytest.raises(DiagnosticError) as raised:
+        plan_query(query)
+    (error,) = raised.value.diagnostics
+    assert error.code == "RQ176"
+    assert f"`{broken.__name__}`" in error.message
+
+
+def test_the_architecture_gives_the_passes_in_their_order() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.*) \|$", page.partition("| pass |")[2].partition("\n\n")[0], re.MULTILINE
+    )
+    said = [(each.__name__, (each.__doc__ or "").split(".\n\n")[0].replace("\n    ", " ")) for each in PASSES]
+    assert rows == said
