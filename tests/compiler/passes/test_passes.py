@@ -19,7 +19,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.reference.reference import Reference
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 STREAMS = """
 stream r(ts: long, k: int, v: double unit km) from json "r" punctuated on ts;
 stream s(ts: long, k: int, v: double unit m) from json "s" punctuated on ts;
