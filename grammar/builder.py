@@ -12,6 +12,7 @@ from lark.tree import Meta
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.clauses import ClauseBuilder
 from cedilla.grammar.lalr import per_rule
+from cedilla.grammar.settings import SETTINGS, SIZES, as_stored, size_fault
 
 if TYPE_CHECKING:
     from cedilla.grammar.syntax import Expression, Relation
@@ -145,10 +146,19 @@ class Builder(ClauseBuilder):
     ) -> tuple[str, tuple[syntax.AttributeDeclaration, ...]]:
         return "returns", attributes
 
-    def setting(self, meta: Meta, _set: Token, name: Token, value: Token) -> syntax.Setting:
-        if self._known("RQ004", "setting", name, syntax.SETTINGS):
-            self._known("RQ004", f"value of setting `{name}`:", value, syntax.SETTINGS[name])
-        return syntax.Setting(str(name), str(value), span=self._span(meta))
+    def setting(
+        self, meta: Meta, _set: Token, name: Token, value: Token, unit: Token | None = None
+    ) -> syntax.Setting:
+        text = value if unit is None else f"{value} {unit}"
+        if self._known("RQ004", "setting", name, SETTINGS):
+            if name not in SIZES:
+                at = Token.new_borrow_pos(value.type, text, value)
+                self._known("RQ004", f"value of setting `{name}`:", at, SETTINGS[name])
+            elif (fault := size_fault(name, text)) is not None:
+                self._report("RQ004", fault[0], value, fault[1])
+            else:
+                text = as_stored(name, text)
+        return syntax.Setting(str(name), str(text), span=self._span(meta))
 
     def let(self, meta: Meta, _let: Token, name: Token, value: syntax.Literal) -> syntax.Let:
         known = self._length(value)

@@ -11,9 +11,10 @@ from cedilla.grammar.change_slips import CHANGES, typed_unit
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.foreign_functions import SCALARS
 from cedilla.grammar.forms import CLAUSES, statement_of
+from cedilla.grammar.settings import SETTINGS
 from cedilla.grammar.slips import Rule, Slip, span_of
 from cedilla.grammar.suggestions import closest, meant
-from cedilla.grammar.syntax import SETTINGS, TYPES
+from cedilla.grammar.syntax import TYPES
 
 _COMMENT = "a comment begins with `#` and ends with its line"
 _AGGREGATE = "groups are written last, without a comma: `aggregate[avg(t) as mean by l](R)`"

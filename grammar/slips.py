@@ -10,8 +10,8 @@ from lark import Token
 
 from cedilla.grammar import foreign, foreign_words, forms, statements
 from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.settings import SETTINGS
 from cedilla.grammar.suggestions import closest
-from cedilla.grammar.syntax import SETTINGS
 
 _FOREIGN_JOINS = {
     **dict.fromkeys(

@@ -24,38 +24,6 @@ UNITS = ("millisecond", "second", "minute", "hour", "day", "week")
 SECOND = "second"
 """The unit of a length of time as a number."""
 
-SETTINGS: dict[str, tuple[str, ...]] = {
-    "accents": ("accumulate", "strict"),
-    "drop": ("exact", "eager"),
-    "invalid": ("quarantine", "abort"),
-    "late": ("quarantine", "abort", "ignore"),
-    "drift": ("ignore", "infer", "quarantine", "abort"),
-    "suspect": ("off", "warn"),
-    "gaps": ("abort", "skip"),
-    "bad_markers": ("abort", "quarantine"),
-    "doubtful": ("warn", "abort"),
-}
-"""Settings of a query and their values, the default first (paper, section 6.2)."""
-
-SETTING_MEANINGS: dict[str, str] = {
-    "accents": "An accent that cannot pass a project or an aggregate yet waits for others; `strict` ends the query "
-    "(RQ211). Accents that wait for the other input of a union or join always wait.",
-    "drop": "A Drop waits at a join or aggregate while kept state has the attribute. `eager` announces it at once, and "
-    "later results lack the attribute.",
-    "invalid": "Sets tuples with RQ301 to RQ304 aside; `abort` ends the query.",
-    "late": "Sets late tuples aside (RQ305); `ignore` only counts them, `abort` ends the query.",
-    "drift": "A field that nothing announced: `ignore` leaves it out; `infer` adds a number, string or boolean as an "
-    "attribute of all tuples, from the first file of that epoch on; `quarantine` sets its tuples aside (RQ306); "
-    "`abort` ends the query.",
-    "suspect": "`warn` reports jumps that look like a change of unit without an accent (RQ223). It changes no result.",
-    "gaps": "Lost records of a topic (RQ446) or deleted rows of a Delta table (RQ438) end the query; `skip` continues "
-    "after them.",
-    "bad_markers": "A bad marker ends the query; `quarantine` sets it aside and names each unit that stays (RQ235).",
-    "doubtful": "A doubtful accent (RQ217, RQ218, RQ229, RQ230), or a jump under `suspect` (RQ223), is a warning; "
-    "`abort` ends the query before it counts.",
-}
-"""Settings -> the effect of their values."""
-
 BinaryOperator = OneOf["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or"]
 Comparator = OneOf["=", "!=", "<", "<=", ">", ">="]
 JoinKind = OneOf["inner", "left", "semi", "anti"]
@@ -336,7 +304,7 @@ class OperatorDeclaration(Node):
 
 @frozen
 class Setting(Node):
-    """`set drop = eager;`: name and value are found in `SETTINGS`."""
+    """`set drop = eager;`, `set longest_line = 64 MiB;`: a name and a value of `settings.SETTINGS`."""
 
     name: str
     value: str

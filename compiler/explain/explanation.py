@@ -22,9 +22,10 @@ from cedilla.compiler.facts.schemes import Schemes
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import KINDS, listed
 from cedilla.compiler.operators.reactions import signature
-from cedilla.compiler.plan import Emit, Plan, Source
+from cedilla.compiler.plan import DEFAULTS, Emit, Plan, Source
 from cedilla.grammar.diagnostics import Diagnostic, render, to_json
 from cedilla.grammar.expression_formatter import quote
+from cedilla.grammar.settings import SIZES
 
 VERSION = 1
 """The version of the JSON form. Removing a key, or changing its meaning, raises it."""
@@ -185,7 +186,11 @@ def explain_text(
         parts.append("\n".join([paint("accents", BOLD), *_accents(plan, width)]))
     if kept := list(_state(safety(plan), width)):
         parts.append("\n".join([paint("state", BOLD), *kept]))
-    settings = ", ".join(f"{name} = {value}" for name, value in plan.settings.items())
+    settings = ", ".join(
+        f"{name} = {value}"
+        for name, value in plan.settings.items()
+        if name not in SIZES or value != DEFAULTS[name]
+    )
     head, *more = wrapped(f"settings {settings}", width, "  ")
     parts.append("\n".join([head.replace("settings", paint("settings", BOLD), 1), *more]))
     if rendered := render(warnings, texts or {}):

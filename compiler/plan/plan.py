@@ -18,7 +18,7 @@ from cedilla.compiler.plan.sources import Source
 from cedilla.compiler.plan.topics import TOPIC
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.syntax import SETTINGS
+from cedilla.grammar.settings import SETTINGS, size
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
@@ -58,6 +58,11 @@ class Plan:
     operators: tuple[Operator, ...] = field(converter=tuple)
     emits: tuple[Emit, ...] = field(converter=tuple)
     settings: Mapping[str, str] = field(factory=lambda: dict(DEFAULTS), converter=lambda s: {**DEFAULTS, **s})
+
+    @property
+    def longest_line(self) -> int:
+        """Returns the greatest number of bytes of a line of a source."""
+        return size(self.settings["longest_line"])
 
     @cached_property
     def source_of(self) -> dict[str, Source]:

@@ -14,17 +14,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
 from cedilla.runtime.formats.source import FileStatistics, Format, InputFile, Numbered, Scan, Types
+from cedilla.runtime.items.lines import LONGEST_LINE
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.nested import Paths
-
-_MARKERS = JsonLines()
 
 
 class Marked(Format):
     """A format of tuples, with marker files between its files (`InputFile.is_markers`)."""
 
-    def __init__(self, base: Format) -> None:
+    def __init__(self, base: Format, longest: int = LONGEST_LINE) -> None:
         self._base = base
+        self._of_markers = JsonLines(longest=longest)
         # Class attributes of other formats are instance attributes here, because each base differs.
         for name in ("malformed", "columnar", "by_bytes"):
             setattr(self, name, getattr(base, name))
@@ -39,11 +39,13 @@ class Marked(Format):
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """Also returns the first line of a marker file that is not a marker, which ends the query."""
         of_data = self._base.scans(spark, [_data(files) for files in slices])
-        of_markers = _MARKERS.scans(spark, [_markers(files) for files in slices])
+        of_markers = self._of_markers.scans(spark, [_markers(files) for files in slices])
         return [
             Scan(
                 tuple(
-                    sorted((*data.markers, *marks.markers, *_stray(files, marks)), key=lambda m: m.position)
+                    sorted(
+                        (*data.markers, *marks.markers, *self._stray(files, marks)), key=lambda m: m.position
+                    )
                 ),
                 data.empty | _markers(files).keys(),
                 data.tuples,
@@ -89,7 +91,14 @@ class Marked(Format):
         return self._base.fields(spark, data) if data else {}
 
     def _of(self, file: InputFile) -> Format:
-        return _MARKERS if file.is_markers else self._base
+        return self._of_markers if file.is_markers else self._base
+
+    def _stray(self, files: Numbered, scan: Scan) -> list[MarkerLine]:
+        """Returns the first line of marker files that is not a marker."""
+        if not scan.tuples:
+            return []
+        line = next(stray_lines(_markers(files), self._of_markers), None)
+        return [] if line is None else [MarkerLine("malformed", *line, problem=STRAY, code="RQ224")]
 
 
 def _data(files: Numbered) -> Numbered:
@@ -98,11 +107,3 @@ def _data(files: Numbered) -> Numbered:
 
 def _markers(files: Numbered) -> Numbered:
     return {number: file for number, file in files.items() if file.is_markers}
-
-
-def _stray(files: Numbered, scan: Scan) -> list[MarkerLine]:
-    """Returns the first line of marker files that is not a marker."""
-    if not scan.tuples:
-        return []
-    line = next(stray_lines(_markers(files)), None)
-    return [] if line is None else [MarkerLine("malformed", *line, problem=STRAY, code="RQ224")]

@@ -1,6 +1,9 @@
 """Formats that sources can have, by the names of the language."""
 
-from cedilla.compiler.plan import Source
+from collections.abc import Callable
+from functools import cache
+
+from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.runtime.formats.csv.source import Csv
 from cedilla.runtime.formats.jsonl.records import Records
@@ -11,33 +14,40 @@ from cedilla.runtime.formats.otlp.source import Otlp
 from cedilla.runtime.formats.parquet.source import DeltaFiles, Parquet
 from cedilla.runtime.formats.source import Format
 from cedilla.runtime.formats.xml.source import Xml
+from cedilla.runtime.items.lines import LONGEST_OUTPUT_LINE
 
-FORMATS: dict[str, Format] = {
-    "csv": Csv(),
-    "delta": DeltaFiles(),
-    "otlp": Otlp(),
-    "json": JsonLines(),
-    "kafka": Records(),
-    "kafka_otlp": RequestRecords(),
-    "parquet": Marked(Parquet()),  # outputs have files of markers with their tuples
-    "xml": Xml(),
+_FORMATS: dict[str, Callable[[int], Format]] = {
+    "csv": Csv,
+    "delta": lambda longest: DeltaFiles(),
+    "otlp": lambda longest: Otlp(longest=longest),
+    "json": lambda longest: JsonLines(longest=longest),
+    "kafka": lambda longest: Records(longest=longest),
+    "kafka_otlp": lambda longest: RequestRecords(longest=longest),
+    "parquet": lambda longest: Marked(Parquet(), longest),  # outputs have files of markers with their tuples
+    "xml": Xml,
 }
-"""Keys are those of `cedilla.compiler.plan.formats.SOURCES`."""
+"""Makes formats for a greatest length of lines."""
 
-_MARKED: dict[str, Format] = {
-    name: format_ if isinstance(format_, Marked) else Marked(format_) for name, format_ in FORMATS.items()
-}
-
+FORMATS: dict[str, Format] = {name: make(LONGEST_OUTPUT_LINE) for name, make in _FORMATS.items()}
+"""The formats of outputs, by the names of the language."""
 
 _NESTED: dict[str, type[JsonLines]] = {"json": JsonLines, "kafka": Records}
 
 
-def format_of(source: Source) -> Format:
+def format_of(plan: Plan, source: Source) -> Format:
     """Returns the format of a source's files, including those of its folder of markers."""
+    longest = plan.longest_line
     if source.format in REQUESTS:
-        points = RequestRecords(source) if source.is_topic else Otlp(source)
-        return points if source.markers is None else Marked(points)
+        points = RequestRecords(source, longest) if source.is_topic else Otlp(source, longest)
+        return points if source.markers is None else Marked(points, longest)
     if source.paths:
-        nested = _NESTED[source.format](source.paths)
-        return nested if source.markers is None else Marked(nested)
-    return (FORMATS if source.markers is None else _MARKED)[source.format]
+        nested = _NESTED[source.format](source.paths, longest)
+        return nested if source.markers is None else Marked(nested, longest)
+    return _shared(source.format, longest, is_marked=source.markers is not None)
+
+
+@cache
+def _shared(name: str, longest: int, *, is_marked: bool) -> Format:
+    """Returns one instance for all sources, because a job searches all files of a format for markers."""
+    format_ = _FORMATS[name](longest)
+    return Marked(format_, longest) if is_marked and not isinstance(format_, Marked) else format_

@@ -17,6 +17,7 @@ from typing import Any
 
 from attrs import frozen
 
+from cedilla.grammar.settings import LARGEST, size_text
 from cedilla.grammar.suggestions import closest
 from cedilla.runtime.items.json_objects import JsonObject, decimal_of, parse_array
 
@@ -41,6 +42,7 @@ _RECORD = re.compile(
     rb'(?:,(?:"(?:[^"]++|"")*+"(?=[,\r\n]|\Z)|[^,\r\n]*+))*+(\r\n|\n|\r|\Z)'
 )
 _LINE = re.compile(rb"[^\r\n]*+(\r\n|\n|\r|\Z)")
+_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
 _FIELD = re.compile(r'("(?:[^"]++|"")*+"(?=,|\Z)|[^,]*+)(,|\Z)')
 _NUMBER = re.compile(r"[ \t]*([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?)[ \t]*")
 _MAX_NUMBER_LENGTH = 1000
@@ -78,8 +80,10 @@ def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[list[tuple[int, i
     return records, at
 
 
-def header_of(record: bytes) -> Header:
-    """Returns the names in a file's first record."""
+def header_of(record: bytes, limit: int) -> Header:
+    """Returns the names in a file's first record. `limit`: the greatest number of its bytes."""
+    if len(record) > limit:
+        return Header((), f"its first line is longer than {size_text(limit)}")
     try:
         names = tuple((text or "").strip(" \t") for text in fields_of(record.decode()))
     except ValueError:
@@ -101,7 +105,7 @@ def bad_header(problem: str) -> tuple[str, str]:
 def unknown_columns(header: str, known: Set[str], source: str) -> tuple[str, str] | None:
     """Returns message and hint for a file whose first line names no attribute of a source (RQ426); `None` if it names
     one. `known`: the attributes by all of their names."""
-    names = header_of(header.encode()).names
+    names = header_of(header.encode(), LARGEST).names
     if not known or not known.isdisjoint(names):
         return None
     fields = {sign: [text.strip(' \t"') for text in header.split(sign)] for sign in _SEPARATORS}
@@ -186,8 +190,9 @@ def is_marker(record: str) -> bool:
     return _MARKER.match(record) is not None
 
 
-def records_of(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Yields the records of a file that are not blank, with their lines from 1. `blocks`: its bytes."""
+def records_of(blocks: Iterator[bytes], limit: int) -> Iterator[tuple[bytes, int]]:
+    """Yields the records of a file that are not blank, with their lines from 1. `blocks`: its bytes. A record of more
+    than `limit` bytes may be cut off after them."""
     text, line, is_last = b"", 1, False
     at_begin = True
     while not is_last:
@@ -202,10 +207,27 @@ def records_of(blocks: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
         for start, end in spans:
             line += line_ends(text[counted:start])
             counted = start
-            if text[start:end].strip(BLANK):
+            if end - start > limit or text[start:end].strip(BLANK):
                 yield text[start:end], line
         line += line_ends(text[counted:rest])
         text = text[rest:]
+        if is_endless(text, limit):
+            yield text[: limit + 1], line
+            line, text = line + 1, _after_line(text, blocks)
+
+
+def is_endless(rest: bytes, limit: int) -> bool:
+    """Returns True if the rest of `bounds` begins with a line that is too long and has no end in it."""
+    return len(rest) > max(limit, MAX_RECORD) + len("\r")
+
+
+def _after_line(text: bytes, blocks: Iterator[bytes]) -> bytes:
+    """Reads on to the end of the line that a text begins with, and returns what was read after it."""
+    for chunk in blocks:
+        text = text[-1:] + chunk  # a return may belong to a feed that comes next
+        if (end := _END.search(text)) is not None:
+            return text[end.end() :]
+    return b""
 
 
 def line_ends(text: bytes) -> int:

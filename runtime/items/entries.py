@@ -17,7 +17,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.items import xmltext
 from cedilla.runtime.items.json_objects import NOT_FINITE, decimal_of
-from cedilla.runtime.items.lines import Line, lines_of
+from cedilla.runtime.items.lines import LONGEST_OUTPUT_LINE, Line, lines_of
 
 _SAFE_LENGTH = 17
 """Maximum length of a text that is read as a double without comparing its digits."""
@@ -47,7 +47,7 @@ def entries_of(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[
         start = stream.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(b"PAR1"):
         return _parquet(file)
-    return _xml(file, types) if start.startswith(b"<") else entries_in(lines_of(file))
+    return _xml(file, types) if start.startswith(b"<") else entries_in(lines_of(file, LONGEST_OUTPUT_LINE))
 
 
 def unreadable(place: str, problem: object, hint: str | None = None) -> DiagnosticError:

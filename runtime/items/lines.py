@@ -16,14 +16,22 @@ from typing import Any, BinaryIO, TypeVar
 from attrs import evolve, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
+from cedilla.grammar.settings import LARGEST, SETTINGS, size, size_text
 from cedilla.runtime.items.json_objects import JsonObject, parse_line
 from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
 
 T = TypeVar("T")
 
-LONGEST_LINE = 16 << 20
-"""Bytes of a line, without its end. Lines are held in memory, and one file may be without line ends."""
-TOO_LONG = "the line is longer than 16 MiB"
+LONGEST_LINE = size(SETTINGS["longest_line"][0])
+"""Default for the greatest number of bytes of a line without its end. Lines are held in memory, and a file may have no
+line ends."""
+LONGEST_OUTPUT_LINE = LARGEST
+"""The same for outputs, whose query is not always known."""
+
+
+def too_long(limit: int) -> str:
+    """Returns the error of a line with more than `limit` bytes."""
+    return f"the line is longer than {size_text(limit)}, the setting `longest_line`"
 
 
 @frozen
@@ -204,19 +212,20 @@ def _not_unpacked(file: str) -> DiagnosticError:
     return failure("RQ309", message, hint=hint)
 
 
-def lines_of(file: Path) -> Generator[Line]:
-    """Yields the lines of a file that are not blank, in order; `-` is standard input.
+def lines_of(file: Path, limit: int = LONGEST_LINE) -> Generator[Line]:
+    """Yields the lines of a file that are not blank, in order; `-` is standard input. A line of more than `limit` bytes
+    is cut off and has a `fault`.
 
     Raises `DiagnosticError` as `opened` does.
     """
     if str(file) == "-":
         text = _as_text(sys.stdin.buffer)
-        yield from _lines(text, "<stdin>")
+        yield from _lines(text, "<stdin>", limit)
         text.detach()
         return
     with opened(file) as stream:
         text = _as_text(stream)
-        yield from _lines(text, str(file))
+        yield from _lines(text, str(file), limit)
         text.detach()
 
 
@@ -224,26 +233,26 @@ def _as_text(stream: Any) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape")
 
 
-def _lines(text: io.TextIOWrapper, name: str) -> Iterator[Line]:
-    for number, line in enumerate(map(_without_end, _cut_lines(text)), 1):
-        if not line.strip(_BLANK):
+def _lines(text: io.TextIOWrapper, name: str, limit: int) -> Iterator[Line]:
+    for number, line in enumerate(map(_without_end, _cut_lines(text, limit)), 1):
+        fault = too_long(limit) if _is_too_long(line, limit) else ""
+        if not (fault or line.strip(_BLANK)):
             continue
         is_utf8 = line.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in line)
         shown = line if is_utf8 else line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        yield Line(shown, f"{name}:{number}", is_utf8, fault=TOO_LONG if is_too_long(line) else "")
+        yield Line(shown, f"{name}:{number}", is_utf8, fault=fault)
 
 
-def _cut_lines(text: io.TextIOWrapper) -> Iterator[str]:
-    """Lines, of those that are too long no more than needed to see that."""
-    while line := text.readline(LONGEST_LINE + 2):
+def _cut_lines(text: io.TextIOWrapper, limit: int) -> Iterator[str]:
+    """Yields lines; of those that are too long, only as much as shows that."""
+    while line := text.readline(limit + 2):
         yield line
-        while len(line) == LONGEST_LINE + 2 and not line.endswith("\n"):
-            line = text.readline(LONGEST_LINE + 2)
+        while len(line) == limit + 2 and not line.endswith("\n"):
+            line = text.readline(limit + 2)
 
 
-def is_too_long(line: str) -> bool:
-    """Whether a line without its end has more than `LONGEST_LINE` bytes."""
-    return 4 * len(line) > LONGEST_LINE and len(line.encode("utf-8", "surrogateescape")) > LONGEST_LINE
+def _is_too_long(line: str, limit: int) -> bool:
+    return 4 * len(line) > limit and len(line.encode("utf-8", "surrogateescape")) > limit
 
 
 def _without_end(line: str) -> str:

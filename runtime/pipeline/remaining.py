@@ -50,7 +50,7 @@ class Remaining:
             limit = None if source.table or source.is_topic else self.files_per_epoch
             part = listed[done : done + min(limit or MAX_FILES, MAX_FILES)]
             if part := tuple(part[: self.topics.in_epoch(part)] if source.is_topic else part):
-                slices[name] = Slice(format_of(source), part)
+                slices[name] = Slice(format_of(self.plan, source), part)
         return slices
 
     def undone(self, name: str, part: Slice) -> Slice:

@@ -79,7 +79,7 @@ class TableDomains:
 
     def _read(self, plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, frozenset[Value]]:
         """The values of a table's valid rows, canonical."""
-        format_ = format_of(table)
+        format_ = format_of(plan, table)
         files = tuple(listed_files(self.files, table.path))
         if not files:
             return dict.fromkeys(names, frozenset[Value]())

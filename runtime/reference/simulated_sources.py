@@ -61,10 +61,11 @@ class SimulatedSources:
         """Yields tables first; then streams, one file or partition of each in turn, in the order of
         declaration.
         """
+        longest = self.plan.longest_line
         for source in self.plan.sources:
             if source.table:
                 for file in files_of(source.path):
-                    lines = tuples_of(lines_in(file, source.format, _names(source)), source)
+                    lines = tuples_of(lines_in(file, source.format, _names(source), longest), source)
                     yield from (parsed(source, line) for line in lines)
                 yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
         waiting = {s.name: list(self._parts(s)) for s in self.plan.sources if not s.table}
@@ -78,18 +79,18 @@ class SimulatedSources:
             yield from (partial(self._records, source, n) for n in self.ends[source.name])
             return
         for file, is_markers in stream_files(source.path, source.markers, by_name=source.by_name):
-            yield partial(_lines, source, file, is_markers=is_markers)
+            yield partial(_lines, source, file, self.plan.longest_line, is_markers=is_markers)
 
     def _records(self, source: Source, partition: int) -> Iterator[Input]:
         topic, (begin, end) = self.topics[source.name], self.ends[source.name][partition]
         if begin < end:
-            for line in tuples_of(topic.lines(partition, begin, end), source):
+            for line in tuples_of(topic.lines(partition, begin, end, self.plan.longest_line), source):
                 read = parsed(source, line)
                 yield evolve(read, item={**read.item, PARTITION: partition})
 
 
-def _lines(source: Source, file: Any, *, is_markers: bool) -> Iterator[Input]:
-    lines = lines_in(file, "json" if is_markers else source.format, _names(source))
+def _lines(source: Source, file: Any, longest: int, *, is_markers: bool) -> Iterator[Input]:
+    lines = lines_in(file, "json" if is_markers else source.format, _names(source), longest)
     for line in lines if is_markers else tuples_of(lines, source):
         read = parsed(source, line)
         if source.markers_only and not is_markers and is_marker(read.item) and not line.is_header:

@@ -66,7 +66,8 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
     reference = Reference(evolve(plan, sources=(table,), operators=(), emits=(), settings=DEFAULTS))
     values_of: dict[str, set[Value]] = {name: set() for name in names}
     for file in files_of(table.path):
-        for line in (parsed(table, each) for each in tuples_of(lines_in(file, table.format), table)):
+        lines = lines_in(file, table.format, limit=plan.longest_line)
+        for line in (parsed(table, each) for each in tuples_of(lines, table)):
             if is_marker(line.item):
                 try:
                     reference.step([(table.name, line.item)])

@@ -15,8 +15,8 @@ from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Emit, Plan, folders
 from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.settings import SETTINGS, SIZES, as_stored, size_fault
 from cedilla.grammar.suggestions import closest, meant
-from cedilla.grammar.syntax import SETTINGS
 from cedilla.runtime.terminal.permissions import check_permitted, folder_of
 
 Texts = Mapping[str, str]
@@ -78,7 +78,10 @@ class Options:
         for name, value in self.settings.items():
             if name not in SETTINGS:
                 raise _wrong(f"--set: unknown setting `{name}`", meant(name, SETTINGS, "settings"))
-            if value not in SETTINGS[name]:
+            if name in SIZES:
+                if (fault := size_fault(name, value)) is not None:
+                    raise _wrong(f"--set: {fault[0]}", fault[1])
+            elif value not in SETTINGS[name]:
                 raise _wrong(
                     f"--set: unknown value of `{name}`: `{value}`", meant(value, SETTINGS[name], "values")
                 )
@@ -121,7 +124,10 @@ def apply(plan: Plan, options: Options) -> Plan:
             for s in plan.sources
         ],
         emits=[written_to(e, options.sinks.get(e.name, e.path)) for e in plan.emits],
-        settings={**plan.settings, **options.settings},
+        settings={
+            **plan.settings,
+            **{name: as_stored(name, value) for name, value in options.settings.items()},
+        },
     )
     check_permitted(applied, options.allow_paths, options.sources, options.sinks)
     return applied

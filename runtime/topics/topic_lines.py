@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.items.lines import Line
+from cedilla.runtime.items.lines import LONGEST_LINE, Line, too_long
 from cedilla.runtime.topics.kafka_client import READER, SECONDS, asked, library, made, partitions_of, refused
 
 _TOGETHER = 10_000
@@ -70,7 +70,7 @@ class RecordedTopic:
             self.place.topic.servers, lambda: self._consumer.get_watermark_offsets(part, timeout=SECONDS)
         )
 
-    def lines(self, partition: int, begin: int, end: int) -> Iterator[Line]:
+    def lines(self, partition: int, begin: int, end: int, limit: int = LONGEST_LINE) -> Iterator[Line]:
         """Yields the records of a partition from `begin` up to before `end`, with the place `topic/partition:offset`.
 
         Leaves out blank records and those of aborted transactions.
@@ -81,11 +81,14 @@ class RecordedTopic:
         try:
             part = library().TopicPartition(self.place.topic.name, partition, begin)
             asked(self.place.topic.servers, lambda: consumer.assign([part]))
-            yield from self._read(consumer, partition, begin, end)
+            for offset, value in self._read(consumer, partition, begin, end):
+                fault = too_long(limit) if len(value) > limit else ""
+                if fault or value.strip():
+                    yield self._line(partition, offset, value, fault)
         finally:
             consumer.close()
 
-    def _read(self, consumer: Any, partition: int, begin: int, end: int) -> Iterator[Line]:
+    def _read(self, consumer: Any, partition: int, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
         at, heard = begin, time.monotonic()
         while at < end:
             for message in asked(self.place.topic.servers, lambda: consumer.consume(_TOGETHER, _WAIT)):
@@ -95,18 +98,18 @@ class RecordedTopic:
                 at, heard = message.offset() + 1, time.monotonic()
                 if at > end:
                     break
-                if (value := message.value()) is not None and value.strip():
-                    yield self._line(partition, at - 1, value)
+                if (value := message.value()) is not None:
+                    yield at - 1, value
             if time.monotonic() - heard > SECONDS:
                 error = library().KafkaError(library().KafkaError._TIMED_OUT)
                 raise refused(self.place.topic.servers, library().KafkaException(error))
 
-    def _line(self, partition: int, offset: int, value: bytes) -> Line:
+    def _line(self, partition: int, offset: int, value: bytes, fault: str) -> Line:
         place = f"{self.name(partition)}:{offset}"
         try:
-            return Line(value.decode("utf-8"), place)
+            return Line(value.decode("utf-8"), place, fault=fault)
         except UnicodeDecodeError:
-            return Line(value.decode("utf-8", "replace"), place, is_utf8=False)
+            return Line(value.decode("utf-8", "replace"), place, is_utf8=False, fault=fault)
 
     def _is_end(self, error: Any) -> bool:
         """Returns True at the end of a partition. Raises errors that the client does not mend by itself."""

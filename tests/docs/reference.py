@@ -31,7 +31,7 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units.names import TRAPS
 from cedilla.compiler.units.registry import NUMBER
 from cedilla.grammar.codes import FAMILIES, codes
-from cedilla.grammar.syntax import SETTING_MEANINGS, SETTINGS
+from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.cli.main import main
 from tests.kit import ROOT
 from tests.laws.mutations import MUTATIONS

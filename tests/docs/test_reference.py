@@ -8,7 +8,7 @@ from cedilla.compiler.analysis.findings import all_findings
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.codes import codes
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.grammar.syntax import SETTING_MEANINGS, SETTINGS
+from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
 from tests.docs.reference import COMMAND, DOCS, example_query, pages
 from tests.kit import ROOT
 

@@ -14,6 +14,7 @@ from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import format_accent, format_punctuation, quote, unit_text
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
+from cedilla.grammar.settings import SETTINGS
 from tests.kit import ROOT
 
 SHIPPED = ROOT / "queries"
@@ -170,7 +171,7 @@ STATEMENTS = (
         optional(NAMES),
         st.booleans(),
     )
-    | st.sampled_from([(name, value) for name, values in syntax.SETTINGS.items() for value in values]).map(
+    | st.sampled_from([(name, value) for name, values in SETTINGS.items() for value in values]).map(
         lambda setting: syntax.Setting(*setting, span=HERE)
     )
     | make(

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.lines.blocks import Block, Part, Places, opened_part
+from cedilla.runtime.formats.lines.blocks import Block, Part, Places, opened_part, passed
 from cedilla.runtime.formats.lines.rows import RowBlock
 from cedilla.runtime.items import csv_records
 from cedilla.runtime.items.csv_records import BLANK, MARK, Header
@@ -54,13 +55,50 @@ class CsvPart(Part):
                 header_at = int(starts[0]) if header is None and len(starts) else None
                 if header_at is not None:
                     header_text = text[header_at : ends[0]].decode("utf-8", "replace")
-                    header = csv_records.header_of(text[header_at : ends[0]])
+                    header = csv_records.header_of(text[header_at : ends[0]], self.longest)
                     starts, ends = starts[1:], ends[1:]
                 if whole:
-                    yield CsvBlock(
-                        text[:whole], at, starts, ends, header or Header(()), header_text, header_at
+                    yield from _rows_apart(
+                        CsvBlock(
+                            text[:whole], at, starts, ends, header or Header(()), header_text, header_at
+                        ),
+                        self.longest,
                     )
                 at, rest = at + whole, text[whole:]
+                if csv_records.is_endless(rest, self.longest):
+                    yield self._endless(rest[: self.longest + 1], at, header, header_text)
+                    header = header or csv_records.header_of(rest, self.longest)
+                    length, rest = passed(stream, rest)
+                    at += length
+
+    def _endless(self, row: bytes, place: int, header: Header | None, header_text: str) -> CsvBlock:
+        """Returns the first bytes of a line that is too long. If it is the first line, the query ends."""
+        bounds = (np.zeros(1, np.int64), np.array([len(row)]))
+        if header is not None:
+            return CsvBlock(row + b"\n", place, *bounds, header, header_text, None, exceeds=self.longest)
+        header, header_text = csv_records.header_of(row, self.longest), row.decode("utf-8", "replace")
+        return CsvBlock(row + b"\n", place, *bounds, header, header_text, 0, exceeds=self.longest)
+
+
+def _rows_apart(block: CsvBlock, longest: int) -> Iterator[CsvBlock]:
+    """Yields the records of a block, those that are too long in blocks of their own."""
+    is_long = block.ends - block.starts > longest
+    if not is_long.any():
+        yield block
+        return
+    first = np.flatnonzero(is_long | np.append(True, is_long[:-1]))  # records that begin blocks
+    cuts = [0, *block.starts[first[1:]].tolist(), len(block.text)]
+    rows = [*first.tolist(), len(is_long)]
+    for (begin, end), (low, high) in zip(pairwise(cuts), pairwise(rows), strict=True):
+        yield evolve(
+            block,
+            text=block.text[begin:end],
+            place=block.place + begin,
+            starts=block.starts[low:high] - begin,
+            ends=block.ends[low:high] - begin,
+            header_at=block.header_at if begin == 0 else None,
+            exceeds=longest if is_long[low] else None,
+        )
 
 
 def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, int]:

@@ -11,6 +11,8 @@ from cedilla.runtime.items.csv_records import parse_record
 def of_block(block: CsvBlock) -> dict[str, str]:
     """Maps each column in the records of a block to the common kind of its values."""
     kinds: dict[str, set[str]] = {}
+    if block.exceeds is not None:
+        return {}
     for begin, end in zip(block.starts.tolist(), block.ends.tolist(), strict=True):
         try:
             item = parse_record(block.header.names, block.text[begin:end])

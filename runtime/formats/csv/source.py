@@ -48,13 +48,13 @@ class Csv(TextFormat):
         return CsvBatches(dict(types))
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return CsvPart(file.path, number)
+        return CsvPart(file.path, number, longest=self.longest)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind == "columns":
             return MarkerLine(kind, text, position)
         if kind == "header":
-            header = csv_records.header_of(text.encode())
+            header = csv_records.header_of(text.encode(), self.longest)
             problem = csv_records.bad_header(header.problem or "")
             return MarkerLine("malformed", text, position, problem=problem, code=csv_records.BAD_HEADER)
         return MarkerLine("malformed", text, position, problem=csv_records.NO_MARKERS)

@@ -38,7 +38,7 @@ _KINDS = {pa.int64(): "bigint", pa.float64(): "double", pa.bool_(): "boolean", p
 def of_block(block: Block) -> dict[str, str]:
     """Maps each field in the tuples of a block to the common kind of its values."""
     starts, ends = tuple_lines(block)
-    if not len(starts):
+    if not len(starts) or block.exceeds is not None:
         return {}
     lines = joined(block.text, starts, ends)
     plain = plain_lines(block.text, starts, ends)

@@ -39,7 +39,7 @@ def markers_in(block: Block) -> Iterator[FoundMarker]:
             begin, end = block.line_around(found.start())
             lines[begin] = end
     for begin, end in sorted(lines.items()):
-        if (marker := _marker(text[begin:end], begin, end)) is not None:
+        if (marker := _marker(text[begin:end], begin, end, is_whole=block.exceeds is None)) is not None:
             yield marker
 
 
@@ -57,14 +57,14 @@ def _is_likely(start: bytes) -> bool:
     return any(sign in start for sign in _LIKELY) and start.lstrip(BLANK).startswith(b"{")
 
 
-def _marker(line: bytes, begin: int, end: int) -> FoundMarker | None:
+def _marker(line: bytes, begin: int, end: int, *, is_whole: bool) -> FoundMarker | None:
     """Returns the marker in a line that may be one, also a malformed one; `None` for a tuple."""
-    if (usual := _USUAL.fullmatch(line)) is not None:
+    if is_whole and (usual := _USUAL.fullmatch(line)) is not None:
         return FoundMarker(usual[1].decode(), usual[2].decode().replace('\\"', '"'), begin, end)
     text = line.removesuffix(b"\r").decode("utf-8", "replace")
     try:
         line.decode()
-        item = parse_line(text)
+        item = parse_line(text) if is_whole else None
     except ValueError:
         item = None
     kind_and_text = marker_of(text, item)

@@ -50,7 +50,7 @@ class Records(JsonLines):
     malformed: ClassVar[str] = "the record is no JSON object, or a value is not of its attribute's type"
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return RecordPart(file.path, number)
+        return RecordPart(file.path, number, longest=self.longest)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         return with_partitions(slices, super().scans(spark, slices))

@@ -15,6 +15,7 @@ from cedilla.runtime.formats.lines.batches import TextBatches
 from cedilla.runtime.formats.lines.blocks import Part, parts_of
 from cedilla.runtime.formats.lines.text_format import TextFormat
 from cedilla.runtime.formats.source import InputFile, Numbered, Types
+from cedilla.runtime.items.lines import LONGEST_LINE
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.items.nested import Paths
 
@@ -28,7 +29,8 @@ class JsonLines(TextFormat):
     fields_in = fields.of_block
     merged = fields.merged
 
-    def __init__(self, paths: Paths | None = None) -> None:
+    def __init__(self, paths: Paths | None = None, longest: int = LONGEST_LINE) -> None:
+        super().__init__(longest)
         self._paths = {} if paths is None else paths
 
     @property
@@ -36,7 +38,7 @@ class JsonLines(TextFormat):
         return self._paths
 
     def parts(self, files: Numbered) -> list[Part]:
-        return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART)
+        return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART, self.longest)
 
     def batches(self, types: Types) -> TextBatches:
         return JsonBatches(dict(types), self.paths)
@@ -47,12 +49,12 @@ class JsonLines(TextFormat):
         return {name: kind for name, kind in super().fields(spark, files).items() if name not in elsewhere}
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return Part(file.path, number)
+        return Part(file.path, number, longest=self.longest)
 
 
-def stray_lines(files: Numbered) -> Iterator[tuple[str, int]]:
+def stray_lines(files: Numbered, format_: JsonLines) -> Iterator[tuple[str, int]]:
     """Yields the lines that do not look like markers, with their positions."""
-    for part in (Part(file.path, number) for number, file in files.items()):
+    for part in (format_.whole(file, number) for number, file in files.items()):
         for block in part.blocks():
             markers = {marker.begin for marker in markers_in(block)}
             starts, ends = block.lines()

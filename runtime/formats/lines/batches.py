@@ -24,7 +24,7 @@ from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.items.json_objects import JsonObject, read_strings, shown, word
-from cedilla.runtime.items.lines import LONGEST_LINE, TOO_LONG
+from cedilla.runtime.items.lines import too_long
 from cedilla.runtime.items.rejections import misfit
 from cedilla.runtime.items.values import value_of_json
 
@@ -67,7 +67,10 @@ class TextBatches(ABC):
     def batch(self, block: Block, place: int) -> pa.RecordBatch:
         """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
         starts, ends = self.tuple_lines(block)
-        pieces = list(self._pieces(block.text, starts, ends)) if len(starts) else []
+        if block.exceeds is not None:
+            pieces = [[*self.columns([({}, too_long(block.exceeds))] * len(starts)), pa.array(starts)]]
+        else:
+            pieces = list(self._pieces(block.text, starts, ends)) if len(starts) else []
         *columns, places = (
             one_array([piece[n] for piece in pieces]) if pieces else pa.array([], field.type)
             for n, field in enumerate(self.schema)
@@ -76,7 +79,7 @@ class TextBatches(ABC):
 
     def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
         """Yields the columns and positions of rows, one list for each piece that is parsed at once."""
-        columns = None if _has_long(starts, ends, text) else self.parse_block(text, starts, ends)
+        columns = self.parse_block(text, starts, ends)
         if columns is not None:
             yield columns
         elif len(starts) <= _MAX_SINGLE_ROWS:
@@ -118,8 +121,6 @@ class TextBatches(ABC):
 
     def _row(self, text: bytes) -> tuple[dict[str, Any], str | None]:
         """Returns the values of a row and its error; one of the two is empty."""
-        if len(text) > LONGEST_LINE and len(text.removesuffix(b"\r")) > LONGEST_LINE:
-            return {}, TOO_LONG
         try:
             item = self.item(text)
         except ValueError as problem:
@@ -137,11 +138,6 @@ class TextBatches(ABC):
             except ValueError:
                 return {}, misfit(name, type_, shown(item, name))
         return row, None
-
-
-def _has_long(starts: Places, ends: Places, text: bytes) -> bool:
-    """Whether some row may be too long."""
-    return len(text) > LONGEST_LINE and int((ends - starts).max()) > LONGEST_LINE
 
 
 def joined(text: bytes, starts: Places, ends: Places) -> bytes:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.items.lines import LONGEST_LINE, is_compressed, unpacked
@@ -23,7 +23,7 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 _FEED, _BEGIN = b"\n{"
 BLANK = b" \t\r"
 """Characters around a line that are not part of it."""
-_SEEN_AS_LONG = LONGEST_LINE + len("\r") + 1
+EXCESS = len("\r") + 1
 """Bytes by which a line is seen to be too long."""
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark, which may precede the first line."""
@@ -33,18 +33,20 @@ _MARK = b"\xef\xbb\xbf"
 class Part:
     """The lines of a file that begin between two of its bytes, the second excluded; `None`: up to its end.
 
-    `number`: the number of the file in its slice; `path`: as Spark writes it.
+    `number`: the number of the file in its slice; `path`: as Spark writes it. `longest`: the greatest number of bytes
+    of a line without its end.
     """
 
     path: str
     number: int
     begin: int = 0
     end: int | None = None
+    longest: int = field(default=LONGEST_LINE, kw_only=True)
 
     def blocks(self) -> Iterator[Block]:
         """Yields its lines in blocks of some megabytes. Raises `DiagnosticError` as `opened_part` does."""
         with opened_part(self) as stream:
-            yield from _blocks(stream, self.begin, self.end)
+            yield from _blocks(stream, self.begin, self.end, self.longest)
 
     def row_at(self, block: Block, begin: int) -> bytes:
         """Returns the row that begins at a byte of a block's text."""
@@ -66,15 +68,19 @@ def opened_part(part: Part) -> Iterator[Any]:
 @frozen(eq=False)
 class Block:
     """Whole lines. Each ends with a line feed, perhaps after a carriage return; the last one may lack it. `place`: the
-    position of the first byte."""
+    position of the first byte. `exceeds`: the limit that its only line exceeds; the block may have only its first
+    bytes."""
 
     text: bytes
     place: int
+    exceeds: int | None = field(default=None, kw_only=True)
 
     def lines(self) -> tuple[Places, Places]:
         """Returns the starts and ends of the lines that are not blank."""
         starts, ends = _bounds(self.text)
-        starts[0] = self._first
+        starts[0] = self.first
+        if self.exceeds is not None:
+            return starts, ends
         plain = np.frombuffer(self.text, np.uint8)[np.minimum(starts, len(self.text) - 1)] == _BEGIN
         kept = plain & (ends > starts)
         for n in np.flatnonzero(~plain & (ends > starts)).tolist():
@@ -83,10 +89,12 @@ class Block:
 
     def count(self) -> int:
         """Returns the number of lines that are not blank."""
+        if self.exceeds is not None:
+            return 1
         signs = np.frombuffer(self.text, np.uint8)
         is_feed = signs == _FEED
         begun = np.count_nonzero(is_feed[:-1] & (signs[1:] == _BEGIN)) + self.text.startswith(
-            b"{", self._first
+            b"{", self.first
         )
         ended = np.count_nonzero(is_feed) + (not self.text.endswith(b"\n"))
         return int(ended) if begun == ended else len(self.lines()[0])
@@ -95,7 +103,7 @@ class Block:
         """Returns the start and end of the line that contains a byte of the text."""
         end = self.text.find(b"\n", at)
         begin = self.text.rfind(b"\n", 0, at) + 1
-        return begin or self._first, len(self.text) if end < 0 else end
+        return begin or self.first, len(self.text) if end < 0 else end
 
     def end_of(self, begin: int) -> int:
         """Returns the end of the line that begins at a byte of the text."""
@@ -107,7 +115,7 @@ class Block:
         return self.text.count(b"\n", begin, end)
 
     @property
-    def _first(self) -> int:
+    def first(self) -> int:
         """Returns the start of the first line."""
         return len(_MARK) if self.place == 0 and self.text.startswith(_MARK) else 0
 
@@ -125,22 +133,24 @@ def _bounds(text: bytes) -> tuple[Places, Places]:
     return np.append(np.zeros(1, np.int64), ends[:-1] + 1), ends
 
 
-def parts_of(paths: Sequence[tuple[int, str, int]], size: int) -> list[Part]:
+def parts_of(paths: Sequence[tuple[int, str, int]], size: int, longest: int) -> list[Part]:
     """Splits files, given as number, path and length, into parts of about `size` bytes. A compressed file is one
     part."""
     parts: list[Part] = []
     for number, path, length in paths:
         if length <= size or is_compressed(Path(path)):
-            parts.append(Part(path, number))
+            parts.append(Part(path, number, longest=longest))
             continue
         count = -(-length // size)
         bounds = [length * n // count for n in range(count)]
         ends: Iterable[int | None] = (*bounds[1:], None)
-        parts += (Part(path, number, begin, end) for begin, end in zip(bounds, ends, strict=True))
+        parts += (
+            Part(path, number, begin, end, longest=longest) for begin, end in zip(bounds, ends, strict=True)
+        )
     return parts
 
 
-def _blocks(stream: Any, begin: int, end: int | None) -> Iterator[Block]:
+def _blocks(stream: Any, begin: int, end: int | None, longest: int) -> Iterator[Block]:
     """Yields the lines that begin between two bytes. The first line follows the first line end at or after `begin -
     1`.
 
@@ -165,25 +175,49 @@ def _blocks(stream: Any, begin: int, end: int | None) -> Iterator[Block]:
             if at >= end:
                 return
             if at + len(text) >= end and (last := _line_end(text, end - 1 - at, is_last)) is not None:
-                yield Block(_with_feeds(text[:last]), at)
+                yield from _lines_apart(_with_feeds(text[:last]), at, longest)
                 return
         if is_last:
             if text:
-                yield Block(_with_feeds(text), at)
+                yield from _lines_apart(_with_feeds(text), at, longest)
             return
         # A carriage return at the very end may belong to the next line feed.
         whole = max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
         if whole:
-            yield Block(_with_feeds(text[:whole]), at)
+            yield from _lines_apart(_with_feeds(text[:whole]), at, longest)
         at, rest = at + whole, text[whole:]
-        if len(rest) > _SEEN_AS_LONG:
-            yield Block(rest[:_SEEN_AS_LONG] + b"\n", at)
-            length, rest = _passed(stream, rest)
+        if len(rest) > longest + EXCESS:
+            yield Block(rest[: longest + EXCESS] + b"\n", at, exceeds=longest)
+            length, rest = passed(stream, rest)
             at += length
 
 
-def _passed(stream: Any, text: bytes) -> tuple[int, bytes]:
-    """Read on to the end of a line that a text begins with: its length, and what was read after it."""
+def _lines_apart(text: bytes, place: int, longest: int) -> Iterator[Block]:
+    """Yields whole lines in blocks, those that are too long in blocks of their own."""
+    block = Block(text, place)
+    at = 0
+    for begin, end in _too_long(block, longest) if len(text) > longest else ():
+        if begin > at:
+            yield Block(text[at:begin], place + at)
+        yield Block(text[begin : min(end, begin + longest + EXCESS)] + b"\n", place + begin, exceeds=longest)
+        at = end + 1
+    if at < len(text):
+        yield Block(text[at:], place + at) if at else block
+
+
+def _too_long(block: Block, longest: int) -> list[tuple[int, int]]:
+    starts, ends = _bounds(block.text)
+    first = block.first
+    return [
+        (a, b)
+        for n in np.flatnonzero(ends - starts > longest).tolist()
+        for a, b in [(int(starts[n]), int(ends[n]))]
+        if len(block.text[a or first : b].removesuffix(b"\r")) > longest
+    ]
+
+
+def passed(stream: Any, text: bytes) -> tuple[int, bytes]:
+    """Reads on to the end of the line that a text begins with. Returns its length, and what was read after it."""
     length = 0
     while (end := _line_end(text, 0, is_last=False)) is None:
         chunk: bytes = stream.read(costs.BLOCK)

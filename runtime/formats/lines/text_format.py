@@ -42,7 +42,7 @@ from cedilla.runtime.formats.source import (
     Types,
     no_tuples,
 )
-from cedilla.runtime.items.lines import is_compressed
+from cedilla.runtime.items.lines import LONGEST_LINE, is_compressed
 from cedilla.runtime.items.marker import NEXT_FILE, file_of
 
 
@@ -76,7 +76,8 @@ class Batches(Protocol):
 
 
 class TextFormat(Format):
-    """A format where one row is one tuple or marker. The functions of a subclass are sent to tasks."""
+    """A format where one row is one tuple or marker. The functions of a subclass are sent to tasks. `longest`: the
+    greatest number of bytes of a line."""
 
     by_bytes: ClassVar[bool] = True
     markers_in: ClassVar[Callable[[Any], Iterator[FoundMarker]]]
@@ -85,6 +86,9 @@ class TextFormat(Format):
     """Maps each field in the tuples of a block to the common kind of its values; a function of a module, too."""
     merged: ClassVar[Callable[[Iterable[tuple[str, str]]], dict[str, str]]]
     """Merges the kinds of fields of the same name."""
+
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self.longest = longest
 
     def parts(self, files: Numbered) -> list[Part]:
         """Splits files into parts that are read separately. Each file is one part if rows cannot be recognized in its

@@ -25,7 +25,7 @@ class RequestRecords(Otlp):
     """One record is one request or marker; a marker applies to its partition (theory N9)."""
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return RecordPart(file.path, number, reader=self.reader)
+        return RecordPart(file.path, number, reader=self.reader, longest=self.longest)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         return with_partitions(slices, super().scans(spark, slices))

@@ -14,6 +14,7 @@ from cedilla.runtime.formats.lines.blocks import Block, Part
 from cedilla.runtime.formats.otlp.batches import PointBatches
 from cedilla.runtime.formats.source import InputFile, Numbered, Scan, Types
 from cedilla.runtime.items.json_objects import json_text, parse_line
+from cedilla.runtime.items.lines import LONGEST_LINE
 from cedilla.runtime.items.otlp import NO_REQUEST, PointReader
 
 
@@ -39,15 +40,15 @@ class Otlp(JsonLines):
 
     malformed: ClassVar[str] = NO_REQUEST
 
-    def __init__(self, source: Source | None = None) -> None:
-        super().__init__({} if source is None else source.paths)
+    def __init__(self, source: Source | None = None, longest: int = LONGEST_LINE) -> None:
+        super().__init__({} if source is None else source.paths, longest)
         self.reader = PointReader({}) if source is None else PointReader.of(source)
 
     def batches(self, types: Types) -> PointBatches:
         return PointBatches(dict(types), reader=evolve(self.reader, types=dict(types)))
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return RequestPart(file.path, number, reader=self.reader)
+        return RequestPart(file.path, number, reader=self.reader, longest=self.longest)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """Omits the numbers of tuples: a request may contain any number of data points."""

@@ -18,6 +18,7 @@ from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
 from cedilla.runtime.formats.lines.blocks import lines_at
 from cedilla.runtime.items import csv_records
 from cedilla.runtime.items.csv_records import records_of
+from cedilla.runtime.items.lines import LONGEST_LINE
 from tests.kit.tiers import tiered
 
 TYPES = {
@@ -156,11 +157,14 @@ def text_of(chance: Random) -> bytes:
     return chance.choice([b"", csv_records.MARK]) + text.encode("utf-8", "surrogateescape")
 
 
-def blocks_of(text: bytes, monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22) -> list[CsvBlock]:
+def blocks_of(
+    text: bytes, monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22, longest: int = LONGEST_LINE
+) -> list[CsvBlock]:
     with monkeypatch.context() as patch:
         patch.setattr(costs, "BLOCK", size)
         patch.setattr(blocks, "opened_part", lambda part: io.BytesIO(text))
-        return [block for block in CsvPart("", 0).blocks() if isinstance(block, CsvBlock)]
+        part = CsvPart("", 0, longest=longest)
+        return [block for block in part.blocks() if isinstance(block, CsvBlock)]
 
 
 def rows_of(found: list[CsvBlock]) -> list[tuple[int, bytes]]:
@@ -189,13 +193,40 @@ def test_records_end_where_they_end_however_a_file_is_cut(
         for size in (1, 2, 7, 50):
             assert rows_of(blocks_of(text, monkeypatch, size)) == rows_of(whole), (size, text)
         size = chance.choice([1, 5, 100])
-        read = list(records_of(text[n : n + size] for n in range(0, len(text), size)))
+        read = list(records_of((text[n : n + size] for n in range(0, len(text), size)), LONGEST_LINE))
         assert [row for row, _ in read][1:] == [row for _, row in rows_of(whole)]
         monkeypatch.setattr(blocks, "opened_part", lambda part, text=text: io.BytesIO(text))
         located = lines_at(CsvPart("", 0), [place for place, _ in rows_of(whole)])
         assert [(row, line) for row, line in located] == read[1:]
         plain += blocks._plain_bounds(text, 0, is_last=True) is not None
     assert plain > 5 or longest == 30
+
+
+@pytest.mark.parametrize("seed", tiered(range(40), 4))
+def test_records_that_are_too_long_are_the_same_however_a_file_is_cut(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other records stay where they are, and no line is held that is much longer."""
+    chance = Random(f"long {seed}")
+    monkeypatch.setattr(csv_records, "MAX_RECORD", 30)
+    for _ in range(30):
+        limit = chance.choice([70, 90, 120])
+        text = ",".join(TYPES).encode() + b"\n" + text_of(chance)
+        text = text.replace(b"today", b"today" * chance.choice([1, 1, 5, 40]))
+        all_rows = dict(rows_of(blocks_of(text, monkeypatch)))
+        long = {place: row for place, row in all_rows.items() if len(row) > limit}
+        for size in (1 << 22, 1, 7, 50, 200):
+            found = blocks_of(text, monkeypatch, size, limit)
+            assert {b.place: b.lines()[0].tolist() for b in found if b.exceeds} == {at: [0] for at in long}
+            rows = dict(rows_of(found))
+            assert rows.keys() == all_rows.keys()
+            assert all(rows[place] == row for place, row in all_rows.items() if place not in long)
+            assert all(row.startswith(rows[place][: limit + 1]) for place, row in long.items())
+        read = [*records_of(iter([text[n : n + size] for n in range(0, len(text), size)]), limit)][1:]
+        monkeypatch.setattr(blocks, "opened_part", lambda part, text=text: io.BytesIO(text))
+        located = [*lines_at(CsvPart("", 0, longest=limit), sorted(all_rows))]
+        assert [line for _, line in located] == [line for _, line in read]
+        assert [row[: limit + 1] for row, _ in located] == [row[: limit + 1] for row, _ in read]
 
 
 @pytest.mark.parametrize("seed", tiered(range(40), 3))

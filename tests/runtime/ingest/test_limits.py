@@ -26,7 +26,9 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.outages import losses_told
 from cedilla.runtime.formats.csv.batches import RecordBatches
+from cedilla.runtime.formats.csv.blocks import CsvPart
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at
+from cedilla.runtime.items.csv_lines import lines_in
 from cedilla.runtime.items.lines import LONGEST_LINE
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.reference.inputs import Input
@@ -96,7 +98,7 @@ def test_lines_without_end_leave_the_others_alone(spark: SparkSession, tmp_path:
     assert sorted(row["k"] for row in kept) == [1, 2, 6, 7]
     reasons = {row["line"]: row["reason"] for row in aside}
     assert {row["code"] for row in aside} == {"RQ301"}
-    assert reasons[2] == reasons[3] == "the line is longer than 16 MiB"
+    assert reasons[2] == reasons[3] == "the line is longer than 16 MiB, the setting `longest_line`"
     assert [*reasons] == [*range(2, 12)]
 
 
@@ -107,6 +109,115 @@ def test_a_deep_line_is_set_aside_among_good_ones(spark: SparkSession, tmp_path:
     kept, aside = both(spark, tmp_path, QUERY, [*lines, f'{{"k": 50, "y": {NESTED[0]}}}'])
     assert sorted(row["k"] for row in kept) == [*range(50)]
     assert [row["code"] for row in aside] == ["RQ301"]
+
+
+SHORT = 'set longest_line = 2 KiB; stream r(k: long, s?: string) from {} "r"{}; emit r to json "o";'
+LENGTHS = [100, 2047, 2048, 2049, 2050, 9000, 100, 200_000, 5, 2049, 2049, 40]
+
+
+def line_of(format_: str, number: int, length: int) -> str:
+    """A line of `length` bytes."""
+    before, after = {"json": (f'{{"k": {number}, "s": "', '"}'), "csv": (f"{number},", "")}[format_]
+    return before + "é" * ((length - len(before) - len(after)) // 2) + "x" * (length % 2) + after
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("format_", ["json", "csv"])
+def test_the_longest_line_is_a_setting(spark: SparkSession, tmp_path: Path, format_: str) -> None:
+    lines = [line_of(format_, n, length) for n, length in enumerate(LENGTHS)]
+    lines = [
+        line.ljust(length) if format_ == "json" else line for line, length in zip(lines, LENGTHS, strict=True)
+    ]
+    lengths = [len(line.encode()) for line in lines]
+    head = ["k,s"] if format_ == "csv" else []
+    kept, aside = both(spark, tmp_path, SHORT.format(format_, ""), [*head, *lines])
+    assert sorted(row["k"] for row in kept) == [n for n, length in enumerate(lengths) if length <= 2048]
+    long = [n for n, length in enumerate(lengths, 1 + len(head)) if length > 2048]
+    assert [row["line"] for row in aside] == long
+    assert {row["reason"] for row in aside} == {"the line is longer than 2 KiB, the setting `longest_line`"}
+
+
+@pytest.mark.either_engine
+def test_a_longer_line_than_usual_is_read_by_a_setting(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [line_of("json", n, length) for n, length in enumerate([50, LONGEST_LINE + 50, 50])]
+    kept, aside = both(spark, tmp_path, SHORT.format("json", "").replace("2 KiB", "17 MiB"), lines)
+    assert (len(kept), aside) == (3, [])
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("blanks", ["before", "after", "only"])
+def test_a_line_of_many_blanks_is_too_long_and_not_nothing(
+    spark: SparkSession, tmp_path: Path, blanks: str
+) -> None:
+    line = {"before": " " * 2048 + '{"k": 1}', "after": '{"k": 1}' + " " * 2048, "only": " " * 2049}[blanks]
+    kept, aside = both(spark, tmp_path, SHORT.format("json", ""), ['{"k": 0}', line, '{"k": 2}'])
+    assert [row["k"] for row in kept] == [0, 2]
+    assert [row["line"] for row in aside] == [2]
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("marker", ['{"$accent": "[[+(p: long)]]"', '{"$punctuation": "[k < 5]"'])
+@pytest.mark.parametrize("padding", [" " * 2048 + "}", "}" + " " * 2048])
+def test_a_marker_in_a_line_that_is_too_long_ends_the_query(
+    spark: SparkSession, tmp_path: Path, marker: str, padding: str
+) -> None:
+    run = Run(spark, tmp_path, SHORT.format("json", ""))
+    path = run.write("r", ['{"k": 0}', marker + padding, '{"k": 2}'])
+    with pytest.raises(DiagnosticError, match="RQ212"):
+        run.process()
+    options = Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "simulated")})
+    with pytest.raises(DiagnosticError, match="RQ212"):
+        simulate(run.query, options)
+
+
+@pytest.mark.either_engine
+def test_a_first_line_of_csv_that_is_too_long_ends_the_query(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, tmp_path, SHORT.format("csv", ""))
+    path = run.write("r", ["k,s," + "x" * 2048, "1,a,b"])
+    with pytest.raises(DiagnosticError, match=r"RQ426.*its first line is longer than 2 KiB"):
+        run.process()
+    options = Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "simulated")})
+    with pytest.raises(DiagnosticError, match=r"RQ426.*its first line is longer than 2 KiB"):
+        simulate(run.query, options)
+
+
+@pytest.mark.parametrize(
+    ("value", "message", "hint"),
+    [
+        ("0 MiB", "`longest_line` cannot be 0 MiB", "from 1 KiB to 256 MiB"),
+        ("257 MiB", "`longest_line` cannot be 257 MiB", "from 1 KiB to 256 MiB"),
+        ("16", "`16` is not a size", "a whole number of KiB or MiB, as in `set longest_line = 16 MiB;`"),
+        ("16 MB", "`16 MB` is not a size", "a whole number of KiB or MiB"),
+        ("1.5 MiB", "`1.5 MiB` is not a size", "a whole number of KiB or MiB"),
+        ("many", "`many` is not a size", "a whole number of KiB or MiB"),
+    ],
+)
+def test_a_wrong_size_is_told(value: str, message: str, hint: str) -> None:
+    query = f'set longest_line = {value}; stream r(k: long) from json "r"; emit r to json "o";'
+    with pytest.raises(DiagnosticError) as of_query:
+        compile_query(query)
+    plan = compile_query(query.partition(";")[2]).plan
+    with pytest.raises(DiagnosticError) as of_option:
+        Options(settings={"longest_line": value}).check(plan)
+    assert [each.diagnostics[0].code for each in (of_query.value, of_option.value)] == ["RQ004", "RQ477"]
+    for error in (of_query.value, of_option.value):
+        assert message in error.diagnostics[0].message
+        assert hint in str(error.diagnostics[0].help)
+
+
+def test_a_file_of_csv_without_line_ends_is_not_held_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    with path.open("wb") as file:
+        file.write(b"k,s\n1,a\n2,")
+        file.truncate(4 * LONGEST_LINE)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\r\n3,c\r\n")
+    found = list(CsvPart(str(path), 0).blocks())
+    assert max(len(block.text) for block in found) <= LONGEST_LINE + costs.BLOCK
+    assert [row for block in found for row in rows_of(block) if len(row[1]) < 9] == [
+        (4, b"1,a"), (4 * LONGEST_LINE + 2, b"3,c")
+    ]  # fmt: skip
+    assert [line.fault != "" for line in lines_in(path)] == [False, True, False]
 
 
 @pytest.mark.parametrize("begin", [0, 5, 3 * LONGEST_LINE])

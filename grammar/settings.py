@@ -1,0 +1,77 @@
+"""Settings of a query: their names, and checks of their values."""
+
+from __future__ import annotations
+
+import re
+
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "accents": ("accumulate", "strict"),
+    "drop": ("exact", "eager"),
+    "invalid": ("quarantine", "abort"),
+    "late": ("quarantine", "abort", "ignore"),
+    "drift": ("ignore", "infer", "quarantine", "abort"),
+    "suspect": ("off", "warn"),
+    "gaps": ("abort", "skip"),
+    "bad_markers": ("abort", "quarantine"),
+    "doubtful": ("warn", "abort"),
+    "longest_line": ("16 MiB",),
+}
+"""Settings of a query and their values, the default first (paper, section 6.2). A size has only its default here."""
+SETTING_MEANINGS: dict[str, str] = {
+    "accents": "An accent that cannot pass a project or an aggregate yet waits for others; `strict` ends the query "
+    "(RQ211). Accents that wait for the other input of a union or join always wait.",
+    "drop": "A Drop waits at a join or aggregate while kept state has the attribute. `eager` announces it at once, and "
+    "later results lack the attribute.",
+    "invalid": "Sets tuples with RQ301 to RQ304 aside; `abort` ends the query.",
+    "late": "Sets late tuples aside (RQ305); `ignore` only counts them, `abort` ends the query.",
+    "drift": "A field that nothing announced: `ignore` leaves it out; `infer` adds a number, string or boolean as an "
+    "attribute of all tuples, from the first file of that epoch on; `quarantine` sets its tuples aside (RQ306); "
+    "`abort` ends the query.",
+    "suspect": "`warn` reports jumps that look like a change of unit without an accent (RQ223). It changes no result.",
+    "gaps": "Lost records of a topic (RQ446) or deleted rows of a Delta table (RQ438) end the query; `skip` continues "
+    "after them.",
+    "bad_markers": "A bad marker ends the query; `quarantine` sets it aside and names each unit that stays (RQ235).",
+    "doubtful": "A doubtful accent (RQ217, RQ218, RQ229, RQ230), or a jump under `suspect` (RQ223), is a warning; "
+    "`abort` ends the query before it counts.",
+    "longest_line": "The greatest size of a line of JSON or CSV, or of a record of a topic, as whole `KiB` or `MiB`: "
+    "from 1 KiB to 256 MiB. A longer tuple is rejected (RQ301), a longer marker is malformed (RQ212). A run needs "
+    "memory for a few such lines.",
+}
+"""Settings -> the effect of their values."""
+
+SIZES = frozenset({"longest_line"})
+"""Settings that are a number of bytes."""
+
+_SIZE = re.compile(r"([0-9]{1,9}) ?(KiB|MiB)")
+_BYTES = {"KiB": 1 << 10, "MiB": 1 << 20}
+SMALLEST, LARGEST = 1 << 10, 256 << 20
+
+
+def size(text: str) -> int:
+    """Returns the bytes of a checked size, `16 MiB`."""
+    match = _SIZE.fullmatch(text)
+    assert match is not None
+    return int(match[1]) * _BYTES[match[2]]
+
+
+def size_text(number: int) -> str:
+    """Returns a number of whole KiB as a size."""
+    return f"{number >> 10} KiB" if number % (1 << 20) else f"{number >> 20} MiB"
+
+
+def as_stored(name: str, value: str) -> str:
+    """Returns a valid value as plans contain it: `64MiB` is `64 MiB`."""
+    return _SIZE.sub(r"\1 \2", value) if name in SIZES else value
+
+
+def size_fault(name: str, value: str) -> tuple[str, str] | None:
+    """Returns message and hint for a value that a size cannot have, `None` for a valid one."""
+    example = f"`set {name} = {SETTINGS[name][0]};`"
+    if _SIZE.fullmatch(value) is None:
+        return f"`{value}` is not a size", f"a whole number of KiB or MiB, as in {example}"
+    if not SMALLEST <= size(value) <= LARGEST:
+        return (
+            f"`{name}` cannot be {value}",
+            f"from {size_text(SMALLEST)} to {size_text(LARGEST)}, as in {example}",
+        )
+    return None
