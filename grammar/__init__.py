@@ -2,7 +2,7 @@
 
 | stage   | modules                | from -> to                                    |
 |---------|------------------------|-----------------------------------------------|
-| parse   | `parser`, `lalr`       | text -> lark tree, by `rq.lark`               |
+| parse   | `parser`, `lalr`       | text -> lark tree, by `rq.lark` and the forms |
 | build   | `builder`, `terms`     | lark tree -> `syntax` nodes                   |
 | explain | `complaints`, `slips`  | lark error -> `diagnostics.Diagnostic`        |
 | format  | `formatter`            | `syntax` nodes -> text, in the ASCII spelling |

@@ -12,6 +12,7 @@ from lark.tree import Meta
 from cedilla.grammar import foreign, syntax
 from cedilla.grammar.clauses import ClauseBuilder
 from cedilla.grammar.lalr import per_rule
+from cedilla.grammar.operator_forms import FORMS
 from cedilla.grammar.settings import SETTINGS, SIZES, as_stored, size_fault
 
 if TYPE_CHECKING:
@@ -223,8 +224,17 @@ class Builder(ClauseBuilder):
     def reference(self, meta: Meta, name: Token) -> syntax.Reference:
         return syntax.Reference(str(name), span=self._span(meta))
 
-    def select(self, meta: Meta, predicate: Expression, input: Relation) -> syntax.Select:
-        return syntax.Select(predicate, input, span=self._span(meta))
+    def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
+        """Returns the node of an operator from the parts that fill its form."""
+        form = FORMS[data]
+        *parts, input = children
+        values = form.values([self._filled(part) for part in parts])
+        return form.node(**{**values, "input": input, "span": self._span(meta)})
+
+    def _filled(self, part: Any) -> Any:
+        if not isinstance(part, Token):
+            return part
+        return self._count(part) if part.type == "NUMBER" else str(part)
 
     def project(
         self, meta: Meta, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
@@ -233,7 +243,7 @@ class Builder(ClauseBuilder):
         return syntax.Project(named, input, len(named) < len(items), span=self._span(meta))
 
     def extend(
-        self, meta: Meta, _extend: Token, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
+        self, meta: Meta, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
     ) -> syntax.Project:
         return evolve(self.project(meta, items, input), rest=True)
 
@@ -268,65 +278,17 @@ class Builder(ClauseBuilder):
     def applied(self, meta: Meta, name: Token, *inputs: Relation) -> syntax.Applied:
         return syntax.Applied(str(name), inputs, span=self._span(meta))
 
-    def rename(self, meta: Meta, *parts: Any) -> syntax.Rename:
-        *items, input = (part for part in parts if not isinstance(part, Token))
-        return syntax.Rename(tuple(items), input, span=self._span(meta))
+    def renamings(self, _meta: Meta, *items: syntax.Renamed) -> tuple[syntax.Renamed, ...]:
+        return items
 
     def renamed(self, meta: Meta, name: Token, alias: Token) -> syntax.Renamed:
         return syntax.Renamed(str(name), str(alias), span=self._span(meta))
-
-    def distinct(self, meta: Meta, *parts: Any) -> syntax.Distinct:
-        *_, on, input = parts
-        return syntax.Distinct(on or (), input, span=self._span(meta))
-
-    def sort(self, meta: Meta, *parts: Any) -> syntax.Sort:
-        *_, keys, input = parts
-        return syntax.Sort(keys, input, span=self._span(meta))
-
-    def top(
-        self,
-        meta: Meta,
-        _top: Token,
-        count: Token,
-        keys: tuple[syntax.SortKey, ...],
-        per: tuple[str, ...] | None,
-        input: Relation,
-    ) -> syntax.Top:
-        return syntax.Top(self._count(count), keys, per or (), input, span=self._span(meta))
-
-    def limit(self, meta: Meta, _limit: Token, count: Token, input: Relation) -> syntax.Limit:
-        return syntax.Limit(self._count(count), input, span=self._span(meta))
-
-    def sample(
-        self, meta: Meta, _sample: Token, count: Token, parts: Token, by: tuple[str, ...], input: Relation
-    ) -> syntax.Sample:
-        return syntax.Sample(self._count(count), self._count(parts), by, input, span=self._span(meta))
 
     def keys(self, _meta: Meta, *keys: syntax.SortKey) -> tuple[syntax.SortKey, ...]:
         return keys
 
     def key(self, meta: Meta, name: Token, direction: Token | None) -> syntax.SortKey:
         return syntax.SortKey(str(name), direction == "desc", span=self._span(meta))
-
-    def per(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
-        return names
-
-    def count_window(
-        self, meta: Meta, size: Token, per: tuple[str, ...] | None, alias: Token, input: Relation
-    ) -> syntax.CountWindow:
-        return syntax.CountWindow(self._count(size), per or (), str(alias), input, span=self._span(meta))
-
-    def session(
-        self,
-        meta: Meta,
-        _session: Token,
-        gap: syntax.Measure,
-        on: Token,
-        per: tuple[str, ...] | None,
-        alias: Token,
-        input: Relation,
-    ) -> syntax.Session:
-        return syntax.Session(gap, str(on), per or (), str(alias), input, span=self._span(meta))
 
     def _count(self, number: Token) -> int:
         if number.isdecimal() and int(number) > 0:
@@ -346,39 +308,8 @@ class Builder(ClauseBuilder):
             left = syntax.Attribute(str(left), span=span)
         return syntax.JoinPair(left, right or left, span=span)
 
-    def window(
-        self,
-        meta: Meta,
-        length: syntax.Measure,
-        every: syntax.Measure | None,
-        on: Token,
-        alias: Token | tuple[str, str],
-        input: Relation,
-    ) -> syntax.Window:
-        names = alias if isinstance(alias, tuple) else str(alias)
-        return syntax.Window(length, every, str(on), names, input, span=self._span(meta))
-
     def bounds(self, _meta: Meta, begin: Token, end: Token) -> tuple[str, str]:
         return str(begin), str(end)
-
-    def aggregate(
-        self,
-        meta: Meta,
-        function: Token,
-        by: tuple[str, ...] | None,
-        excepts: tuple[str, ...] | None,
-        input: Relation,
-    ) -> syntax.Aggregate:
-        return syntax.Aggregate(str(function), (), by or (), excepts or (), input, span=self._span(meta))
-
-    def aggregate_calls(
-        self,
-        meta: Meta,
-        calls: tuple[syntax.AggregateCall | syntax.ProjectItem, ...],
-        by: tuple[str, ...] | None,
-        input: Relation,
-    ) -> syntax.Aggregate:
-        return syntax.Aggregate(None, calls, by or (), None, input, span=self._span(meta))
 
     def calls(
         self, _meta: Meta, *calls: syntax.AggregateCall | syntax.ProjectItem
@@ -392,9 +323,3 @@ class Builder(ClauseBuilder):
                 value.name, value.arguments, str(alias), value.distinct, value.where, span=span
             )
         return syntax.ProjectItem(value, str(alias), span=span)
-
-    def by(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
-        return names
-
-    def excepts(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
-        return names

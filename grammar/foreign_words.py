@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cedilla.grammar import operator_forms
+
 _PATTERN = "a pattern is compared by `like(s, 'a%')`, the opposite is `not like(s, 'a%')`"
 _REGEX = "a regular expression is compared by `rlike(s, '[a-z]+')`, the opposite is `not rlike(s, '[a-z]+')`"
 _CHOICE = "a choice is written `if(condition, a, b)` or `case when condition then a else b end`"
@@ -80,8 +82,8 @@ WORDS = frozenset(
             "where",
         ),
         *("stream", "table", "set", "let", "emit", "operator", "punctuated", "heartbeat", "delay", "except"),
-        *("select", "project", "extend", "rename", "distinct", "sort", "top", "limit", "sample"),
-        *("window", "session", "aggregate", "left", "semi", "anti", "true", "false", "rows"),
+        *("left", "semi", "anti", "true", "false", "rows"),
+        *operator_forms.WORDS,
     )
 )
 """Words of the language that are written in capitals elsewhere."""

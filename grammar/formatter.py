@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import partial
+from typing import Any, cast
 
 from attrs import frozen
 
@@ -25,6 +26,7 @@ from cedilla.grammar.expression_formatter import (
     unit_text,
     within,
 )
+from cedilla.grammar.operator_forms import FORMS, Form, Hole, form_of
 from cedilla.grammar.syntax import Expression, Query, Relation, Statement
 
 _WIDTH = 110
@@ -276,23 +278,23 @@ def _laid_side(relation: Relation, place: _Place, *looser: type[Relation]) -> st
 
 def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
     """`project[` with an item per line, as far as an operator has such parts, and `](`."""
-    clauses: list[str] = []
-    match relation:
-        case syntax.Select(predicate):
-            word, parts = "select", _connected(predicate)
-        case syntax.Project(items, rest=rest) if items:
-            word = "extend" if rest else "project"
-            parts = _separated(_laid_item(item, indent + _STEP) for item in items)
-        case syntax.Rename(pairs):
-            word, parts = "rename", _separated(f"{pair.name} as {pair.alias}" for pair in pairs)
-        case syntax.Aggregate(None, calls, by):
-            word, parts = "aggregate", _separated(map(call_text, calls))
-            clauses = [f"by {', '.join(by)}"] if by else []
+    form = _form(relation)
+    first = getattr(relation, form.holes[0].field)
+    match relation, first:
+        case syntax.Select(predicate), _:
+            parts = _connected(predicate)
+        case syntax.Project(), (_, *_):
+            parts = _separated(_laid_item(item, indent + _STEP) for item in relation.items)
+        case _, (syntax.Renamed() | syntax.ProjectItem() | syntax.AggregateCall(), *_):
+            parts = _separated(_part(form.holes[0], item) for item in first)
         case _:
             return f"{_operator(relation)}("
     margin = " " * indent
-    lines = "".join(f"{margin}{' ' * _STEP}{part}\n" for part in [*parts, *clauses])
-    return f"{word}[\n{lines}{margin}]("
+    clauses = form.parts(relation, _part)[1:]
+    lines = "".join(
+        f"{margin}{' ' * _STEP}{part}\n" for part in [*parts, *([" ".join(clauses)] if clauses else [])]
+    )
+    return f"{form.word}[\n{lines}{margin}]("
 
 
 def _laid_item(item: syntax.ProjectItem, indent: int) -> str:
@@ -339,43 +341,34 @@ def _pair(pair: syntax.JoinPair) -> str:
 
 
 def _operator(relation: syntax.OneInput) -> str:
-    match relation:
-        case syntax.Select(predicate):
-            return f"select[{format_expression(predicate)}]"
-        case syntax.Project(items, rest=rest):
-            listed = ", ".join(map(item_text, items)) or "*"
-            return f"{'extend' if rest and items else 'project'}[{listed}]"
-        case syntax.Window(length, every, on, alias):
-            slide = "" if every is None else f" every {measure_text(every)}"
-            names = alias if isinstance(alias, str) else f"[{', '.join(alias)}]"
-            return f"window[{measure_text(length)}{slide} on {on} as {names}]"
-        case syntax.Rename(pairs):
-            return f"rename[{', '.join(f'{pair.name} as {pair.alias}' for pair in pairs)}]"
-        case syntax.Distinct(on):
-            return f"distinct[{', '.join(on)}]" if on else "distinct"
-        case syntax.Sort(keys):
-            return f"sort[{_keys(keys)}]"
-        case syntax.Top(count, keys, per):
-            return f"top[{count} by {_keys(keys)}{_clause('per', per)}]"
-        case syntax.Limit(count):
-            return f"limit[{count}]"
-        case syntax.Sample(count, parts, by):
-            return f"sample[{count} in {parts}{_clause('by', by)}]"
-        case syntax.CountWindow(size, per, alias):
-            return f"window[{size} rows{_clause('per', per)} as {alias}]"
-        case syntax.Session(gap, on, per, alias):
-            return f"session[{measure_text(gap)} on {on}{_clause('per', per)} as {alias}]"
-        case syntax.Aggregate(function, calls, by, excepts):
-            computed = function or ", ".join(call_text(call) for call in calls)
-            return f"aggregate[{computed}{_clause('by', by)}{_clause('except', excepts)}]"
+    return _form(relation).text(relation, _part)
 
 
-def _keys(keys: tuple[syntax.SortKey, ...]) -> str:
-    return ", ".join(f"{key.name} desc" if key.descending else key.name for key in keys)
+def _form(relation: syntax.OneInput) -> Form:
+    if isinstance(relation, syntax.Project):
+        return FORMS["extend" if relation.rest and relation.items else "project"]
+    return form_of(relation)
 
 
-def _clause(word: str, names: Iterable[str] | None) -> str:
-    return f" {word} {', '.join(names)}" if names else ""
+def _part(hole: Hole, value: Any) -> str:
+    """The text of what fills a hole of a form."""
+    match value:
+        case (str(), str()) if hole.type.startswith("str"):
+            return f"[{', '.join(value)}]"
+        case tuple():
+            return ", ".join(_part(hole, each) for each in cast("tuple[object, ...]", value)) or "*"
+        case syntax.SortKey(name, descending):
+            return f"{name} desc" if descending else name
+        case syntax.Renamed(name, alias):
+            return f"{name} as {alias}"
+        case syntax.ProjectItem() | syntax.AggregateCall():
+            return call_text(value)
+        case syntax.Measure():
+            return measure_text(value)
+        case syntax.Node():
+            return format_expression(cast("Expression", value))
+        case _:
+            return str(value)
 
 
 # --- expressions ---

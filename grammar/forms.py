@@ -6,25 +6,10 @@ from collections.abc import Sequence
 
 from lark import Token
 
-OPERATORS = {
-    "select": "select[t > 90 and s in {1, 2}](R)",
-    "project": "project[l, t * 1.8 + 32 as f](R)",
-    "extend": "extend[t * 1.8 + 32 as f](R)",
-    "rename": "rename[old as new](R)",
-    "distinct": "distinct[a, b](R)",
-    "sort": "sort[l, t desc](R)",
-    "top": "top[10 by t desc per l](R)",
-    "limit": "limit[5](R)",
-    "sample": "sample[1 in 10 by k](R)",
-    "window": "window[5 minutes every 1 minute on at as w](R)",
-    "session": "session[5 minutes on at per user as s](R)",
-    "aggregate": "aggregate[avg(t) as mean, count() as n by l, w](R)",
-}
-"""Operator -> its form; the Greek names are in `_GREEK`."""
+from cedilla.grammar.operator_forms import FORMS, SIGNS, WORDS
 
-_GREEK = dict(
-    zip("σπρδτWγ", ("select", "project", "rename", "distinct", "sort", "window", "aggregate"), strict=True)
-)
+OPERATORS = {word: FORMS[word].example for word in WORDS}
+"""Operator -> its form."""
 
 CLAUSES = {
     "punctuated": "punctuated on ts",
@@ -80,12 +65,12 @@ def form_of(tokens: Sequence[Token], found: Token) -> str | None:
         return None
     if words.count("case") > words.count("end") and words[-1] != "end":
         return CASE
-    operator = _GREEK.get(opened := _opened(words), opened)
+    operator = SIGNS.get(opened := _opened(words), opened)
     if operator == "window" and {"rows", "row"} & {*words, str(found)}:
-        return "window[10 rows per user as n](R)"
+        return FORMS["window_2"].example
     if operator in OPERATORS:
         return OPERATORS[operator]
-    if (last := _GREEK.get(words[-1], words[-1])) in OPERATORS:
+    if (last := SIGNS.get(words[-1], words[-1])) in OPERATORS:
         return OPERATORS[last]
     if words[0] in ("stream", "table") and opened == "":
         clause = next((word for word in reversed(words) if word in CLAUSES), None)
@@ -107,7 +92,7 @@ def _opened(words: Sequence[str]) -> str:
         depth += (words[place] in (")", "]", "}")) - (words[place] in ("(", "[", "{"))
         if depth < 0:
             depth = 0
-            name = _GREEK.get(words[place - 1], words[place - 1]) if place else ""
+            name = SIGNS.get(words[place - 1], words[place - 1]) if place else ""
             if name in OPERATORS or name in CHANGES or words[0] in ("stream", "table", "operator"):
                 return name if name in OPERATORS or words[0] not in ("stream", "table", "operator") else " "
     return ""

@@ -1,16 +1,18 @@
 # pyright: basic
 # The only module that sees lark's parser: its types are partial, those of the functions here are not.
-"""The parser of `rq.lark`: built once, on first use."""
+"""The parser of `rq.lark` and of the forms of operators: built once, on first use."""
 
 from __future__ import annotations
 
 from functools import cache
+from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
 from lark import Lark, Token, Transformer, Tree, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 from lark.lexer import PatternStr
 
+from cedilla.grammar import operator_forms
 from cedilla.grammar.kept import place
 
 Start = Literal["query", "accent", "punctuation", "expression"]
@@ -83,9 +85,9 @@ def _lark() -> Lark:
     # The tables take half a second to compute. lark compares what is kept with the grammar, and does without where it
     # is spoilt or cannot be written.
     kept = place("rq")
-    return Lark.open_from_package(
-        "cedilla.grammar",
-        "rq.lark",
+    text = files("cedilla.grammar").joinpath("rq.lark").read_text(encoding="utf-8")
+    return Lark(
+        f"{text}\n{operator_forms.grammar()}",
         parser="lalr",
         start=["query", "accent", "punctuation", "expression"],
         propagate_positions=True,

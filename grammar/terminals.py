@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cedilla.grammar import lalr
+from cedilla.grammar.operator_forms import WORDS
 
 CHOICES: dict[str, tuple[str, ...]] = {"DIRECTION": ("asc", "desc"), "JOIN_KIND": ("left", "semi", "anti")}
 """Tokens that are one of several words."""
@@ -20,23 +21,7 @@ _NAMES = {
     "MOMENT": "a time",
 }
 
-_OPERATORS = {
-    *(
-        "SELECT",
-        "PROJECT",
-        "EXTEND",
-        "RENAME",
-        "DISTINCT",
-        "SORT",
-        "TOP",
-        "LIMIT",
-        "SAMPLE",
-        "WINDOW",
-        "W",
-        "SESSION",
-        "AGGREGATE",
-    )
-}
+_OPERATORS = {word.upper() for word in WORDS}
 _BETWEEN = {"JOIN", "JOIN_KIND", "UNION", "INTERSECT", "WITHOUT"}
 _CONSTANT = {"NUMBER", "STRING", "TRUE", "FALSE", "MINUS"}
 
@@ -60,16 +45,11 @@ _GROUPS = (
 """Sets of tokens that have one name for people, the larger before those they contain."""
 
 SECOND_SPELLINGS = {
-    "SELECT_SIGN",
-    "PROJECT_SIGN",
-    "RENAME_SIGN",
-    "DISTINCT_SIGN",
-    "SORT_SIGN",
+    *(f"{word.upper()}_SIGN" for word in WORDS),
     "JOIN_SIGN",
     "OUTER_JOIN_SIGN",
     "UNION_SIGN",
     "INTERSECT_SIGN",
-    "AGGREGATE_SIGN",
     "NOT_SIGN",
     "AND_SIGN",
     "OR_SIGN",

@@ -32,6 +32,7 @@ from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression, unit_text
+from cedilla.grammar.operator_forms import form_of
 
 
 @frozen
@@ -65,16 +66,6 @@ def operator_of(node: syntax.OneInput, common: dict[str, Any], source: Input) ->
             return _project(node, common, source)
         case syntax.Rename(items):
             return operators.Rename(**common, names=_new_names(items))
-        case syntax.Distinct(on):
-            check_once(on, "distinct", node.span)
-            return operators.Distinct(**common, on=on)
-        case syntax.Sort(keys):
-            return operators.Sort(**common, keys=_sort_keys(keys, node.span))
-        case syntax.Top(count, keys, per):
-            check_once(per, "per", node.span)
-            return operators.Top(**common, count=count, keys=_sort_keys(keys, node.span), per=per)
-        case syntax.Limit(count):
-            return operators.Limit(**common, count=count)
         case syntax.Sample():
             return _sample(node, common, source)
         case syntax.Window(length, every, on, alias):
@@ -83,9 +74,6 @@ def operator_of(node: syntax.OneInput, common: dict[str, Any], source: Input) ->
             step = cut if every is None else source.length_on(on, every)
             type_ = source.facts.types[on]
             return operators.Window(**common, length=cut, step=step, on=on, alias=alias, on_type=type_)
-        case syntax.CountWindow(size, per, alias):
-            check_once(per, "per", node.span)
-            return operators.CountWindow(**common, size=size, per=per, alias=alias)
         case syntax.Session(gap, on, per, alias):
             check_once(per, "per", node.span)
             require_axis(on, (), source.facts, node.span, "session")
@@ -93,6 +81,20 @@ def operator_of(node: syntax.OneInput, common: dict[str, Any], source: Input) ->
             return operators.Session(**common, gap=pause, on=on, per=per, alias=alias, on_type=type_)
         case syntax.Aggregate():
             return _aggregate(node, common, source)
+        case _:
+            return getattr(operators, type(node).__name__)(**common, **_written(node))
+
+
+def _written(node: syntax.OneInput) -> dict[str, Any]:
+    """Returns the parts of an operator as its text has them. Raises RQ104 if a list of names has one twice."""
+    values: dict[str, Any] = {}
+    for hole in form_of(node).holes:
+        values[hole.field] = getattr(node, hole.field)
+        if hole.is_names:
+            check_once(values[hole.field], hole.label, node.span)
+        elif hole.is_keys:
+            values[hole.field] = _sort_keys(values[hole.field], node.span)
+    return values
 
 
 def _sort_keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:

@@ -44,13 +44,11 @@ def test_files_that_the_page_names_exist() -> None:
 
 
 NAMES = {
-    "grammar/rq.lark": ("reference", "_joined", "_operand", "_relation"),
-    "grammar/syntax.py": ("OneInput", "TwoInputs"),
+    "grammar/relation_nodes.py": ("OPERATORS", "TwoInputs"),
+    "grammar/operator_forms.py": ("_RULES",),
+    "grammar/rq.lark": ("_joined", "_relation"),
     "grammar/builder.py": ("_count",),
-    "grammar/terminals.py": ("SECOND_SPELLINGS", "_BETWEEN", "_OPERATORS"),
-    "grammar/forms.py": ("OPERATORS",),
-    "grammar/slips.py": ("_OPERATORS",),
-    "grammar/foreign_words.py": ("WORDS",),
+    "grammar/terminals.py": ("_BETWEEN",),
     "grammar/foreign.py": ("CLAUSES", "OPERATORS"),
     "compiler/passes/one_input.py": ("operator_of",),
     "compiler/passes/build.py": ("_of_two",),
@@ -93,7 +91,7 @@ def parsed(text: str) -> Diagnostic | None:
 def test_a_word_of_the_language_names_relations_as_before(word: str) -> None:
     refused = parsed(f'{word} := select[a > 1](r);\nemit {word} to json "out";')
     assert (refused is not None) == (word in RESERVED), (
-        f"`{word}` takes the name of a relation from queries that have it: it joins the rule `reference` of rq.lark"
+        f"`{word}` takes the name of a relation from queries that have it: operator_forms.RESERVED is as it was"
     )
 
 
@@ -102,12 +100,12 @@ def test_a_word_of_the_language_is_known_to_the_hints(word: str) -> None:
     capitals = parsed(f'emit {word.upper()}[a](r) to json "out";')
     assert capitals is not None
     assert capitals.help == f"words of the language are in small letters: `{word}`", (
-        f"`{word}` joins WORDS of grammar/foreign_words.py"
+        f"`{word}` is in WORDS of grammar/foreign_words.py"
     )
     unknown = parsed(f'emit {word}x[a](r) to json "out";')
     assert unknown is not None
     assert f"`{word}`" in str(unknown.help) or word in ("left", "semi", "anti"), (
-        f"`{word}` joins _OPERATORS of grammar/slips.py"
+        f"`{word}` is in _OPERATORS of grammar/slips.py"
     )
 
 
