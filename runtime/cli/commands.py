@@ -36,10 +36,11 @@ class Commands(click.Group):
         "Write a stream": ("accent",),
     }
     pages: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("run", "compile", "read"), "docs/runtime.md"),
+        **dict.fromkeys(("run", "compile", "status"), "docs/running.md"),
+        "read": "docs/sources-and-outputs.md",
         **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "docs/tools.md"),
         "accent": "docs/produce.md",
-        **dict.fromkeys(("status", "validate", "canonize", "suspect"), "docs/streams.md"),
+        **dict.fromkeys(("validate", "canonize", "suspect"), "docs/stream-tools.md"),
         "doctor": "docs/reliability.md",
     }
 

@@ -139,9 +139,9 @@ def readable(plan: Plan, output: Sequence[Item], told: str) -> None:
     told_apart = facts.lacking or plan.settings["drift"] == "infer"
     told_apart = told_apart or any(" in [,]" in item.get("$accent", "") for item in output)
     if told_apart and errors and errors[0].code == "RQ205":
-        return  # no description can say that an attribute is undefined (docs/runtime.md, limits)
+        return  # no description can say that an attribute is undefined (docs/limits.md)
     if errors and errors[0].code == "RQ467":
-        return  # an Add of what is closed comes again, and has told others apart (docs/language.md, G32)
+        return  # an Add of what is closed comes again, and has told others apart (docs/markers.md, G32)
     assert errors == [], f"{errors[:1]}\n{told}"
     again = compile_query(f"stream o({attributes}) from json 'o'; emit o to json 'again';").plan
     reference = Reference(again)
