@@ -36,7 +36,7 @@ from cedilla.runtime.streams.stream_checker import StreamChecker
 from cedilla.runtime.terminal.options import Options
 from tests.kit import fuzz
 from tests.kit.fuzz import in_time
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 
 ALL = int(os.environ.get("FUZZ", "1000000"))
 SEED = int(os.environ.get("SEED", "1"))
@@ -206,7 +206,7 @@ def test_lines_through_an_engine(count: int, spark: SparkSession, tmp_path: Path
     """No marker among them, as nearly all of these end a run; what is read is kept or set aside."""
     rng = Random(SEED)
     for number in range(-(-count // 2000)):
-        run = Run(spark, tmp_path / str(number), f"set drift = {rng.choice(('ignore', 'infer'))};{QUERY}")
+        run = Query(spark, tmp_path / str(number), f"set drift = {rng.choice(('ignore', 'infer'))};{QUERY}")
         texts = [text for text in fuzz.mutations(rng, TUPLES, min(count, 2000)) if "$" not in text]
         lines = [line for text in texts for line in text.split("\n") if line.strip(" \t\r\n")]
         path = run.write("r", [])

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.kit import ROOT
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 
 FOLDER = ROOT / "queries" / "otel"
 
@@ -20,7 +20,7 @@ def script(name: str, argument: Path) -> subprocess.CompletedProcess[str]:
 def test_every_minute_of_every_service_is_right(sail: SparkSession, tmp_path: Path) -> None:
     prepared = script("prepare", tmp_path / "in" / "latency")
     assert prepared.returncode == 0, prepared.stderr
-    Run(sail, tmp_path, (ROOT / "queries" / "otel.rq").read_text()).process(4)
+    Query(sail, tmp_path, (ROOT / "queries" / "otel.rq").read_text()).process(4)
     compared = script("compare", tmp_path / "out" / "averages")
     assert compared.returncode == 0, compared.stdout + compared.stderr
     assert "480 minutes of services; ignoring the unit, 268 of them are wrong." in compared.stdout

@@ -16,7 +16,7 @@ from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_expression, parse_query
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import is_tuple, read_output
 from tests.kit.tiers import tiered
 
@@ -63,7 +63,7 @@ PARTS = {
 @pytest.mark.either_engine
 @pytest.mark.parametrize("name", tiered(PARTS))
 def test_a_thousand_terms_are_one_condition(name: str, spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, WIDE + f'emit select[{PARTS[name]}](r) to json "o";')
+    run = Query(spark, tmp_path, WIDE + f'emit select[{PARTS[name]}](r) to json "o";')
     path = run.write(
         "r", [{"k": n, "x": n + 0.5, **{f"a{m}": float(n) for m in range(500)}} for n in range(6)]
     )

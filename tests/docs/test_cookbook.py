@@ -19,9 +19,8 @@ from cedilla.compiler.compile import compile_query
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.terminal.options import Options
-from tests.docs.test_examples import in_parts
 from tests.kit import ROOT
-from tests.kit.stream import read_output
+from tests.kit.stream import in_parts, read_output
 
 DOCS = ROOT / "docs"
 COOKBOOK = (DOCS / "cookbook.md").read_text("utf-8")

@@ -9,7 +9,6 @@ import re
 import shlex
 from abc import ABC
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from cedilla.grammar import DiagnosticError
 from cedilla.runtime.cli.main import main
 from tests.docs.reference import PAPERS, operator_page, rule_rows
 from tests.kit import ROOT
+from tests.kit.stream import in_parts
 from tests.laws.mutations import MUTATIONS
 
 if TYPE_CHECKING:
@@ -142,14 +142,14 @@ def test_every_page_of_an_operator_has_an_example_of_it(operator: type[Operator]
 def test_every_example_of_an_operator_does_what_its_page_says(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operator: type[Operator]
 ) -> None:
-    from tests.kit.pipeline import Run
+    from tests.kit.query import Query
 
     page = operator_page(operator)
     for block in blocks(page, "python"):
         (tmp_path / block.info.removeprefix("python").strip()).write_text(block.text)
         monkeypatch.syspath_prepend(tmp_path)
     (query,) = blocks(page, "rq")
-    run = Run(spark, tmp_path, query.text)
+    run = Query(spark, tmp_path, query.text)
     expected: list[dict[str, Any]] = []
     for block in blocks(page, "json"):
         target = block.info.removeprefix("json").strip()
@@ -165,15 +165,6 @@ def test_every_example_of_an_operator_does_what_its_page_says(
     assert [run.quarantine(source.name) for source in executor.plan.sources] == [
         [] for _ in executor.plan.sources
     ]
-
-
-def in_parts(stream: list[dict[str, Any]]) -> list[list[str]]:
-    """Runs of tuples in no order, between markers."""
-    parts: list[list[str]] = []
-    for marked, items in groupby(stream, lambda i: "$accent" in i or "$punctuation" in i):
-        written = [json.dumps(item, sort_keys=True) for item in items]
-        parts.append(written if marked else sorted(written))
-    return parts
 
 
 # --- links and names ---

@@ -24,8 +24,9 @@ from cedilla.runtime.checkpoint.integrity import Integrity, inspect
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.storage.stores import LocalStore
+from tests.kit.lines import write_lines
+from tests.kit.sensor_streams import PLACES, random_stream
 from tests.kit.stream import decode, read_output
-from tests.runtime.pipeline.test_sensors import PLACES, random_stream
 
 
 def fill_disk(number: int) -> Callable[..., None]:
@@ -78,25 +79,24 @@ def prepare(root: Path, seed: int, length: int = 60, files: int = 8, query: str 
     (root / "in/sensors").mkdir(parents=True)
     (root / "in/placement").mkdir()
     (root / "q.rq").write_text(query)
-    _write(root / "in/placement/0.jsonl", [*PLACES, {"$punctuation": "[]"}], 0)
+    write_lines(root / "in/placement/0.jsonl", [*PLACES, {"$punctuation": "[]"}], 0)
     for number in range(files):
-        _write(root / f"in/sensors/{number:03}.jsonl", stream[number * size : (number + 1) * size], number)
+        write_lines(
+            root / f"in/sensors/{number:03}.jsonl", stream[number * size : (number + 1) * size], number
+        )
 
 
-def _write(path: Path, items: list[Any], time_: int) -> None:
-    path.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
-    os.utime(path, (time_, time_))
-
-
-def start(root: Path, *options: str, engine: str = "sail", before: Callable[[], None] | None = None) -> Run:
+def start(
+    root: Path, *options: str, engine: str = "sail", before: Callable[[], None] | None = None
+) -> Process:
     """`cedilla run` in a process of its own, in a folder. `before`: called there first."""
     arguments = ("run", "q.rq", *OPTIONS, "--engine", engine, *options)
     process = _CONTEXT.Process(target=_run, args=(str(root), arguments, before))
     process.start()
-    return Run(process, root)
+    return Process(process, root)
 
 
-class Run:
+class Process:
     """A process that runs the query."""
 
     def __init__(self, process: ForkServerProcess, root: Path) -> None:
@@ -230,7 +230,7 @@ def damage(rng: random.Random, folder: Path) -> str:
     return f"{kind} {file.relative_to(folder)}"
 
 
-def wait_a_part(rng: random.Random, run: Run, most: float) -> None:
+def wait_a_part(rng: random.Random, run: Process, most: float) -> None:
     """A random time, unless the run ends first."""
     until = time.monotonic() + rng.uniform(0, most)
     while time.monotonic() < until and run.is_alive():

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 from pyarrow import parquet
@@ -115,3 +117,12 @@ def packed_zstd(text: bytes) -> bytes:
     with pyarrow.CompressedOutputStream(packed, "zstd") as stream:
         stream.write(text)
     return packed.getvalue().to_pybytes()
+
+
+def in_parts(stream: list[dict[str, Any]]) -> list[list[str]]:
+    """Runs of tuples in no order, between markers."""
+    parts: list[list[str]] = []
+    for marked, items in groupby(stream, lambda i: "$accent" in i or "$punctuation" in i):
+        written = [json.dumps(item, sort_keys=True) for item in items]
+        parts.append(written if marked else sorted(written))
+    return parts

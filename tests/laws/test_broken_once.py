@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.laws.test_reference import check
+from tests.laws.reference_runs import check
 
 THEN = (
     *("select", "project", "rename", "union", "intersect", "minus", "distinct", "join", "left join"),

@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.items.lines import Line
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import Schema, declared_schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
+from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.strategies import BRIEF
 from tests.kit.stream import Item
@@ -69,17 +69,13 @@ def drawn(rng: Random, declared: set[str]) -> Item:
     return {"$accent": f"[[{', '.join([*conditions, change])}]]"}
 
 
-def lines(stream: Sequence[Item]) -> list[Line]:
-    return [Line(json.dumps(item), f"s:{number}") for number, item in enumerate(stream, 1)]
-
-
 def valid_stream(rng: Random, schema: Schema, length: int) -> list[Item]:
     follower = StreamChecker(schema)
     declared = {attribute.name for attribute in schema.source.attributes}
     stream: list[Item] = []
     for _ in range(12 * length):
         item, before = drawn(rng, declared), follower.state
-        if any(each.severity == "error" for each in follower.take(*lines([item]))[1]):
+        if any(each.severity == "error" for each in follower.take(*as_lines([item]))[1]):
             follower.state = before
         else:
             stream.append(item)
@@ -93,7 +89,7 @@ def followed(stream: Sequence[Item], schema: Schema) -> tuple[Counter[object], l
     follower = StreamChecker(schema)
     rows = Counter[object]()
     wrong: list[Diagnostic] = []
-    for line in lines(stream):
+    for line in as_lines(stream):
         item, found = follower.take(line)
         wrong += [each for each in found if each.severity == "error"]
         if isinstance(item, Row):
@@ -116,7 +112,7 @@ def check(seed: int) -> None:
     for used in (None, Counter[str]()):
         output = StringIO()
         try:
-            canonize(lines(stream), schema, output, used)
+            canonize(as_lines(stream), schema, output, used)
         except DiagnosticError as error:
             if {each.code for each in error.diagnostics} != {"RQ213"}:  # there are no words for it
                 raise
@@ -148,7 +144,7 @@ def written(schema: str, stream: Sequence[str | Item]) -> list[list[str | Item]]
     results: list[list[str | Item]] = []
     for used in (None, Counter[str]()):
         output = StringIO()
-        canonize(lines(items), declared_schema(schema), output, used)
+        canonize(as_lines(items), declared_schema(schema), output, used)
         found = [json.loads(line) for line in output.getvalue().splitlines()]
         assert followed(found, declared_schema(schema))[1] == []
         results.append([item.get("$accent", item) for item in found])

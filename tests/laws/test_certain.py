@@ -22,8 +22,8 @@ from cedilla.runtime.reference.node import inside
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.strategies import BRIEF, HEAVY
 from tests.kit.stream import Decoder, Item
+from tests.laws.reference_runs import bag
 from tests.laws.relational import evaluate_plan
-from tests.laws.test_reference import bag
 
 SOURCES = """
 stream r(k: int in {1, 2}, x: int in {1, 2, 3}) from json "in/r";

@@ -2,70 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.plan import Plan, TableColumn
+from cedilla.compiler.plan import TableColumn
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.control.domains.table_domains import with_values
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.strategies import HEAVY
 from tests.kit.stream import Item, complaints, decode
 from tests.kit.tiers import tiered
-from tests.laws.relational import evaluate_plan
-from tests.laws.test_reference import TABLE, Items, accepted, bag, cut, readable, run
-from tests.laws.worlds import ALL, World, canonical, stream, world
+from tests.laws.growth_cases import GROWTHS, from_table, meaning, random_case
+from tests.laws.reference_runs import TABLE, Items, bag, cut, readable, run
 from tests.runtime.checkpoint.plan_edits import edited
-
-
-def before(world: World) -> str:
-    """The query's text when the fleet had two members."""
-    return world.text.replace("k: int in {1, 2, 3}", "k: int in {1, 2}", 2)
-
-
-def without_newcomer(items: Items) -> Items:
-    """What a stream says before its new member is known of: no tuples of it, and no marker that names it."""
-    return [
-        (source, item)
-        for source, item in items
-        if item.get("k") != 3
-        and not any("k = 3" in str(item.get(m, "")) for m in ("$accent", "$punctuation"))
-    ]
 
 
 def drive(reference: Reference, emit: str, items: Items, output: list[Item]) -> None:
     for item in items:
         for outputs in reference.step([item]):
             output += outputs[emit].items()
-
-
-def random_case(rng: Random, size: int, length: int) -> tuple[World, Plan, Items, int]:
-    """A query, its plan when the fleet had two members, a valid stream, and after how many items the third comes."""
-    made = world(rng, size, ALL)
-    small = compile_query(before(made)).plan
-    items = accepted(made.plan, stream(rng, length))
-    bound = rng.randint(0, len(items))
-    early = accepted(small, without_newcomer(items[:bound]))
-    return made, small, accepted(made.plan, [*early, *items[bound:]]), len(early)
-
-
-def meaning(
-    made: World, items: Items, rejected: Sequence[tuple[str, str, Mapping[str, Any]]], told: str
-) -> Counter[Any]:
-    """What the query says of a whole stream but for its rejected tuples, which are late ones of the newcomer."""
-    rest = list(items)
-    for source, code, item in rejected:
-        assert code == "RQ305", told
-        assert item["k"] == 3, told  # only the newcomer's, where its past is closed
-        rest.remove((source, dict(item)))
-    return bag(evaluate_plan(made.plan, canonical(rest))[made.plan.emits[0].relation])
 
 
 def check(rng: Random, size: int, length: int) -> str:
@@ -106,9 +65,6 @@ def test_growth_in_many_cases(seed: int) -> None:
 
 
 # --- growth by a marker (N1) ---
-
-
-GROWTHS: Items = [(source, {"$accent": "[[grow(k, {3})]]"}) for source in ("r", "s")]
 
 
 def check_marker(rng: Random, size: int, length: int) -> str:
@@ -152,13 +108,6 @@ def test_growth_by_markers_in_many_cases(seed: int) -> None:
 # --- growth of a table that gives the domain (N1) ---
 
 FLEET = TableColumn("fleet", "k")
-
-
-def from_table(world: World) -> str:
-    """The query's text where both streams have their domain from a table."""
-    return 'table fleet(k: int) from json "fleet";' + world.text.replace(
-        "k: int in {1, 2, 3}", "k: int in fleet.k", 2
-    )
 
 
 def check_table(rng: Random, size: int, length: int) -> str:

@@ -21,7 +21,7 @@ from cedilla.runtime.streams.stream_checker import StreamChecker
 from tests.kit.paper import paper_number
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Decoder, Item, decode, is_tuple
-from tests.laws.test_units import SCHEMA, rounded
+from tests.laws.unit_worlds import SCHEMA, rounded
 
 UNITS = {"n": "s", "t": "degF", "p": "hPa"}
 STREAM = SCHEMA.replace("n: long", "n: long unit s")

@@ -19,11 +19,11 @@ import pytest
 from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.decoder import Decoder
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
+from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode
 
@@ -332,7 +332,7 @@ def test_a_canonical_stream_recodes_at_its_end(seed: int) -> None:
     one, items = right(world)
     for rules in (False, True):
         out = StringIO()
-        lines = [Line(json.dumps(item), f"r:{n}") for n, item in enumerate(items)]
+        lines = as_lines(items, "r")
         canonize(lines, declared_schema(SCHEMA), out, Counter() if rules else None)
         written = [json.loads(line) for line in out.getvalue().splitlines()]
         tuples = [item for item in written if "n" in item]

@@ -2,187 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from datetime import date, datetime
-from fractions import Fraction
 from random import Random
-from typing import Any
 
 import pytest
-from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.compiler import compile_query, regions
-from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Aggregate
-from cedilla.compiler.plan import Plan
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.items.json_objects import json_text, parse_line
-from cedilla.runtime.items.lines import Line
+from cedilla.compiler import compile_query
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.reference.scalars.arithmetic import double
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import validate
 from tests.kit.strategies import BRIEF, HEAVY
-from tests.kit.stream import Decoder, Item, complaints, decode
-from tests.laws.edges import is_odd, key, read
+from tests.kit.stream import Item, complaints, decode
+from tests.laws.reference_runs import Items, Ran, bag, check, decoded, readable, run
 from tests.laws.relational import evaluate_plan
-from tests.laws.worlds import ALL, NAMES, ORDERED, SOURCES, World, canonical, stream, world
-
-Items = list[tuple[str, Item]]
-TABLE: Items = [*(("d", dict(row)) for row in NAMES), ("d", {"$punctuation": "[]"})]
-
-
-@frozen
-class Ran:
-    """What a run gave: the output stream, its canonical tuples before encoding, and the reference after it."""
-
-    output: list[Item]
-    passed: list[dict[str, Any]]
-    reference: Reference
-
-
-def run(plan: Plan, steps: Sequence[Items], *, purge: bool = True) -> Ran:
-    reference = Reference(plan, purge)
-    (emit,) = plan.emits
-    output: list[Item] = []
-    passed: list[dict[str, Any]] = []
-    for step in [TABLE, *steps]:
-        for outputs in reference.step(step):
-            output += outputs[emit.name].items()
-            passed += outputs[emit.name].canonical
-    return Ran(output, passed, reference)
-
-
-def accepted(plan: Plan, items: Items) -> Items:
-    """The items without markers that some operator must refuse (S3, J2, ...) and without what follows from
-    them: tuples that are defined where a refused Add would have made it so."""
-    reference = Reference(plan)
-    for outputs in TABLE:
-        reference.step([outputs])
-    kept: Items = []
-    for item in items:
-        before = len(reference.rejected)
-        try:
-            reference.step([item])
-        except DiagnosticError:
-            continue
-        if len(reference.rejected) == before:
-            kept.append(item)
-    return kept
-
-
-def cut(rng: Random, items: Items) -> list[Items]:
-    """The items in steps, at random."""
-    bounds = sorted(rng.sample(range(1, len(items)), min(len(items) - 1, rng.randint(0, 5))))
-    return [items[a:b] for a, b in zip([0, *bounds], [*bounds, len(items)], strict=True)]
-
-
-def plain(value: Any, *, odd: bool = False) -> Any:
-    """A value that equals its like up to the last digits; whole numbers and decimals exactly, but not of the `odd`."""
-    if isinstance(value, list | tuple):
-        return tuple(plain(each, odd=odd) for each in value)
-    if odd and not isinstance(value, bool):
-        return f"{double(value) + 0.0:.10g}"
-    if isinstance(value, str):
-        return key(value)
-    if isinstance(value, bool | datetime):
-        return value
-    if isinstance(value, date):
-        return key(value.isoformat())
-    exactly = Fraction(value)
-    return exactly if abs(exactly) > 2**40 else round(float(value), 9) + 0.0
-
-
-def bag(rows: Sequence[dict[str, Any]]) -> Counter[Any]:
-    return Counter(
-        frozenset((n, plain(v, odd=is_odd(n))) for n, v in row.items() if v is not None) for row in rows
-    )
-
-
-def decoded(output: Sequence[Item]) -> list[Item]:
-    """The canonical tuples of an output of values that `edges.read` compares."""
-    decoder = Decoder(read)
-    return [row for item in output if (row := decoder.feed(item)) is not None]
-
-
-def listed(facts: Facts, name: str) -> str:
-    """The domain of an attribute that takes one of a list of values, as it is declared."""
-    members = facts.universe.get(name, regions.ANYTHING).members
-    if not isinstance(members, regions.Level) or any(members.pieces) or facts.types[name].name == "boolean":
-        return ""
-    inside = sorted(value for value, hit in members.points.items() if hit)
-    return f" in {{{', '.join(map(facts.types[name].wire, inside))}}}" if inside else ""
-
-
-def readable(plan: Plan, output: Sequence[Item], told: str) -> None:
-    """An output, as text, is a valid stream by the schema that it has been declared with, and means the same to a
-    query that reads it."""
-    (emit,) = plan.emits
-    facts = plan.start[emit.relation]
-    if not facts.types or any(t.element is not None for t in facts.types.values()):
-        return  # no stream can declare an array (RQ208)
-    computed = any(
-        isinstance(operator, Aggregate) for operator in plan.operators
-    )  # a result may be undefined
-    required = [n for n in ("k", "ts", "v") if not (computed or facts.may_be_undefined(n))]
-    attributes = ", ".join(
-        f"{n}{'' if n in required else '?'}: {t}{listed(facts, n)}" for n, t in facts.types.items()
-    )
-    text = [json_text(item) for item in output]
-    found: list[Diagnostic] = []
-    validate((Line(line, str(n)) for n, line in enumerate(text)), declared_schema(attributes), found.append)
-    errors = [each for each in found if each.severity == "error"]
-    # Where an attribute of the output is added that no stream declares, the schema takes results for optional.
-    told_apart = facts.lacking or plan.settings["drift"] == "infer"
-    told_apart = told_apart or any(" in [,]" in item.get("$accent", "") for item in output)
-    if told_apart and errors and errors[0].code == "RQ205":
-        return  # no description can say that an attribute is undefined (docs/limits.md)
-    if errors and errors[0].code == "RQ467":
-        return  # an Add of what is closed comes again, and has told others apart (docs/markers.md, G32)
-    assert errors == [], f"{errors[:1]}\n{told}"
-    again = compile_query(f"stream o({attributes}) from json 'o'; emit o to json 'again';").plan
-    reference = Reference(again)
-    second: list[Item] = []
-    for line in text:
-        for outputs in reference.step([("o", parse_line(line))]):
-            second += outputs["o"].items()
-    assert reference.rejected == [], told
-    assert bag(decoded(second)) == bag(decoded(output)), told
-
-
-def described(world: World, items: Items) -> str:
-    return world.text + "\n" + "\n".join(f"{source} {item}" for source, item in items)
-
-
-def check(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL, edges: int = 0) -> None:
-    made = world(rng, size, kinds, edges)
-    keep_the_laws(rng, made, accepted(made.plan, stream(rng, length, made.extra)))
-
-
-def keep_the_laws(rng: Random, made: World, items: Items) -> None:
-    """O1 to O5 of a world and a stream of which nothing is refused."""
-    told = described(made, items)
-    whole = run(made.plan, [[item] for item in items])
-    assert whole.reference.rejected == [], told
-    emit = made.plan.emits[0]
-    expected = bag(evaluate_plan(made.plan, canonical(items))[emit.relation])
-    assert bag(whole.passed) == expected, told  # element at a time, before encoding
-    assert bag(decoded(whole.output)) == expected, told  # Figure 3: decode(out) = op(decode(in))
-    start = made.plan.start[emit.relation]
-    initial = {name for name in start.types if start.may_have(name) is not False}
-    assert list(complaints(whole.output, initial, read)) == [], told  # O2
-    readable(made.plan, whole.output, told)
-    other = run(made.plan, cut(rng, items), purge=False)
-    assert bag(decoded(other.output)) == expected, told  # O3 and O4
-    assert list(complaints(other.output, initial, read)) == [], told
-    for ran in (whole, other):
-        waiting = [n for state in ran.reference.state_facts.values() for n in state.retained]
-        assert waiting == [], told  # O5
-    for name, node in whole.reference.nodes.items():
-        assert list(node.stored()) == [], f"{name} still holds rows\n{told}"
+from tests.laws.worlds import ALL, ORDERED, SOURCES, canonical
 
 
 @pytest.mark.parametrize("kind", ALL)

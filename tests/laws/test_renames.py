@@ -16,11 +16,11 @@ import pytest
 
 from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
-from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.decoder import Decoder
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
+from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode
 
@@ -222,7 +222,7 @@ def test_a_canonical_stream_renames_at_its_end(seed: int) -> None:
     right = [item for item in world.renamed if id(item) not in wrong]
     for rules in (False, True):
         out = StringIO()
-        lines = [Line(json.dumps(item), f"r:{n}") for n, item in enumerate(right)]
+        lines = as_lines(right, "r")
         canonize(lines, declared_schema(SCHEMA), out, Counter() if rules else None)
         items = [json.loads(line) for line in out.getvalue().splitlines()]
         assert rounded(decode(items)) == rounded(decode(world.plain))

@@ -23,9 +23,10 @@ from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.stream_checker import StreamChecker
+from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode, is_tuple, unit_complaints
-from tests.laws.test_units import QUERY, SCHEMA, UNITS, World, ran, rounded
+from tests.laws.unit_worlds import QUERY, SCHEMA, UNITS, World, ran, rounded
 
 SAID = re.compile(r', unit ("[^"]*"|\w+)\)\]\]$')
 CANONICAL = {"t": "degF", "p": "hPa"}
@@ -199,7 +200,7 @@ def check_canonical(seed: int) -> None:
     ]
     items = [*items[:at], {"$accent": "[[s = 3, -(p)]]"}, *without]
     items += [{"$accent": "[[s = 3, +(p: double)]]"}] * rng.randint(0, 1)
-    lines = [Line(json.dumps(item), f"r:{n}") for n, item in enumerate(items)]
+    lines = as_lines(items, "r")
     for rules in (False, True):
         out = StringIO()
         try:

@@ -18,8 +18,8 @@ from cedilla.grammar.parser import parse_accent
 from tests.kit.strategies import BRIEF, HEAVY
 from tests.kit.stream import Item, complaints
 from tests.laws.edges import read
+from tests.laws.reference_runs import Items, accepted, bag, cut, decoded, described, keep_the_laws, run
 from tests.laws.relational import evaluate_plan
-from tests.laws.test_reference import Items, accepted, bag, cut, decoded, described, keep_the_laws, run
 from tests.laws.worlds import ALL, KINDS, ORDERED, World, canonical, stream, world
 
 

@@ -3,13 +3,10 @@ files and settings through `run` and `simulate`."""
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,19 +17,18 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.items.rejections import is_fatal
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
 from tests.kit.seeds import soak_seeds
-from tests.kit.stream import Item, complaints
+from tests.kit.stream import complaints
 from tests.kit.tiers import tiered
 from tests.laws.edges import read
+from tests.laws.engine_runs import output, written
+from tests.laws.reference_runs import accepted, bag, cut, decoded, described
 from tests.laws.relational import evaluate_plan
-from tests.laws.test_reference import TABLE, accepted, bag, cut, decoded, described
-from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
+from tests.laws.worlds import ALL, ORDERED, canonical, stream, world
 
 SPOILT = (
     '{"k": 7, "ts": 3, "v": 1.0}',  # outside its domain
@@ -57,36 +53,6 @@ SETTINGS = {
     "late": ("quarantine", "ignore", "abort"),
     "drift": ("ignore", "quarantine", "infer", "infer", "abort"),
 }
-
-
-def written(spark: SparkSession, root: Path, made: World, parts: list[list[tuple[str, Any]]]) -> Run:
-    """The items as files of a run, one file of each source a part; texts are lines as they are."""
-    run, chance = Run(spark, root, made.text), Random(len(parts))
-    run.write("d", [item for _, item in TABLE])
-    for part in parts:
-        for source in ("r", "s"):
-            items = [item for name, item in part if name == source]
-            run.write(source, [i if isinstance(i, str) else line_of(chance, i) for i in items])
-    return run
-
-
-def line_of(chance: Random, item: Item) -> str:
-    """A line; some whole numbers have a point, as pandas writes them."""
-    whole = ((name, item[name]) for name in ("k", "ts") if isinstance(item.get(name), int))
-    forms = {name: Decimal(f"{value}{chance.choice(['', '', '', '.0', '.000'])}") for name, value in whole}
-    return json_text({**item, **forms})
-
-
-def output(folder: Path) -> list[Item]:
-    """An output's lines; numbers of more digits than a double has are exact."""
-    files = (file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir()))
-    lines = (line for file in files for line in file.read_text().splitlines())
-    return [json.loads(line, parse_float=number) for line in lines]
-
-
-def number(text: str) -> float | Decimal:
-    """A number of a line; one of more digits than a double has is exact."""
-    return Decimal(text) if len(re.sub(r"\D", "", text)) > 17 else float(text)
 
 
 def check(

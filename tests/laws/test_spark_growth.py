@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.items.json_objects import json_text
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import complaints
 from tests.kit.tiers import tiered
 from tests.laws.edges import read
-from tests.laws.test_growth import GROWTHS, before, from_table, meaning, random_case
-from tests.laws.test_reference import Items, bag, cut, decoded, described
-from tests.laws.test_spark import output, written
+from tests.laws.engine_runs import output, written
+from tests.laws.growth_cases import GROWTHS, before, from_table, meaning, random_case
+from tests.laws.reference_runs import Items, bag, cut, decoded, described
 
 
 def parts(rng: Random, items: Items) -> list[Items]:
@@ -27,7 +27,7 @@ def parts(rng: Random, items: Items) -> list[Items]:
     return cut(rng, items) if len(items) > 1 else [items]
 
 
-def grows(run: Run, rng: Random, later: Items, *, by_table: bool) -> bool:
+def grows(run: Query, rng: Random, later: Items, *, by_table: bool) -> bool:
     """What was written, then a growth and what comes later, as two batches; whether the query could go on."""
     if by_table:
         run.write("fleet", [{"k": 1}, {"k": 2}])

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.units.units import conversion
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
 from tests.kit.tiers import tiered
 from tests.kit.two_units import END, Ends, check, lines, query, simulated
@@ -70,7 +70,7 @@ def test_two_units_meet_as_quantities_on_an_engine(spark: SparkSession, tmp_path
     rng = Random(seed)
     ends, left, right = case(rng)
     text, names = query(ends)
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     for name, values in (("a", left), ("b", right)):
         for k, x in enumerate(values):
             run.write(name, [{"ts": x, "k": k}])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.operators import Aggregate
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.cli.main import main
+from tests.kit.command import cedilla
 
 HEAD = """
 stream r(ts: long unit s, h: double unit degree, a: double unit rad, g: double unit gon, m: int unit arcmin,
@@ -80,7 +79,5 @@ def test_a_function_that_knows_no_circle_is_warned_of(relation: str, warned: int
     found = [each for each in compile_query(text).warnings if each.code == "RQ159"]
     assert len(found) == warned
     assert all("avg_angle(" in (each.help or "") for each in found)
-    lenient, strict = (
-        CliRunner().invoke(main, ["check", "-", *more], input=text) for more in ([], ["--strict"])
-    )
+    lenient, strict = (cedilla("check", "-", *more, text=text) for more in ([], ["--strict"]))
     assert (lenient.exit_code, strict.exit_code) == (0, 1 if warned else 0), strict.output

@@ -19,7 +19,7 @@ from cedilla.compiler.operators.base import KINDS
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.operators.reactions import Reaction, reaction, signature
 from cedilla.compiler.regions import UNDEFINED, Domain
-from tests.compiler.facts.test_evolution import HISTORIES, INTEGERS, World, worlds
+from tests.compiler.worlds import HISTORIES, INTEGERS, World, worlds
 from tests.kit.strategies import LIGHT, Row, paints, rows, values
 
 Pairs = Sequence[tuple[str, str]]

@@ -23,7 +23,7 @@ from cedilla.grammar import DiagnosticError
 from cedilla.runtime.operators.counting import CountingDataflow
 from cedilla.runtime.operators.intersect import IntersectDataflow
 from cedilla.runtime.operators.minus import MinusDataflow
-from tests.compiler.facts.test_evolution import World, worlds
+from tests.compiler.worlds import World, worlds
 from tests.kit.strategies import LIGHT, paints, rows, values
 
 # --- rename ---

@@ -14,7 +14,7 @@ from cedilla.compiler.operators import Join, Project, Union, User
 from cedilla.compiler.operators.reactions import reaction
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError
-from tests.compiler.facts.test_evolution import World, check_fold, closed, history, presence, same, worlds
+from tests.compiler.worlds import World, check_fold, closed, history, presence, same, worlds
 from tests.kit.strategies import LIGHT, rows, values
 
 HEAD = 'stream a(k: long, t: double) from json "a"; stream b(k: long, u: double) from json "b";\n'

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
@@ -24,12 +23,13 @@ from cedilla.runtime.change_detection.monitor import Monitor
 from cedilla.runtime.change_detection.monitor_record import MAX_STORED, dump_monitor, load_monitor
 from cedilla.runtime.change_detection.points import TARGET_POINTS, Point, points_of, run_bits
 from cedilla.runtime.change_detection.series import CONVERSIONS
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.pipeline import watching
-from tests.kit.pipeline import Run, save_parquet
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.query import Query, save_parquet
 from tests.kit.stream import Item
 from tests.kit.tiers import tiered
 
@@ -290,9 +290,9 @@ def items(numbers: Iterable[int], since: int | None = None, function: Affine = F
 
 def simulated(root: Path, stream: Sequence[Item], *options: str) -> str:
     (root / "in").mkdir(exist_ok=True)
-    (root / "in" / "1.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in stream))
+    write_lines(root / "in" / "1.jsonl", stream)
     (root / "q.rq").write_text(QUERY.replace('"in"', f'"{root}/in"'))
-    result = CliRunner().invoke(main, ["simulate", str(root / "q.rq"), *options])
+    result = cedilla("simulate", str(root / "q.rq"), *options)
     assert result.exit_code == 0, result.output
     return result.stderr
 
@@ -312,14 +312,14 @@ def test_simulate_tells_of_a_change_at_its_line(tmp_path: Path) -> None:
 
 def test_an_unknown_value_of_the_setting(tmp_path: Path) -> None:
     (tmp_path / "q.rq").write_text(QUERY.replace("= warn", "= yes"))
-    result = CliRunner().invoke(main, ["check", str(tmp_path / "q.rq")])
+    result = cedilla("check", str(tmp_path / "q.rq"))
     assert (result.exit_code, "RQ004" in result.output) == (1, True)
 
 
 # --- Spark ---------------------------------------------------------------------------------------------------
 
 
-def warnings_of(run: Run) -> Mapping[int, tuple[Diagnostic, ...]]:
+def warnings_of(run: Query) -> Mapping[int, tuple[Diagnostic, ...]]:
     return {report.number: report.warnings for report in run.reports if report.warnings}
 
 
@@ -327,7 +327,7 @@ def warnings_of(run: Run) -> Mapping[int, tuple[Diagnostic, ...]]:
 @pytest.mark.parametrize("minutes", tiered([3, 1, 12]))
 def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minutes: int) -> None:
     """In epochs of a minute, of three, and in one of all; also where each epoch is a process of its own."""
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     executor = run.executor()
     for number, first in enumerate(range(0, 12, minutes)):
         run.write("readings", items(range(first, first + minutes), since=7))
@@ -346,7 +346,7 @@ def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minut
     assert f"source readings: {place}: `t` of s = 2 jumps like °F to °C: {ANNOUNCED}" in shown
 
 
-def write_elements(run: Run, number: int, stream: Sequence[Item]) -> None:
+def write_elements(run: Query, number: int, stream: Sequence[Item]) -> None:
     """Items as a file of XML elements."""
     path = run.write("readings", [element(item) for item in stream])
     path.rename(path.with_suffix(".xml"))
@@ -361,7 +361,7 @@ def element(item: Item) -> str:
     return f"<r>{''.join(f'<{n}>{v}</{n}>' for n, v in item.items())}</r>"
 
 
-def write_rows(run: Run, number: int, stream: Sequence[Item]) -> None:
+def write_rows(run: Query, number: int, stream: Sequence[Item]) -> None:
     """Items as a file of Parquet."""
     fields = "`$accent` string, `$punctuation` string, ts long, s int, t double"
     names = [field.split()[0].strip("`") for field in fields.split(", ")]
@@ -378,7 +378,7 @@ WRITERS = {"xml": write_elements, "parquet": write_rows}
 def test_other_formats_are_watched_too(
     spark: SparkSession, tmp_path: Path, form: str, announced: bool
 ) -> None:
-    run = Run(spark, tmp_path, QUERY.replace("from json", f"from {form}"))
+    run = Query(spark, tmp_path, QUERY.replace("from json", f"from {form}"))
     executor = run.executor()
     for number in range(4):
         stream = items(range(3 * number, 3 * number + 3), since=7)
@@ -401,7 +401,7 @@ def test_other_formats_are_watched_too(
 
 @pytest.mark.either_engine
 def test_an_announced_change_is_not_told(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     executor = run.executor()
     for number in range(4):
         stream = items(range(3 * number, 3 * number + 3), since=7)
@@ -420,7 +420,7 @@ def test_rejected_tuples_are_not_looked_at_and_a_growing_group_is_cut(
 ) -> None:
     """Groups by a string of which there are too many; half of the tuples are late, in another unit."""
     monkeypatch.setattr(monitor_module, "MAX_GROUPS", 50)
-    run = Run(spark, tmp_path, QUERY.replace("s: int in {1, 2, 3}", "s: string"))
+    run = Query(spark, tmp_path, QUERY.replace("s: int in {1, 2, 3}", "s: string"))
     executor = run.executor()
     rng = random.Random(1)
     for number in range(4):
@@ -443,7 +443,7 @@ def test_what_the_driver_takes_is_bounded_and_counts_stay_right(
 ) -> None:
     """The look may leave rows unread; those who count the tuples must not think that these were all."""
     monkeypatch.setattr(watching, "_MOST_ROWS", 7)
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     executor = run.executor()
     for number in range(3):
         tuples: list[Item | str] = [item for item in items([number]) if "ts" in item]
@@ -463,7 +463,7 @@ def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
     """Medians of some dozen tuples each, which tell of the change in the middle."""
     monkeypatch.setattr(watching, "TARGET_POINTS", 300)
     monkeypatch.setattr("cedilla.runtime.change_detection.points.TARGET_POINTS", 300)
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     executor = run.executor()
     run.write("readings", items(range(200), 120, dict(CONVERSIONS)["x 1,000"]))
     run.go_on(executor, 0)

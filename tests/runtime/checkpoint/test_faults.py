@@ -23,7 +23,7 @@ import pytest
 
 from cedilla.runtime.storage import stores
 from tests.kit.faults import (
-    Run,
+    Process,
     assert_whole,
     content,
     damage,
@@ -274,7 +274,7 @@ def test_a_killed_jvm_is_a_code_and_the_next_run_goes_on(undisturbed: Calm, seed
     assert_whole(root)
 
 
-def java_of(run: Run) -> Iterator[int]:
+def java_of(run: Process) -> Iterator[int]:
     """The processes of Java below one of a run."""
     parents: dict[int, int] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):

@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
@@ -19,7 +18,6 @@ from cedilla.runtime import run
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.ownership import owned
 from cedilla.runtime.checkpoint.read_files import last_batch
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
@@ -30,6 +28,7 @@ from cedilla.runtime.storage import stores
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import seal, unseal
 from cedilla.runtime.terminal.options import Options
+from tests.kit.command import cedilla
 from tests.kit.faults import DAMAGES, assert_whole, content, fill_disk, integrity, prepare, snapshot
 
 QUERY = """
@@ -246,7 +245,7 @@ def test_the_doctor_says_what_is_whole_and_what_is_not(project: Project) -> None
     project.run()
 
     def doctor(*options: str) -> tuple[int, str]:
-        result = CliRunner().invoke(main, ["doctor", "ck", *options])
+        result = cedilla("doctor", "ck", *options)
         return result.exit_code, result.output
 
     status, text = doctor()
@@ -261,7 +260,7 @@ def test_the_doctor_says_what_is_whole_and_what_is_not(project: Project) -> None
     assert (status, "RQ451" in text, "ck is not whole" in text) == (1, True, True)
     status, text = doctor("--format", "json")
     assert (status, json.loads(text[: text.rindex("}") + 1])["whole"]) == (1, False)
-    result = CliRunner().invoke(main, ["doctor", "in"])
+    result = cedilla("doctor", "in")
     assert (result.exit_code, "RQ411" in result.output) == (1, True)
 
 

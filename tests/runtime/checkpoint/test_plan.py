@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.plan_changes import changes_text, resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.terminal.console import Console
 from tests.kit import golden
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.query import Query
 from tests.kit.stream import complaints, decode
 from tests.runtime.checkpoint.plan_edits import Items, checkpoint_of, commit_of, edited, ran
 
@@ -168,7 +167,7 @@ def test_the_command(tmp_path: Path) -> None:
 
     def plan(text: str, *more: str) -> tuple[int, str]:
         query.write_text(text)
-        result = CliRunner().invoke(main, ["plan", str(query), str(folder), *more])
+        result = cedilla("plan", str(query), str(folder), *more)
         return result.exit_code, result.stdout
 
     assert plan(QUERY) == (0, "the query is as it was: `cedilla run` goes on\n")
@@ -207,7 +206,7 @@ def test_a_person_at_the_terminal_is_asked(
 @pytest.mark.either_engine
 def test_an_edited_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     """A wider domain, an output more, other names: state goes on; then an operator anew, refused before."""
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     for source, item in STREAM:
         if "$punctuation" not in item or source != "placement":
             run.write(source, [item])

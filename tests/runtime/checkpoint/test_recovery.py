@@ -24,10 +24,10 @@ from cedilla.runtime.pipeline import program
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.terminal.options import Options
 from tests.kit.java import SHORT_LIVED
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
+from tests.kit.sensor_streams import PLACES, QUERY, random_stream
 from tests.kit.stream import Item, is_tuple
 from tests.kit.tiers import tiered
-from tests.runtime.pipeline.test_sensors import PLACES, QUERY, random_stream
 
 
 class Killed(BaseException):
@@ -47,16 +47,16 @@ def content(folder: Path) -> dict[str, list[Any]]:
     return {k: sorted(v, key=json.dumps) if "tuples" in k else v for k, v in result.items()}
 
 
-def prepared(spark: SparkSession, root: Path, seed: int) -> Run:
+def prepared(spark: SparkSession, root: Path, seed: int) -> Query:
     stream = random_stream(random.Random(seed), 50)
-    run = Run(spark, root, QUERY)
+    run = Query(spark, root, QUERY)
     run.write("placement", [*PLACES, {"$punctuation": "[]"}])
     for part in (stream[:15], [*stream[15:35], "not json"], stream[35:]):
         run.write("sensors", part)
     return run
 
 
-def finish(run: Run, on_death: Callable[[], None] = lambda: None) -> None:
+def finish(run: Query, on_death: Callable[[], None] = lambda: None) -> None:
     """Run until it comes to its end, again after each death. One that comes while an epoch is started on top of another
     goes with it: that epoch is done anew."""
     while True:
@@ -146,7 +146,7 @@ def test_death_in_any_epoch_changes_nothing(
     assert_undisturbed(run, undisturbed)
 
 
-def assert_undisturbed(run: Run, undisturbed: Path) -> None:
+def assert_undisturbed(run: Query, undisturbed: Path) -> None:
     """Output and quarantine are those of a run that went through."""
     assert content(run.root / "out" / "average") == content(undisturbed / "out" / "average")
     assert run.quarantine("sensors") == [
@@ -157,7 +157,7 @@ def assert_undisturbed(run: Run, undisturbed: Path) -> None:
                 "file": line["position"]["file"].replace(str(undisturbed), str(run.root)),
             },
         }
-        for line in Run(run.spark, undisturbed, QUERY).quarantine("sensors")
+        for line in Query(run.spark, undisturbed, QUERY).quarantine("sensors")
     ]
 
 
@@ -221,7 +221,7 @@ def test_a_killed_process_continues_where_it_was(
 
 def test_running_again_and_again_as_files_arrive_is_one_run(spark: SparkSession, tmp_path: Path) -> None:
     """Each `--once` is a micro-batch of its own on the same checkpoint."""
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("placement", [*PLACES, {"$punctuation": "[]"}])
     rows: list[Item] = [{"ts": ts, "s": 1 + ts % 3, "t": float(ts)} for ts in range(30)]
     seen = 0

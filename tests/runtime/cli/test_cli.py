@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cedilla.compiler.compile import compile_query
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.terminal.console import epoch_line
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.report import EpochReport
 from tests.kit import ROOT
+from tests.kit.command import cedilla
 
 SENSORS = "queries/sensors.rq"
 GOOD = 'stream r(ts: long, t: double) from json "r";\nemit r to json "out";\n'
@@ -31,10 +31,7 @@ def call(monkeypatch: pytest.MonkeyPatch) -> Call:
     """`cedilla` with arguments, in the repository's root."""
     monkeypatch.chdir(ROOT)
 
-    def invoke(*arguments: str, text: str | bytes | None = None) -> Result:
-        return CliRunner(env={"COLUMNS": "80"}).invoke(main, arguments, input=text)
-
-    return invoke
+    return cedilla
 
 
 # --- check ---

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from cedilla.compiler import compile_query
 from cedilla.runtime.cli.main import main
 from tests.kit import ROOT
+from tests.kit.command import cedilla
 
 SENSORS = "queries/sensors.rq"
 UNSAFE = """stream a(ts: long, k: int, v: double) from json "a";
@@ -27,10 +28,7 @@ def call(monkeypatch: pytest.MonkeyPatch) -> Call:
     """`cedilla` with arguments, in the repository's root."""
     monkeypatch.chdir(ROOT)
 
-    def invoke(*arguments: str, text: str | None = None) -> Result:
-        return CliRunner(env={"COLUMNS": "80"}).invoke(main, arguments, input=text)
-
-    return invoke
+    return cedilla
 
 
 # --- check ---

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from cedilla.runtime.cli.main import main
+from tests.kit.command import cedilla
 
 SENSORS, WEATHER = "queries/sensors.rq", "queries/weather.rq"
 
 
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, list(arguments), prog_name="cedilla")
-
-
 @pytest.mark.parametrize("name", sorted(main.commands))
 def test_help_fits_a_terminal_and_names_the_documentation(name: str) -> None:
-    shown = call(name, "--help").stdout
+    shown = cedilla(name, "--help").stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert "Documentation: docs/" in shown
 
 
 def test_the_help_of_plan_names_the_page_that_describes_it() -> None:
-    assert "Documentation: docs/tools.md" in call("plan", "--help").stdout
+    assert "Documentation: docs/tools.md" in cedilla("plan", "--help").stdout
 
 
 def test_alone_it_shows_what_there_is() -> None:
     """Every command, in a group, and how to begin."""
-    result = call()
+    result = cedilla()
     assert result.exit_code == 0
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert "cedilla simulate QUERY" in result.stdout
@@ -49,7 +45,7 @@ def test_alone_it_shows_what_there_is() -> None:
     ],
 )
 def test_an_unknown_command(given: str, hint: str) -> None:
-    result = call(given)
+    result = cedilla(given)
     assert result.exit_code == 2
     assert result.stderr.endswith(f"there is no command `{given}`; {hint}\n")
 
@@ -59,17 +55,17 @@ def test_ctrl_c_ends_every_command_with_its_own_status(monkeypatch: pytest.Monke
         raise KeyboardInterrupt
 
     monkeypatch.setitem(main.commands, "waits", click.Command("waits", callback=interrupted))
-    result = call("waits")
+    result = cedilla("waits")
     assert (result.exit_code, result.stderr) == (130, "stopped\n")
 
 
 def test_trace_needs_no_source_where_there_is_one_stream() -> None:
     """Tables are no reason to ask; two streams are."""
     marker = '[[origin = "JFK", alter(temp, y -> y * 2)]]'
-    short = call("trace", WEATHER, marker)
+    short = cedilla("trace", WEATHER, marker)
     assert short.exit_code == 0
-    assert short.stdout == call("trace", WEATHER, "--on", "weather", marker).stdout
-    result = call("trace", SENSORS, "[ts < 5]")
+    assert short.stdout == cedilla("trace", WEATHER, "--on", "weather", marker).stdout
+    result = cedilla("trace", SENSORS, "[ts < 5]")
     assert result.exit_code == 2
     assert "the query has the streams sensors, placement" in result.stderr
-    assert "a MARKER, please" in call("trace", WEATHER).stderr
+    assert "a MARKER, please" in cedilla("trace", WEATHER).stderr

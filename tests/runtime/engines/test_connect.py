@@ -20,10 +20,10 @@ from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.storage.files import Files
 from tests.kit.clusters import Process, connect_server
-from tests.laws.test_sail import check_random_plan
-from tests.runtime.engines.test_lookups import KEYS, check_tables
-from tests.runtime.reference.test_edge_values import STREAM, compare, edges, on_sail, relations
-from tests.runtime.reference.test_scalars import EXPRESSIONS, check_types_and_values
+from tests.laws.engine_runs import check_random_plan
+from tests.runtime.engines.lookup_tables import KEYS, check_tables
+from tests.runtime.reference.edge_streams import STREAM, compare, edges, on_sail, relations
+from tests.runtime.reference.scalar_expressions import EXPRESSIONS, check_types_and_values
 
 MODE = "SPARK_CONNECT_MODE_ENABLED"
 pytestmark = [pytest.mark.rest, pytest.mark.spark]

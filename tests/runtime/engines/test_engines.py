@@ -4,25 +4,25 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
 from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.engines import costs, java
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.pipeline.sessions import engine_of
 from cedilla.runtime.terminal.options import Options
+from tests.kit.command import cedilla, code_of
+from tests.kit.lines import write_lines
 from tests.kit.stream import Item, decode, read_output
 
 pytest.importorskip("pysail")
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)
     (tmp_path / "q.rq").write_text(QUERY)
     for number in range(6):
-        write(tmp_path, number, lines(number))
+        write_lines(tmp_path / "pumps" / f"{number}.jsonl", lines(number), number)
     return tmp_path
 
 
@@ -55,13 +55,6 @@ def lines(number: int) -> Sequence[Item | str]:
     if number == 4:
         rows += [{"ts": 49, "pump": 2, "t": "NaN"}, {"ts": 49, "pump": 0, "t": "Infinity"}]
     return [*rows, {"$punctuation": f"[ts < {number * 10 + 10}]" if number < 5 else "[]"}]
-
-
-def write(folder: Path, number: int, items: Sequence[Item | str]) -> None:
-    (folder / "pumps").mkdir(exist_ok=True)
-    path = folder / "pumps" / f"{number}.jsonl"
-    path.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
-    os.utime(path, (number, number))
 
 
 def output(folder: Path, name: str) -> list[Item]:
@@ -108,7 +101,7 @@ def test_parquet_in_and_out_on_sail(folder: Path, monkeypatch: pytest.MonkeyPatc
         items = [bad if isinstance(item, str) else item for item in lines(number)]
         if number == 1:
             items.insert(0, {"ts": 10, "pump": 2, "t": "NaN"})
-        write(folder, number, items)
+        write_lines(folder / "pumps" / f"{number}.jsonl", items, number)
         rows = [{n: numbers.get(str(v), v) for n, v in item.items()} for item in items]
         path = folder / "table" / f"{number}.parquet"
         parquet.write_table(table_of(rows), path, row_group_size=7)
@@ -165,10 +158,6 @@ def test_a_damaged_page_of_a_table_is_told(folder: Path) -> None:
     assert code_of(lambda: run(query, Options(once=True, engine="sail", checkpoint="of_tables"))) == "RQ414"
 
 
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments, catch_exceptions=False)
-
-
 @pytest.mark.parametrize("files_per_epoch", [None, 1])
 def test_a_query_runs_on_sail(folder: Path, files_per_epoch: int | None) -> None:
     run("q.rq", Options(once=True, engine="sail", files_per_epoch=files_per_epoch))
@@ -180,17 +169,17 @@ def test_a_checkpoint_goes_from_engine_to_engine(folder: Path, spark: SparkSessi
     for number in range(1, 6):
         (folder / "pumps" / f"{number}.jsonl").unlink()
     for number in range(6):
-        write(folder, number, lines(number))
+        write_lines(folder / "pumps" / f"{number}.jsonl", lines(number), number)
         run("q.rq", Options(once=True, engine="sail"), spark=None if number in (1, 2, 4) else spark)
     check(folder)
 
 
 def test_the_command_says_what_it_does(folder: Path) -> None:
-    told = call("run", "q.rq", "--once", "--engine", "sail")
+    told = cedilla("run", "q.rq", "--once", "--engine", "sail")
     assert told.exit_code == 0
     assert "starting Sail" in told.stderr.splitlines()
     assert "epoch 0 on sail · 182 tuples in" in told.stderr
-    assert call("status", ".cedilla/q").stdout.splitlines()[0].endswith(" UTC by sail")
+    assert cedilla("status", ".cedilla/q").stdout.splitlines()[0].endswith(" UTC by sail")
 
 
 def test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one(folder: Path) -> None:
@@ -234,14 +223,8 @@ WRONG = {
 
 @pytest.mark.parametrize("options", WRONG)
 def test_options_of_two_engines_are_refused(folder: Path, options: str) -> None:
-    told = call("run", "q.rq", *options.split())
+    told = cedilla("run", "q.rq", *options.split())
     assert (told.exit_code, WRONG[options] in told.stderr) == (2, True)
-
-
-def code_of(function: Callable[[], None]) -> str:
-    with pytest.raises(DiagnosticError) as caught:
-        function()
-    return caught.value.diagnostics[0].code
 
 
 NAMES = """
@@ -296,7 +279,11 @@ def test_tasks_of_this_process_note_what_they_read(
     monkeypatch.setattr(intake, "counted", count)
     if not bad:
         for number in (2, 4):
-            write(folder, number, [each for each in lines(number) if each != "no json"])
+            write_lines(
+                folder / "pumps" / f"{number}.jsonl",
+                [each for each in lines(number) if each != "no json"],
+                number,
+            )
     run("q.rq", Options(once=True, engine="sail"))
     assert sorted(rounded(decode(output(folder, "average")))) == sorted(
         rounded(decode(expected(folder, "average")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from cedilla.runtime.engines.frames import of_table
 from cedilla.runtime.engines.schemas import remembering, shape_of
 from cedilla.runtime.pipeline.program import run
 from cedilla.runtime.terminal.options import Options
+from tests.kit.lines import write_lines
+from tests.kit.stream import Item
 
 
 def shape(frame: DataFrame) -> Any:
@@ -101,15 +102,13 @@ def test_an_epoch_asks_as_little_as_the_one_before_and_gets_what_is_so(
     """With an Alter in the middle, which makes doubles of integers."""
     monkeypatch.chdir(tmp_path)
     for name in "rs":
-        Path(name).mkdir()
         for epoch in range(6):
             numbers = range(10 * epoch, 10 * epoch + 10)
-            lines: list[object] = [{"n": n, "k": n % 3, "v": n / 4, "d": n / 100} for n in numbers]
+            lines: list[Item] = [{"n": n, "k": n % 3, "v": n / 4, "d": n / 100} for n in numbers]
             if epoch == 3:
                 lines.append({"$accent": "[[n >= 40, alter(k, y -> y * 2)]]"})
             lines.append({"$punctuation": f"[n < {10 * epoch + 10}]"})
-            text = "".join(f"{json.dumps(line)}\n" for line in lines)
-            Path(f"{name}/{epoch}.jsonl").write_text(text, "utf-8")
+            write_lines(Path(f"{name}/{epoch}.jsonl"), lines)
     client: Any = sail.client
     ask, asked, told = type(client).schema.__get__(client), list[int](), list[int]()
     remembered = remembering(lambda plan: (asked.append(0), ask(plan))[1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla import Options, run
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines.settings import RESULTS, check_settings
+from tests.kit.lines import write_lines
 from tests.kit.stream import read_output
 
 CLOCK = """
@@ -22,11 +22,6 @@ VARIABLES = """
 stream r(k: string) from json "{folder}/r";
 emit extend[k = "${{env:HOME}}" as known, "${{env:HOME}}" as mine](r) to json "{folder}/out";
 """
-
-
-def write(path: Path, *items: object) -> None:
-    path.parent.mkdir(parents=True)
-    path.write_text("".join(json.dumps(item) + "\n" for item in items), "utf-8")
 
 
 def with_settings(spark: SparkSession, settings: dict[str, str]) -> SparkSession:
@@ -49,7 +44,7 @@ OTHERS = {
 
 @pytest.mark.spark
 def test_a_session_of_another_time_zone_gives_the_same_results(spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path / "events/1.jsonl", {"at": "2025-03-01T02:30:00Z", "id": "a\\b"})
+    write_lines(tmp_path / "events/1.jsonl", [{"at": "2025-03-01T02:30:00Z", "id": "a\\b"}])
     session = with_settings(spark, OTHERS)
     run(CLOCK.format(folder=tmp_path), Options(once=True, checkpoint=str(tmp_path / "ck")), spark=session)
     (row,) = read_output(tmp_path / "out")
@@ -61,7 +56,7 @@ def test_a_session_of_another_time_zone_gives_the_same_results(spark: SparkSessi
 def test_a_function_of_epochs_gets_frames_with_the_checked_settings(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    write(tmp_path / "events/1.jsonl", {"at": "2025-03-01T02:30:00Z", "id": "a"})
+    write_lines(tmp_path / "events/1.jsonl", [{"at": "2025-03-01T02:30:00Z", "id": "a"}])
     zones: list[str | None] = []
 
     def on_epoch(frame: DataFrame | None, markers: object, epoch: int) -> None:
@@ -77,7 +72,7 @@ def test_a_function_of_epochs_gets_frames_with_the_checked_settings(
 def test_text_that_looks_like_a_variable_is_text(spark: SparkSession, tmp_path: Path) -> None:
 
     accent = {"$accent": '[[k = "${env:HOME}", +(p: double)]]'}
-    write(tmp_path / "r/1.jsonl", {"k": os.environ["HOME"]}, {"k": "${env:HOME}"}, accent)
+    write_lines(tmp_path / "r/1.jsonl", [{"k": os.environ["HOME"]}, {"k": "${env:HOME}"}, accent])
     run(VARIABLES.format(folder=tmp_path), Options(once=True, checkpoint=str(tmp_path / "ck")), spark=spark)
     rows = [item for item in read_output(tmp_path / "out") if "$accent" not in item]
     assert [(row["known"], row["mine"]) for row in rows] == [(False, "${env:HOME}"), (True, "${env:HOME}")]

@@ -19,21 +19,21 @@ from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
 from cedilla.runtime.storage.files import Files
 from tests.kit.environments import environment
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 
 QUERY = 'stream r(a: long) from json "r"; emit r to json "q";'
 
 
 @pytest.fixture
-def run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Query:
     """A query whose tuples workers parse."""
     monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
-    found = Run(spark, tmp_path, QUERY)
+    found = Query(spark, tmp_path, QUERY)
     found.write("r", [{"a": 1}])
     return found
 
 
-def message(run: Run) -> str:
+def message(run: Query) -> str:
     with pytest.raises(DiagnosticError) as raised:
         run.process()
     (found,) = raised.value.diagnostics
@@ -44,7 +44,7 @@ def message(run: Run) -> str:
 
 
 def test_workers_that_lack_something_end_the_query_with_a_message(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Query, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def workers_of(python: Path) -> None:
         monkeypatch.setattr(run.spark.sparkContext, "pythonExec", str(python))

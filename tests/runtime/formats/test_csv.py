@@ -13,14 +13,12 @@ from random import Random
 
 import pytest
 from attrs import evolve
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import run, simulate
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.engines import costs
 from cedilla.runtime.inspect.verify import verify
 from cedilla.runtime.pipeline.load import load
@@ -29,10 +27,11 @@ from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
+from tests.kit.command import cedilla
+from tests.kit.lines import write_files
 from tests.kit.stream import Item, packed_zstd, read_output
 from tests.kit.tiers import tiered
-from tests.runtime.formats.test_csv_batches import ODD, TYPES, text_of
-from tests.runtime.formats.test_files import write
+from tests.runtime.formats.csv_texts import ODD, TYPES, text_of
 
 QUERY = """
 stream r(ts: long, pump: int in {1, 2}, t: double, city?: string) from csv "r" markers "ops";
@@ -54,8 +53,8 @@ REJECTED = [
 
 def stream(root: Path) -> Options:
     """The stream of the tests, and where its readers are to write."""
-    write(root / "r", FILES)
-    write(root / "ops", {"1.jsonl": SWITCH})
+    write_files(root / "r", FILES)
+    write_files(root / "ops", {"1.jsonl": SWITCH})
     return options(root)
 
 
@@ -122,8 +121,8 @@ def test_validate_says_the_same(tmp_path: Path) -> None:
 def test_odd_records_come_to_the_same(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Values, reasons, places and texts, of every type."""
     chance = Random(seed)
-    write(tmp_path / "r", {f"{n}.csv": text_of(chance) for n in range(12)})
-    write(tmp_path / "ops", {})
+    write_files(tmp_path / "r", {f"{n}.csv": text_of(chance) for n in range(12)})
+    write_files(tmp_path / "ops", {})
     (tmp_path / "ops").mkdir(exist_ok=True)
     declared = ", ".join(f"{name}?: {type_}" for name, type_ in TYPES.items())
     query = f'stream r({declared}) from csv "r" markers "ops"; emit r to json "out";'
@@ -140,7 +139,7 @@ def test_a_column_that_nothing_declares_is_drift(spark: SparkSession, tmp_path: 
     """A zip code is the text as it stands, once one of its column is no number."""
     query = 'stream r(ts: long) from csv "r" markers "ops"; emit r to json "out"; set drift = infer;'
     header = b"ts,zip,x,nothing,ok,\n"
-    write(tmp_path / "r", {"1.csv": header + b"1,00501,1.50,,true,9\n2,A-1,2,,,9\n"})
+    write_files(tmp_path / "r", {"1.csv": header + b"1,00501,1.50,,true,9\n2,A-1,2,,,9\n"})
     (tmp_path / "ops").mkdir()
     run(query, options(tmp_path), spark=spark)
     found = [item for item in read_output(tmp_path / "out") if "ts" in item]
@@ -178,7 +177,7 @@ STOPS = {
 
 @pytest.mark.parametrize("text", STOPS)
 def test_what_is_no_place_for_markers_ends_the_query(tmp_path: Path, text: bytes) -> None:
-    write(tmp_path / "r", {"1.csv": text})
+    write_files(tmp_path / "r", {"1.csv": text})
     (tmp_path / "ops").mkdir()
     code, place = STOPS[text]
     found = ending(lambda: by_reference(QUERY, tmp_path))
@@ -199,7 +198,7 @@ def test_what_is_no_place_for_markers_ends_the_query(tmp_path: Path, text: bytes
 def test_run_ends_there_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
     for number, text in enumerate(STOPS):
         root = tmp_path / str(number)
-        write(root / "r", {"1.csv": text})
+        write_files(root / "r", {"1.csv": text})
         (root / "ops").mkdir()
         expected = ending(lambda root=root: by_reference(QUERY, root))
         assert ending(lambda root=root: run(QUERY, options(root), spark=spark)) == expected
@@ -225,7 +224,7 @@ UNKNOWN: dict[bytes, str] = {
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_file_without_a_known_column_ends_the_query(tmp_path: Path, query: str, text: bytes) -> None:
     """Empty tuples would be counted where all attributes are optional, and each line set aside elsewhere."""
-    write(tmp_path / "r", {"1.csv": text})
+    write_files(tmp_path / "r", {"1.csv": text})
     (tmp_path / "ops").mkdir()
     code, message, place = ending(lambda: by_reference(query, tmp_path))
     assert code == "RQ426"
@@ -238,7 +237,7 @@ def test_run_ends_at_a_file_without_a_known_column_too(spark: SparkSession, tmp_
     """All before it is committed, in one epoch as file by file; a restart ends there again."""
     for number, text in enumerate(UNKNOWN):
         root = tmp_path / str(number)
-        write(root / "r", {"0.csv": b"city\nYork\n", "1.csv": text})
+        write_files(root / "r", {"0.csv": b"city\nYork\n", "1.csv": text})
         (root / "ops").mkdir()
         expected = ending(lambda root=root: by_reference(OPTIONAL, root))
         each = evolve(options(root), files_per_epoch=1 if number % 2 else None)
@@ -258,8 +257,8 @@ def test_run_ends_at_a_file_without_a_known_column_too(spark: SparkSession, tmp_
 def test_columns_that_accents_bring_are_known(
     spark: SparkSession, tmp_path: Path, markers: bytes, setting: str
 ) -> None:
-    write(tmp_path / "ops", {"1.jsonl": markers})
-    write(tmp_path / "r", {"1.csv": b"x,y\n1.5,a\n"})
+    write_files(tmp_path / "ops", {"1.jsonl": markers})
+    write_files(tmp_path / "r", {"1.csv": b"x,y\n1.5,a\n"})
     query = setting + OPTIONAL
     by_reference(query, tmp_path)
     run(query, options(tmp_path), spark=spark)
@@ -295,20 +294,20 @@ def test_light_commands_start_no_spark(tmp_path: Path) -> None:
 
 
 def test_canonize_writes_json_lines(tmp_path: Path) -> None:
-    write(tmp_path / "r", {"1.csv": b"ts,pump,t,zip\n3,2,77,007\n1,1,NaN,\n"})
-    write(tmp_path / "ops", {"1.jsonl": SWITCH})
+    write_files(tmp_path / "r", {"1.csv": b"ts,pump,t,zip\n3,2,77,007\n1,1,NaN,\n"})
+    write_files(tmp_path / "ops", {"1.jsonl": SWITCH})
     words = ["canonize", str(tmp_path / "r"), "--markers", str(tmp_path / "ops")]
     words += ["--schema", "ts: long, pump: int in {1, 2}, t: double, zip?: string"]
-    lines = [json.loads(line) for line in CliRunner().invoke(main, words).stdout.splitlines()]
+    lines = [json.loads(line) for line in cedilla(*words).stdout.splitlines()]
     assert lines[:2] == [{"ts": 3, "pump": 2, "t": 170.6, "zip": "007"}, {"ts": 1, "pump": 1, "t": "NaN"}]
 
 
 def test_without_a_schema_columns_tell_their_types(tmp_path: Path) -> None:
-    write(tmp_path / "r", {"1.csv": b"ts,ok,city\n1,true,x\n2,,\n"})
+    write_files(tmp_path / "r", {"1.csv": b"ts,ok,city\n1,true,x\n2,,\n"})
     assert validate(
         stream_lines(str(tmp_path / "r")), declared_schema("ts: long, ok?: boolean, city?: string")
     ).valid
-    result = CliRunner().invoke(main, ["validate", str(tmp_path / "r")])
+    result = cedilla("validate", str(tmp_path / "r"))
     assert "valid (2 lines, 2 tuples" in result.output
 
 

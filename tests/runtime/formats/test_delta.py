@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.formats.sinks.delta import DeltaSink
-from tests.kit.pipeline import Run
+from tests.kit.command import code_of
+from tests.kit.query import Query
 
 deltalake = pytest.importorskip("deltalake")
 pytestmark = pytest.mark.either_engine
@@ -24,16 +25,16 @@ emit r to delta "out" UNITS;
 ALTER = {"$accent": "[[k = 1, unit(t, degC)]]"}
 
 
-def make(spark: SparkSession, root: Path, units: str = "") -> Run:
-    return Run(spark, root, QUERY.replace("UNITS", units))
+def make(spark: SparkSession, root: Path, units: str = "") -> Query:
+    return Query(spark, root, QUERY.replace("UNITS", units))
 
 
-def rows(run: Run, name: str = "r") -> list[dict[str, Any]]:
+def rows(run: Query, name: str = "r") -> list[dict[str, Any]]:
     found = deltalake.DeltaTable(str(run.root / "out" / name)).to_pyarrow_table().to_pylist()
     return sorted(found, key=lambda row: row.get("k", row.get("place")))
 
 
-def markers(run: Run) -> list[tuple[int, str, str]]:
+def markers(run: Query) -> list[tuple[int, str, str]]:
     found = deltalake.DeltaTable(str(run.root / "out" / "r_markers")).to_pyarrow_table().to_pylist()
     return [(m["epoch"], m["kind"], m["text"]) for m in sorted(found, key=lambda m: (m["epoch"], m["place"]))]
 
@@ -100,12 +101,6 @@ def test_an_epoch_that_is_published_again_is_there_once(
     executor.process(1, {"r": run.files(executor)["r"][1:]})
     assert [(row["k"], row["t"]) for row in rows(run)] == [(0, 77.0), (5, 1.0)]
     assert markers(run) == [(0, "punctuation", "[k < 1]"), (1, "punctuation", "[k < 2]")]
-
-
-def code_of(function: Any) -> str:
-    with pytest.raises(DiagnosticError) as caught:
-        function()
-    return caught.value.diagnostics[0].code
 
 
 def test_a_column_never_takes_values_of_another_type(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import bz2
 import gzip
 import json
 import math
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -31,6 +30,7 @@ from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.places import check_places
+from tests.kit.lines import text_of, write_files
 from tests.kit.stream import Item, is_tuple, packed_zstd, read_output
 
 QUERY = 'stream r(ts: long, s?: string) from json "r"; emit r to json "out";'
@@ -42,16 +42,6 @@ class Answer:
 
     tuples: list[Item]
     rejected: list[tuple[str, str]]
-
-
-def write(root: Path, files: Mapping[str, bytes]) -> Path:
-    """Files below a folder, each later than the one before."""
-    for time, (name, content) in enumerate(files.items(), 1):
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        os.utime(path, (time, time))
-    return root
 
 
 def line(ts: int, **more: object) -> bytes:
@@ -110,7 +100,7 @@ IN_ORDER += ["b/1.jsonl", "a.jsonl", "b/c=1/2.jsonl"]
 
 def test_files_in_folders_below_are_read_in_order_and_hidden_ones_are_not(tmp_path: Path) -> None:
     """A `_` in what leads to the folder hides nothing."""
-    source = write(tmp_path / "_in" / "r", DEEP)
+    source = write_files(tmp_path / "_in" / "r", DEEP)
     names = [file.path.removeprefix(f"file:{source}/") for file in listed_files(Files(), str(source))]
     assert names == [str(file.relative_to(source)) for file in files_of(str(source))] == IN_ORDER
 
@@ -131,7 +121,7 @@ def test_markers_beside_tuples_are_at_their_places(tmp_path: Path, by_name: bool
         "epoch=000000000002/_1-tuples.jsonl",
         "_0-adds.jsonl",
     ]
-    source = write(tmp_path / "r", {name: line(n) for n, name in enumerate([*names[::-1], *aside])})
+    source = write_files(tmp_path / "r", {name: line(n) for n, name in enumerate([*names[::-1], *aside])})
     order = ByName(f"file:{source}/") if by_name else None
     found = in_order(Files().tree(str(source)), by_name=order)
     assert [file.path.removeprefix(f"file:{source}/") for file in found] == names
@@ -140,7 +130,7 @@ def test_markers_beside_tuples_are_at_their_places(tmp_path: Path, by_name: bool
 
 
 def test_run_reads_files_in_folders_below(spark: SparkSession, tmp_path: Path) -> None:
-    source = write(tmp_path / "r", DEEP)
+    source = write_files(tmp_path / "r", DEEP)
     found = by_spark(spark, source, tmp_path)
     assert [item["ts"] for item in found.tuples] == [1, 2, 3, 4, 5]
     assert found == by_reference(source, tmp_path)
@@ -204,7 +194,7 @@ def test_a_value_is_the_same_for_all_readers(spark: SparkSession, tmp_path: Path
         f'{{"ts": {ts},{chance.choice(BLANKS)}"{chance.choice("sx")}":{json_value(chance)}}}\n'
         for ts in range(2000)
     ]
-    source = write(tmp_path / "r", {"1.jsonl": "".join(lines).encode()})
+    source = write_files(tmp_path / "r", {"1.jsonl": "".join(lines).encode()})
     found = by_spark(spark, source, tmp_path, query)
     expected = by_reference(source, tmp_path, query)
     assert [item for item in found.tuples if item not in expected.tuples] == []
@@ -249,7 +239,7 @@ def ending(run_it: Callable[[], object]) -> str | None:
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_file_ends_the_query(tmp_path: Path, name: str) -> None:
     """Python ends with an EOFError, an OSError or a zlib.error."""
-    source = write(tmp_path / "r", {name: DAMAGED[name]})
+    source = write_files(tmp_path / "r", {name: DAMAGED[name]})
     said = f"RQ308 the compressed file {source / name} is cut off or damaged"
     assert ending(lambda: by_reference(source, tmp_path)) == said
     schema = declared_schema("ts: long, s?: string")
@@ -258,7 +248,7 @@ def test_a_damaged_file_ends_the_query(tmp_path: Path, name: str) -> None:
 
 def test_a_damaged_file_ends_a_run_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
     """What Spark has read before it stays."""
-    source = write(tmp_path / "r", {"1.jsonl": line(1), "a b.jsonl.gz": DAMAGED["cut.jsonl.gz"]})
+    source = write_files(tmp_path / "r", {"1.jsonl": line(1), "a b.jsonl.gz": DAMAGED["cut.jsonl.gz"]})
     said = f"RQ308 the compressed file {source / 'a b.jsonl.gz'} is cut off or damaged"
     assert (
         ending(lambda: by_spark(spark, source, tmp_path))
@@ -272,14 +262,14 @@ def test_a_damaged_file_ends_a_run_with_the_same_words(spark: SparkSession, tmp_
 @pytest.mark.parametrize("end", ["lz4", "snappy", "deflate", "gzip", "LZ4"])
 def test_what_programs_compress_in_different_ways_is_refused(tmp_path: Path, end: str) -> None:
     """`run` reads by the same code; it is tried below."""
-    source = write(tmp_path / "r", {f"1.jsonl.{end}": line(1)})
+    source = write_files(tmp_path / "r", {f"1.jsonl.{end}": line(1)})
     said = f"RQ309 {source}/1.jsonl.{end} is compressed in a way that is not read here"
     assert ending(lambda: by_reference(source, tmp_path)) == said
     assert ending(lambda: validate(stream_lines(str(source)), declared_schema("ts: long"))) == said
 
 
 def test_run_refuses_it_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
-    source = write(tmp_path / "r", {"1.jsonl": line(1), "2.jsonl.lz4": line(2)})
+    source = write_files(tmp_path / "r", {"1.jsonl": line(1), "2.jsonl.lz4": line(2)})
     said = f"RQ309 {source}/2.jsonl.lz4 is compressed in a way that is not read here"
     assert ending(lambda: by_spark(spark, source, tmp_path)) == said
 
@@ -290,7 +280,7 @@ def test_a_task_that_finds_it_is_told_in_the_same_words(
 ) -> None:
     """Tasks search where there is much; what they raise comes back as the text of a job's failure."""
     monkeypatch.setattr(costs, "SEARCHED_BY_DRIVER", 0)
-    source = write(tmp_path / "r", {"a.jsonl": line(1), name: DAMAGED["cut.jsonl.gz"]})
+    source = write_files(tmp_path / "r", {"a.jsonl": line(1), name: DAMAGED["cut.jsonl.gz"]})
     said = ending(lambda: by_reference(source, tmp_path))
     assert said
     assert said.startswith("RQ30")
@@ -306,7 +296,7 @@ def test_what_verify_compares_has_nan_and_infinities(tmp_path: Path) -> None:
         {"x": "-Infinity"},
         {"x": 8.0},
     ]
-    write(tmp_path, {"1.jsonl": "".join(f"{json.dumps(each)}\n" for each in lines).encode()})
+    write_files(tmp_path, {"1.jsonl": text_of(lines).encode()})
     found = decoded(str(tmp_path), {"x": DOUBLE})
     assert found == [{"x": 5.0}, {"x": "NaN"}, {"x": "-Infinity"}, {"x": 4}]
     expected: list[Item] = [{"x": math.nan}, {"x": -math.inf}, {"x": 4.0}, {"x": 5.0}]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from random import Random
 from typing import Any
@@ -16,6 +15,7 @@ from cedilla.runtime.formats.jsonl import fields as json_fields
 from cedilla.runtime.formats.jsonl.batches import JsonBatches, tuple_lines
 from cedilla.runtime.formats.jsonl.uniform import columns
 from cedilla.runtime.formats.lines.blocks import Block
+from tests.kit.compare import same
 from tests.kit.tiers import tiered
 
 TYPES = {
@@ -125,12 +125,6 @@ def block_of(chance: Random, odd: float) -> Block:
 def parsed(text: bytes) -> Any:
     """The columns of lines, as they are parsed at once."""
     return BATCHES.parsed(text, *Block(text, 7).lines())
-
-
-def same(one: Any, other: Any) -> bool:
-    return (
-        one == other or (one != one and other != other) or (type(one) is float and math.isclose(one, other))
-    )
 
 
 @pytest.mark.parametrize("seed", tiered(range(40), 6))

@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
@@ -16,14 +15,15 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.runtime import simulate
 from cedilla.runtime.checkpoint.source_changes import compare_source
 from cedilla.runtime.checkpoint.stored_plan import plan_of
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.compare import same
+from tests.kit.lines import write_lines
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
-from tests.runtime.formats.test_json_batches import same
 
 TYPES = {name: Type(kind) for name, kind in (("ts", "long"), ("city", "string"), ("n", "double"))} | {
     "at": Type("timestamp"),
@@ -201,7 +201,7 @@ def rows(folder: Path) -> list[Item]:
 @pytest.mark.parametrize("drift", ["ignore", "quarantine", "infer"])
 def test_a_nested_stream_on_an_engine(spark: SparkSession, tmp_path: Path, drift: str) -> None:
     """Nothing that a path leads to or through is a field that nobody has announced."""
-    run = Run(spark, tmp_path, f"set drift = {drift};{QUERY}")
+    run = Query(spark, tmp_path, f"set drift = {drift};{QUERY}")
     run.write("people", PEOPLE[:6])
     run.write("people", PEOPLE[6:])
     run.process(1)
@@ -211,7 +211,7 @@ def test_a_nested_stream_on_an_engine(spark: SparkSession, tmp_path: Path, drift
 
 def test_a_nested_stream_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Run(None, tmp_path, QUERY).write("people", PEOPLE)  # type: ignore[arg-type]
+    Query(None, tmp_path, QUERY).write("people", PEOPLE)  # type: ignore[arg-type]
     rejected: list[tuple[str, str]] = []
     simulate(
         QUERY,
@@ -249,18 +249,18 @@ def test_one_stream_tools_read_paths(tmp_path: Path, monkeypatch: pytest.MonkeyP
         PEOPLE[4],
         {"ts": 2, "address": {"city": "Ulm"}, "flat": {"rent": 0.005}},
     ]
-    (tmp_path / "p.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in stream))
-    valid = CliRunner().invoke(main, ["validate", "p.jsonl", "--schema", SCHEMA])
+    write_lines(tmp_path / "p.jsonl", stream)
+    valid = cedilla("validate", "p.jsonl", "--schema", SCHEMA)
     assert valid.exit_code == 0, valid.output
-    written = CliRunner().invoke(main, ["canonize", "p.jsonl", "--schema", SCHEMA]).output
+    written = cedilla("canonize", "p.jsonl", "--schema", SCHEMA).output
     assert [json.loads(line) for line in written.splitlines()] == [
         {"ts": 1, "city": "Ulm", "rent": 5},
         {"ts": 2, "city": "Ulm", "rent": 5},
         {"$accent": '[[city = "Ulm", alter(rent, y -> y / 1000, unit km)]]'},
     ]
     (tmp_path / "bad.jsonl").write_text('{"ts": 1, "address": 5, "flat": {"rent": []}}\n')
-    bad = CliRunner().invoke(main, ["validate", "bad.jsonl", "--schema", SCHEMA])
+    bad = cedilla("validate", "bad.jsonl", "--schema", SCHEMA)
     assert "`city` is no string: 5 is no object (read from address.city)" in bad.output
     assert "`rent` is no double: a list (read from flat.rent)" in bad.output
-    explained = CliRunner().invoke(main, ["explain", "q.rq", "--full"])
+    explained = cedilla("explain", "q.rq", "--full")
     assert 'city: string from "address.city" in' in explained.output

@@ -9,23 +9,22 @@ from random import Random
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime import simulate
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.formats.otlp.batches import PointBatches
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.otlp import KINDS, PointReader
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.terminal.options import Options
+from tests.kit.command import cedilla
+from tests.kit.compare import same
 from tests.kit.otlp import request
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
-from tests.runtime.formats.test_json_batches import same
 
 TYPES = {
     "metric": Type("string"),
@@ -375,7 +374,7 @@ def check(folder: Path) -> None:
 @pytest.mark.parametrize("per_epoch", [1, 2])
 def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
     """What is set aside is a request with one data point, which can be mended and sent again."""
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     for lines in LINES:
         run.write("latency", lines)
     run.process(per_epoch)
@@ -393,7 +392,7 @@ def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, 
 @pytest.mark.parametrize("per_epoch", [1, None])
 def test_totals_are_not_added(spark: SparkSession, tmp_path: Path, per_epoch: int | None) -> None:
     """Of 50 requests a minute a cumulative counter says 50, 100, 150, which is 300 in a sum."""
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     for minute, total in enumerate((50, 100, 150)):
         time = 60 * minute + 1
         run.write(
@@ -409,7 +408,7 @@ def test_totals_are_not_added(spark: SparkSession, tmp_path: Path, per_epoch: in
 
 def test_a_stream_of_requests_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = Run(None, tmp_path, QUERY)  # type: ignore[arg-type]
+    run = Query(None, tmp_path, QUERY)  # type: ignore[arg-type]
     for lines in LINES:
         run.write("latency", lines)
     rejected: list[tuple[str, str]] = []
@@ -448,7 +447,7 @@ def check_changed(tuples: list[Item]) -> None:
 
 @pytest.mark.either_engine
 def test_attributes_that_accents_bring_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, CHANGING)
+    run = Query(spark, tmp_path, CHANGING)
     run.write("r", CHANGED[:1])
     run.write("r", CHANGED[1:])
     run.process(files_per_epoch=1)
@@ -458,13 +457,13 @@ def test_attributes_that_accents_bring_on_an_engine(spark: SparkSession, tmp_pat
 
 def test_attributes_that_accents_bring_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Run(None, tmp_path, CHANGING).write("r", CHANGED)  # type: ignore[arg-type]
+    Query(None, tmp_path, CHANGING).write("r", CHANGED)  # type: ignore[arg-type]
     rejected: list[str] = []
     simulate(CHANGING, Options(sinks={"r": "out"}), on_rejected=lambda line, code: rejected.append(code))
     check_changed(decode(read_output(tmp_path / "out")))
     assert rejected == ["RQ313"]
     (tmp_path / "q.rq").write_text(CHANGING)
-    valid = CliRunner().invoke(main, ["validate", "in/r", "--query", "q.rq", "--format", "json"])
+    valid = cedilla("validate", "in/r", "--query", "q.rq", "--format", "json")
     assert [each["code"] for each in json.loads(valid.output)["findings"]] == ["RQ313"]
 
 
@@ -474,10 +473,10 @@ def test_one_stream_tools_read_data_points(tmp_path: Path, monkeypatch: pytest.M
     lines = [request([old("cart", 1, 100)]), request([new("cart", 2, 0.1), new("web", 2, 0.1)])]
     (tmp_path / "r.jsonl").write_text("\n".join(lines))
     of = ["r.jsonl", "--query", "q.rq"]
-    valid = CliRunner().invoke(main, ["validate", *of])
+    valid = cedilla("validate", *of)
     assert valid.exit_code == 0, valid.output
     assert "3 tuples" in valid.output
-    written = CliRunner().invoke(main, ["canonize", *of]).output
+    written = cedilla("canonize", *of).output
     assert json.loads(written.splitlines()[0]) == {
         "time": "1970-01-01T00:00:01.000000Z",
         "unit": "ms",
@@ -487,7 +486,7 @@ def test_one_stream_tools_read_data_points(tmp_path: Path, monkeypatch: pytest.M
         "sum": 100.0,
     }
     (tmp_path / "bad.jsonl").write_text(request([old("cart", 1, 100, attributes={"http.status": "x"})]))
-    bad = CliRunner().invoke(main, ["validate", "bad.jsonl", "--query", "q.rq"])
+    bad = cedilla("validate", "bad.jsonl", "--query", "q.rq")
     assert '`status` is no int: "x" (read from attribute.`http.status`)' in bad.output
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.storage.files import Files
-from tests.runtime.state.test_state import Elsewhere
+from tests.kit.remote_files import Elsewhere
 
 pytestmark = pytest.mark.either_engine
 

@@ -16,7 +16,6 @@ from unittest.mock import Mock
 import pandas
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner
 from pyarrow import dataset, parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DoubleType, NullType, StringType, StructField, StructType
@@ -24,7 +23,6 @@ from pyspark.sql.types import DoubleType, NullType, StringType, StructField, Str
 from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet import source
@@ -41,7 +39,8 @@ from cedilla.runtime.items.marker_files import in_stream_order
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run, physical, read_columns, save_parquet
+from tests.kit.command import cedilla
+from tests.kit.query import Query, physical, read_columns, save_parquet
 from tests.kit.stream import Item, complaints, decode, is_tuple
 from tests.kit.tiers import tiered
 
@@ -55,7 +54,7 @@ emit r to FORMAT "out";
 ARROW = {"BIGINT": pa.int64(), "INT": pa.int32(), "DOUBLE": pa.float64(), "STRING": pa.string()}
 
 
-def put(run: Run, number: int, items: Sequence[Item], columns: str = COLUMNS) -> Path:
+def put(run: Query, number: int, items: Sequence[Item], columns: str = COLUMNS) -> Path:
     """A file of the source `r`, as others than Spark write it."""
     parts = [column.split(" ") for column in columns.replace("`", "").split(", ")]
     table = pa.Table.from_pylist(
@@ -109,7 +108,7 @@ def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_pa
     )
     parquet.write_table(parquet.read_table(file).sort_by("id").drop("id"), file, row_group_size=6000)
     os.utime(file, (1, 1))
-    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     put(
         run, 2, [{"ts": 9, "s": 0, "t": 33.8}, {"ts": count, "s": 0, "t": 33.8}], "ts BIGINT, s INT, t DOUBLE"
     )
@@ -145,7 +144,7 @@ def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """All before them is committed; once they are mended the run goes on there."""
-    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     rows: list[Item] = [{"ts": n, "s": 1, "t": 1.0} for n in range(8)]
     folder = tmp_path / "in" / "r"
     put(run, 1, [rows[0], {"$accent": "[[+(t: double)]]"}, rows[1]])
@@ -189,7 +188,7 @@ def test_a_marker_with_values_in_other_columns_ends_the_query(
     spark: SparkSession, tmp_path: Path, beside: Item
 ) -> None:
     """Whether statistics can tell or the columns have to be read."""
-    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     row: Item = {"ts": 0, "s": 1, "t": 1.0, "note": "b"}
     drop: Item = {"$accent": "[[-(note)]]"}
     put(run, 1, [row, {**row, "note": None}, {**row, "note": None}, drop, {**drop, **beside}])
@@ -203,9 +202,9 @@ def test_a_marker_with_values_in_other_columns_ends_the_query(
 
 
 def test_empty_folders_and_files_are_fine(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "parquet"))
+    run = Query(spark, tmp_path, READINGS.replace("FORMAT", "parquet"))
     assert run.process().last.epoch == -1
-    run = Run(spark, tmp_path / "2", READINGS.replace("FORMAT", "parquet"))
+    run = Query(spark, tmp_path / "2", READINGS.replace("FORMAT", "parquet"))
     put(run, 1, [])
     assert run.process().last.epoch == 0
     assert not (tmp_path / "2" / "out").exists()
@@ -220,7 +219,7 @@ emit r to json "out";
 """
 
 
-def typed(run: Run, number: int, **columns: str) -> Path:
+def typed(run: Query, number: int, **columns: str) -> Path:
     """A file of one row for each value, whose columns are given as SQL."""
     frame = run.spark.sql(f"SELECT {', '.join(f'{sql} AS `{name}`' for name, sql in columns.items())}")
     return save_parquet(frame, run.root / "in" / "r" / f"{number}.parquet")
@@ -228,7 +227,7 @@ def typed(run: Run, number: int, **columns: str) -> Path:
 
 def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession, tmp_path: Path) -> None:
     """What is wider is read; what does not fit is rejected with its row, and never null without a word."""
-    run = Run(spark, tmp_path, TYPED)
+    run = Query(spark, tmp_path, TYPED)
     good: dict[int, tuple[dict[str, str], Item]] = {
         1: ({"i": "7Y", "l": "7", "d": "7", "m": "7S"}, {"i": 7, "l": 7, "d": 7.0, "m": 7.0}),
         2: ({"i": "7L", "d": "7L", "m": "7L"}, {"i": 7, "d": 7.0, "m": 7.0}),
@@ -277,7 +276,7 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
 
 @pytest.mark.parametrize("drift", tiered(["infer", "ignore", "quarantine"]))
 def test_columns_that_nothing_announced(spark: SparkSession, tmp_path: Path, drift: str) -> None:
-    run = Run(spark, tmp_path, f"set drift = {drift};" + TYPED)
+    run = Query(spark, tmp_path, f"set drift = {drift};" + TYPED)
     typed(run, 1, k="1L", new="1Y", at2="TIMESTAMP'2013-01-31 00:00:00'")
     typed(run, 2, k="2L", new="CAST(1.5 AS FLOAT)")
     typed(run, 3, k="3L", many="array(1)")
@@ -309,7 +308,7 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
     """JSON to Parquet to JSON: the same stream, in columns that come and go with the accents; killed between
     the epochs."""
     declared = "(ts: long, l: string, t: double, at?: timestamp, day?: date, m?: decimal(6, 2))"
-    first = Run(spark, tmp_path / "1", f'stream r{declared} from json "in"; emit r to parquet "o";')
+    first = Query(spark, tmp_path / "1", f'stream r{declared} from json "in"; emit r to parquet "o";')
     rows: list[Item] = [
         {
             "ts": 1,
@@ -369,7 +368,7 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
     assert set(merged.columns) == {*types, "epoch"}
     assert merged.count() == 4
 
-    second = Run(spark, tmp_path / "2", f'stream r{declared} from parquet "in"; emit r to json "o";')
+    second = Query(spark, tmp_path / "2", f'stream r{declared} from parquet "in"; emit r to json "o";')
     (tmp_path / "2" / "in").mkdir(parents=True)
     out.rename(tmp_path / "2" / "in" / "r")
     executor = second.process(files_per_epoch=2)
@@ -393,7 +392,7 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
     lists := aggregate[collect(t) as all by ts](r);
     emit lists to parquet "out";
     """
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.write("r", [*({"ts": n % 5, "t": float(n)} for n in range(20)), {"$punctuation": "[ts < 5]"}])
     run.process()
     rows = [i for i in items_of(spark, tmp_path / "out" / "lists") if "ts" in i]
@@ -444,7 +443,7 @@ PLAIN: list[list[Item]] = [
 
 def table_of(spark: SparkSession, root: Path) -> Path:
     """An output in a fixed unit, with markers in every epoch and epochs without tuples."""
-    run = Run(spark, root, TABLE)
+    run = Query(spark, root, TABLE)
     for items in PLAIN:
         run.write("r", items)
     run.process(1)
@@ -495,7 +494,7 @@ def test_such_an_output_and_one_of_old_are_streams(
     )
     found: list[list[Item]] = []
     for name, folder in (("new", out), ("old", old)):
-        again = Run(spark, tmp_path / f"{name} again", text.replace("litre", "m3"))
+        again = Query(spark, tmp_path / f"{name} again", text.replace("litre", "m3"))
         (again.root / "in").mkdir(parents=True)
         (again.root / "in" / "r").symlink_to(folder)
         again.process(files_per_epoch)
@@ -510,13 +509,13 @@ def test_such_an_output_and_one_of_old_are_streams(
 
 
 def test_an_output_of_markers_alone_is_read(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path / "1", TABLE)
+    run = Query(spark, tmp_path / "1", TABLE)
     run.write("r", PLAIN[1])
     run.process()
     (out,) = (tmp_path / "1" / "out").iterdir()
     assert named(out) == ["_2-punctuations.jsonl"]
     assert list(read(out).rows()) == []
-    again = Run(spark, tmp_path / "2", READINGS.replace("FORMAT", "json"))
+    again = Query(spark, tmp_path / "2", READINGS.replace("FORMAT", "json"))
     (tmp_path / "2" / "in").mkdir(parents=True)
     (tmp_path / "2" / "in" / "r").symlink_to(out)
     again.process()
@@ -542,7 +541,7 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
     save_parquet(
         spark.range(100).selectExpr("CAST(id AS INT) AS ts", "CAST(id AS DOUBLE) AS t"), folder / "2.parquet"
     )
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     executor = run.executor()
     source = executor.plan.source_of["r"]
     form = Parquet()
@@ -571,7 +570,7 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
 def test_markers_read_their_columns_only_and_only_where_they_are(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     put(run, 1, [{"ts": 1, "s": 1, "t": 1.0}])  # has the columns, and no markers
     put(run, 2, [{"ts": 1, "s": 1, "t": 1.0}], "ts BIGINT, s INT, t DOUBLE")
     put(run, 3, [{"$punctuation": "[ts < 2]"}, {"$accent": "[[-(note)]]"}])
@@ -595,7 +594,7 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
 
 def test_a_damaged_page_of_markers_ends_the_query_there(spark: SparkSession, tmp_path: Path) -> None:
     """The footer is whole."""
-    run = Run(spark, tmp_path, READINGS.replace("FORMAT", "json"))
+    run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     path = put(run, 1, [{"ts": 1, "s": 1, "t": 1.0}, {"$punctuation": "[ts < 2]"}])
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + b"\xff" * (len(whole) // 2) + whole[4 + len(whole) // 2 :])
@@ -674,7 +673,7 @@ def test_nan_of_any_form_is_one_and_bytes_that_are_no_text_are_seen(
 
 def test_tools_say_whether_they_take_parquet(spark: SparkSession, tmp_path: Path) -> None:
     """`verify` compares the reference with a run over Parquet; tools for JSON Lines refuse it."""
-    run = Run(spark, tmp_path, "")
+    run = Query(spark, tmp_path, "")
     rows: list[Item] = [{"ts": n, "s": n % 2, "t": 50.0 + n} for n in range(6)]
     put(run, 1, [*rows[:2], {"$accent": "[[s = 1, alter(t, y -> (y - 32) * 5/9)]]"}, *rows[2:4]])
     put(run, 2, [{"$punctuation": "[ts < 4]"}, *rows[4:], {"$punctuation": "[]"}])
@@ -690,11 +689,11 @@ def test_tools_say_whether_they_take_parquet(spark: SparkSession, tmp_path: Path
     assert not (tmp_path / "out").exists()
     file = tmp_path / "q.rq"
     file.write_text(query)
-    simulated = CliRunner().invoke(main, ["simulate", str(file)])
+    simulated = cedilla("simulate", str(file))
     assert simulated.exit_code == 1
     assert "error[RQ406]" in simulated.stderr
     for tool in ("validate", "canonize"):
-        refused = CliRunner().invoke(main, [tool, str(tmp_path / "in" / "r")])
+        refused = cedilla(tool, str(tmp_path / "in" / "r"))
         assert refused.exit_code == 1
         assert "error[RQ410]" in refused.stderr
         assert "1.parquet is Parquet" in refused.stderr

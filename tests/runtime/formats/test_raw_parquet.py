@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.items.values import value_of_json
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.tiers import rest
 
 pytestmark = pytest.mark.either_engine
@@ -79,12 +79,12 @@ def write(root: Path, table: Any, number: int = 1, **options: Any) -> None:
     parquet.write_table(table, folder / f"{number}.parquet", **options)
 
 
-def passed(run: Run) -> dict[int, Any]:
+def passed(run: Query) -> dict[int, Any]:
     """`v` of the tuples that are passed on, by `n`; undefined is `None`."""
     return {item["n"]: item.get("v") for item in run.output("r") if "n" in item}
 
 
-def set_aside(run: Run) -> dict[int, str]:
+def set_aside(run: Query) -> dict[int, str]:
     """The reason of each row that is set aside, by its place."""
     assert {row["code"] for row in run.quarantine("r")} <= {"RQ301"}
     return {row["position"]["line"]: row["reason"] for row in run.quarantine("r")}
@@ -102,7 +102,7 @@ def test_doubles_are_whole_numbers_and_decimals_where_they_are_exact(
     column = pa.array(DOUBLES, pa.float64()).cast(width)
     values, type_ = column.cast(pa.float64()).to_pylist(), Type.parse(name)
     write(tmp_path, pa.table({"n": range(len(values)), "v": column}))
-    run = Run(spark, tmp_path, query_of(name))
+    run = Query(spark, tmp_path, query_of(name))
     run.process()
     expected = {n: of_double(type_, value) for n, value in enumerate(values)}
     bad = {n for n, value in enumerate(values) if value is not None and expected[n] is None}
@@ -122,7 +122,7 @@ def test_a_column_of_pandas_that_lacks_a_value_is_of_whole_numbers(
     frame = pandas.DataFrame({"n": [0, 1, 2, 3], "v": [1, None, 3, 4.5]})
     (tmp_path / "in" / "r").mkdir(parents=True)
     frame.to_parquet(tmp_path / "in" / "r" / "1.parquet")
-    run = Run(spark, tmp_path, query_of("int"))
+    run = Query(spark, tmp_path, query_of("int"))
     run.process()
     assert passed(run) == {0: 1, 1: None, 2: 3}
     assert set_aside(run) == {3: "`v` is no int: 4.5"}
@@ -139,7 +139,7 @@ def test_nanoseconds_are_cut_to_microseconds(spark: SparkSession, tmp_path: Path
     """The default of pandas; earlier than 1970, too, they are rounded down."""
     column = pa.array(NANOSECONDS, pa.int64()).cast(pa.timestamp("ns", zone))
     write(tmp_path, pa.table({"n": range(len(NANOSECONDS)), "v": column}))
-    run = Run(spark, tmp_path, query_of("timestamp"))
+    run = Query(spark, tmp_path, query_of("timestamp"))
     run.process()
     assert passed(run) == {
         n: None if value is None else written(START + timedelta(microseconds=value // 1000))
@@ -156,7 +156,7 @@ def test_nanoseconds_of_a_required_attribute_in_a_window(spark: SparkSession, tm
         tmp_path / "in" / "r" / "1.parquet"
     )
     query = 'stream r(at: timestamp, k: int) from parquet "r"; w := window[1 hour on at as w](r); emit w to json "o";'
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.process()
     first, second = sorted(run.output("w"), key=lambda item: item["k"])
     assert second["w"] == first["w"] + 1
@@ -191,7 +191,7 @@ def test_moments_beyond_the_years_are_set_aside(
         pa.table({"n": range(len(values)), "v": pa.array(values, whole).cast(kind)}),
         write_statistics=statistics,
     )
-    run = Run(spark, tmp_path, query_of(name))
+    run = Query(spark, tmp_path, query_of(name))
     run.process()
     assert sorted(passed(run)) == [n for n, each in enumerate(taken) if each]
     assert sorted(set_aside(run)) == [n for n, each in enumerate(taken) if not each]
@@ -205,7 +205,7 @@ def test_a_reason_names_the_attribute_whose_column_is_of_another_type(
     columns = {"n": [1], "v": pa.array([1e17])}, {"n": [2], "v": pa.array([date(2020, 1, 2)])}
     for number, each in enumerate(columns):
         write(tmp_path, pa.table(each), number)
-    run = Run(spark, tmp_path, query_of("long"))
+    run = Query(spark, tmp_path, query_of("long"))
     run.process(files_per_epoch=files)
     said = sorted(row["reason"] for row in run.quarantine("r"))
     assert said == ['`v` is no long: "2020-01-02"', "`v` is no long: a value of a column of type double"]
@@ -224,7 +224,7 @@ def test_a_column_may_be_whole_in_one_file_and_of_doubles_in_the_next(
     odd = 2**53 + 1
     columns = [[odd, 2], [3.0, None], [5.0, 4.5], [7, None]]
     kinds = [pa.int64(), pa.float64(), pa.float32(), pa.int16()]
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     for number, (values, kind) in enumerate(zip(columns, kinds, strict=True)):
         rows = pa.table({"n": [2 * number, 2 * number + 1], "v": pa.array(values, kind)})
         write(tmp_path, rows, 2 * number)

@@ -9,7 +9,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
@@ -19,13 +18,13 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime import simulate
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.terminal.options import Options
+from tests.kit.command import cedilla
 from tests.kit.otlp import request
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, is_tuple, read_output
 
 TYPES = {
@@ -187,7 +186,7 @@ def check(root: Path) -> None:
 @pytest.mark.either_engine
 @pytest.mark.parametrize("per_epoch", [1, None])
 def test_numbers_in_texts_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int | None) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     for item in STATES:
         run.write("states", [item])
     run.process(per_epoch)
@@ -197,16 +196,14 @@ def test_numbers_in_texts_on_an_engine(spark: SparkSession, tmp_path: Path, per_
 
 def test_numbers_in_texts_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Run(None, tmp_path, QUERY).write("states", STATES)  # type: ignore[arg-type]
+    Query(None, tmp_path, QUERY).write("states", STATES)  # type: ignore[arg-type]
     aside: list[str] = []
     sinks = {name: f"out/{name}" for name in ("states", "warm")}
     simulate(QUERY, Options(sinks=sinks), lambda line, code: aside.append(code))
     check(tmp_path)
     assert aside == [code for code, _ in REASONS]
     schema = 'ts: long, u: string, t: double from text "state.value" unit from u in {degF, degC}'
-    checked = CliRunner().invoke(
-        main, ["validate", "in/states", "--schema", f'{schema}, n?: int from text "count"']
-    )
+    checked = cedilla("validate", "in/states", "--schema", f'{schema}, n?: int from text "count"')
     assert "4 findings" in checked.output
     assert all(reason in checked.output for code, reason in REASONS if code == "RQ301")
 
@@ -215,7 +212,7 @@ def test_numbers_in_texts_without_spark(tmp_path: Path, monkeypatch: pytest.Monk
 def test_numbers_in_attributes_of_data_points(spark: SparkSession, tmp_path: Path) -> None:
     query = """stream r(size: long from text "attribute.size", part: double from text "resource.`a.b`", value: double)
       from otlp "in/r"; emit r to json "out/r";"""
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     points = [
         {"metric": "m", "time": 1, "double": 1.5, "attributes": {"size": s}, "resource": {"a.b": "0.5"}}
         for s in ("17", "x")

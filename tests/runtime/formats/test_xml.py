@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,7 +22,6 @@ from cedilla.compiler.facts.marker_parser import read_punctuation
 from cedilla.compiler.plan import formats
 from cedilla.grammar import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
@@ -32,9 +30,10 @@ from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.items import xmltext
 from cedilla.runtime.items.marker import MarkerLine
 from tests.kit import ROOT
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, matches
 from tests.kit.tiers import tiered
+from tests.runtime.formats.program_runs import in_this_process
 
 TYPES = {
     "TICKER": Type("string"),
@@ -197,7 +196,7 @@ def test_a_punctuation_of_a_quantity_closes_it_in_every_unit(spark: SparkSession
     stream r(n: int, s: int in {1, 2}, t: double unit degF) from xml "in";
     emit r to xml "out";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     rows = [(1, 1, -5), (2, 1, 5), (3, 2, 25), (4, 2, 35)]
     tuples = [f"<r><n>{n}</n><s>{s}</s><t>{t}</t></r>" for n, s, t in rows]
     accent = "<accent:r>[[s = 1, unit(t, degC)]]</accent:r>"
@@ -249,7 +248,7 @@ def test_an_accent_that_is_written_is_read_as_it_was() -> None:
 @pytest.mark.either_engine
 def test_the_seeds_figures_close_what_they_say(spark: SparkSession, tmp_path: Path) -> None:
     """Every figure, in a file of its own, with a tuple after it that it forbids and one that it allows (E11)."""
-    run = Run(spark, tmp_path, QUOTES)
+    run = Query(spark, tmp_path, QUOTES)
     comment = "<!-- ColumnStatistics: <QUOTE> before 11:00 -->"
     files = [
         [CSCO, FIGURE_1, CSCO, MAY_10],
@@ -318,7 +317,7 @@ def test_values_and_what_is_malformed(spark: SparkSession, tmp_path: Path) -> No
         "</x>",
         "< r>",
     ]
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("r", [good.replace('a="1 > 0"', 'a="1"'), *bad, "<r><i>8</i></r>"], "1.xml")
     run.process()
     assert list(elements(tmp_path / "out" / "r")) == [
@@ -350,7 +349,7 @@ def test_accents_in_xml_and_a_spoilt_marker(spark: SparkSession, tmp_path: Path)
     stream r(k: int, t: double) from xml "in";
     emit r to json "out";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     alter = "<accent:r>[[k &lt; 2, alter(t, y -> y * 10)]]</accent:r>"
     rows = "".join(f"<r><k>{k}</k><t>1</t></r>" for k in range(3))
     run.write(
@@ -382,7 +381,7 @@ def test_accents_in_xml_and_a_spoilt_marker(spark: SparkSession, tmp_path: Path)
 def test_an_output_in_xml_is_another_querys_input(spark: SparkSession, tmp_path: Path) -> None:
     """JSON to XML to JSON: the same stream (design, section 6)."""
     declared = "(ts: long, l: string, t: double, at?: timestamp)"
-    first = Run(spark, tmp_path / "1", f'stream r{declared} from json "in"; emit r to xml "o";')
+    first = Query(spark, tmp_path / "1", f'stream r{declared} from json "in"; emit r to xml "o";')
     rows: list[Item] = [
         {"ts": 1, "l": ' <a> & "b"\n', "t": 1.5, "at": "2013-01-31T00:00:00.250000Z"},
         {"ts": 2, "l": "", "t": 1e300},
@@ -405,7 +404,7 @@ def test_an_output_in_xml_is_another_querys_input(spark: SparkSession, tmp_path:
         "2-punctuations.xml",
         "3-alters.xml",
     ]
-    second = Run(spark, tmp_path / "2", f'stream r{declared} from xml "in"; emit r to json "o";')
+    second = Query(spark, tmp_path / "2", f'stream r{declared} from xml "in"; emit r to json "o";')
     (tmp_path / "2" / "in").mkdir(parents=True)
     (tmp_path / "1" / "out" / "r").rename(tmp_path / "2" / "in" / "r")
     executor = second.process(files_per_epoch=1)
@@ -417,32 +416,18 @@ def test_an_output_in_xml_is_another_querys_input(spark: SparkSession, tmp_path:
     assert executor.last.sources["r"].closed == _closed(first)
 
 
-def _closed(run: Run) -> object:
+def _closed(run: Query) -> object:
     return run.executor().last.sources["r"].closed
 
 
 # --- the command line ---
 
 
-def in_this_process(query: Path, code: Path, root: Path) -> None:
-    """`cedilla run` of a query, then the program that it compiles to."""
-    with pytest.raises(SystemExit) as ended:
-        main(["run", str(query), "--once", "--checkpoint", str(root / "first"), "--allow-module", "cents"])
-    assert not ended.value.code
-    arguments = [str(code), "--sink", f"cents={root}/out2", "--once", "--checkpoint", str(root / "second")]
-    arguments += ["--allow-module", "cents"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", arguments)
-        with pytest.raises(SystemExit) as ended:
-            runpy.run_path(str(code), run_name="__main__")
-    assert not ended.value.code
-
-
 def in_one_of_its_own(query: Path, code: Path, root: Path) -> None:
     """The same where there is no session yet, both with one Java."""
     both = f"""
 from pathlib import Path
-from tests.runtime.formats.test_xml import in_this_process
+from tests.runtime.formats.program_runs import in_this_process
 in_this_process(Path({str(query)!r}), Path({str(code)!r}), Path({str(root)!r}))
 """
     done = subprocess.run(
@@ -493,7 +478,7 @@ def test_large_files_are_read_by_tasks(
     for name in ("PARSED_BY_DRIVER", "SEARCHED_BY_DRIVER"):
         monkeypatch.setattr(costs, name, 0)
     text = 'set drift = infer; stream r(k: int, t?: double) from xml "in"; emit r to json "out";'
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     rows = [f"<r><k>{k}</k><t>{k}.5</t></r>" for k in range(6)]
     accent = "<accent:r>[[k &lt; 3, alter(t, y -&gt; y * 2)]]</accent:r>"
     run.write("r", ["<all>", *rows[:3], accent, *rows[:3], "<r><k>x</k></r>", "</all>"], "1.xml")

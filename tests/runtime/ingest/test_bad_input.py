@@ -16,7 +16,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
 from tests.kit.tiers import tiered
 
@@ -32,8 +32,8 @@ emit hot to json "out";
 GOOD = {"ts": 5, "s": 1, "t": 1.5}
 
 
-def make(spark: SparkSession, root: Path, items: list[Item | str], query: str = QUERY) -> Run:
-    run = Run(spark, root, query)
+def make(spark: SparkSession, root: Path, items: list[Item | str], query: str = QUERY) -> Query:
+    run = Query(spark, root, query)
     run.write("names", [{"s": 1, "name": "one"}, {"s": 2, "name": "two"}])
     run.write("readings", items)
     return run
@@ -161,7 +161,7 @@ def test_once_the_marker_is_mended_or_gone_the_run_goes_on_at_its_place(
 def test_a_table_is_closed_only_once_it_is_read_to_its_end(spark: SparkSession, tmp_path: Path) -> None:
     """A bad marker stops it half-way; re-adding what it dropped cuts the epoch, and loses nothing."""
     rows: list[Item | str] = [{"s": 1, "name": "one"}, {"$accent": "[[-(name)]]"}]
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("readings", [GOOD, {**GOOD, "s": 2}])
     path = run.write(
         "names",
@@ -216,7 +216,7 @@ def test_strict_accents_end_the_query_where_an_operator_would_wait(
     emit kept to json "out";
     """
     for setting, code in (("strict", "RQ211"), ("accumulate", None)):
-        run = Run(spark, tmp_path / setting, query)
+        run = Query(spark, tmp_path / setting, query)
         run.write("r", [{"ts": 1, "s": 1, "t": 2.0}, {"$accent": "[[s = 1, alter(t, y -> y * 2)]]"}])
         if code is None:
             run.process(settings={"accents": setting})
@@ -239,7 +239,7 @@ def test_a_strict_query_goes_on_after_an_add_that_waits_for_nothing(
     before = [{"l": 1, "s": 1, "t": 2.0}, {"$accent": "[[s = 1, +(p: double)]]"}]
     after = [{"l": 1, "s": 1, "t": 4.0, "p": 5.0}, {"$punctuation": "[l = 1]"}]
     for name, files in (("one", [[*before, *after]]), ("two", [before, after])):
-        run = Run(spark, tmp_path / name, query)
+        run = Query(spark, tmp_path / name, query)
         for batch, file in enumerate(files):
             run.write("r", file)
             run.go_on(run.executor(), batch)
@@ -291,7 +291,7 @@ def test_a_new_checkpoint_does_not_write_into_an_older_output(spark: SparkSessio
     make(spark, tmp_path, [GOOD]).process()
     (tmp_path / "checkpoint").rename(tmp_path / "old")
     with pytest.raises(DiagnosticError) as caught:
-        Run(spark, tmp_path, QUERY).executor()
+        Query(spark, tmp_path, QUERY).executor()
     assert caught.value.diagnostics[0].code == "RQ405"
 
 
@@ -303,7 +303,7 @@ def test_the_line_of_an_epoch_shows_the_first_line_of_a_file_that_is_all_wrong(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
 ) -> None:
     """With its reason and the folder of the quarantine, also beside a file that is right."""
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("names", [{"s": 1, "name": "one"}])
     run.write("readings", [GOOD, "no json"])
     run.write("readings", [{"ts": "six", "s": 1, "t": 2.0}, {"TS": 6, "s": 1, "t": 2.0}, "", "no json"])
@@ -348,7 +348,7 @@ def test_a_file_in_which_no_tuple_has_an_attribute_is_warned_of(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
 ) -> None:
     """Once for each such file, by a run as by `simulate`; its empty tuples count."""
-    run = Run(spark, tmp_path, OPTIONAL)
+    run = Query(spark, tmp_path, OPTIONAL)
     for items in (*STRANGE.values(), *KNOWN.values()):
         run.write("r", items)
     run.process(files_per_epoch)
@@ -364,7 +364,7 @@ def test_a_file_in_which_no_tuple_has_an_attribute_is_warned_of(
 
 
 def test_a_file_of_parquet_without_a_known_column_is_warned_of(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(
+    run = Query(
         spark,
         tmp_path,
         OPTIONAL.replace("json", "parquet", 1).replace(', h?: double from "state.humidity"', ""),
@@ -380,7 +380,7 @@ def test_a_file_of_parquet_without_a_known_column_is_warned_of(spark: SparkSessi
 
 
 def test_a_file_of_xml_without_a_known_element_is_warned_of(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(
+    run = Query(
         spark, tmp_path, OPTIONAL.replace("json", "xml", 1).replace(', h?: double from "state.humidity"', "")
     )
     run.write("r", ["<r><Day>x</Day><temperature>1</temperature></r>"], "1.xml")

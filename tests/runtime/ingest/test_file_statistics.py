@@ -21,7 +21,7 @@ from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.pipeline.load import load
-from tests.kit.pipeline import Run, save_parquet
+from tests.kit.query import Query, save_parquet
 from tests.kit.stream import decode
 
 QUERY = """
@@ -151,7 +151,7 @@ def test_a_vouched_file_is_read_in_the_needed_columns_and_not_counted(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then comes a file that nobody can vouch for: a null, a value outside the domain, a late tuple."""
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     folder = tmp_path / "in" / "r"
     folder.mkdir(parents=True)
     save_parquet(_readings(spark, 0), folder / "1.parquet")
@@ -197,7 +197,7 @@ def test_of_what_the_driver_has_parsed_it_knows_whether_all_is_valid(
 ) -> None:
     """No job counts where all tuples of an epoch are valid, markers behind them or not; a late tuple, a value outside
     its domain and a line that is no tuple are found as ever."""
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     closing = {"$punctuation": "[ts < 5]"} if query == CLOSING else ""
     run.write("r", [{"ts": 3, "s": 1}, {"ts": 4}, closing])
     run.write("r", [{"ts": 5}, {"ts": 7, "s": 2}])
@@ -250,7 +250,7 @@ def test_sail_parses_once_what_several_jobs_read(
     for kept in (costs.KEPT_PARSED, 0):
         monkeypatch.setattr(costs, "KEPT_PARSED", kept)
         parsed.clear()
-        run = Run(sail, tmp_path / str(kept), query)
+        run = Query(sail, tmp_path / str(kept), query)
         run.write("r", [{"ts": 3, "s": 1}, {"ts": 4}])
         run.write("r", [{"ts": 9, "s": 3}, {"ts": 3, "s": 1}, {"ts": 10}, "no json"])
         run.process(files_per_epoch=1)

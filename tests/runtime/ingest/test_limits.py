@@ -33,7 +33,7 @@ from cedilla.runtime.items.lines import LONGEST_LINE
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple, read_output
 
 QUERY = """
@@ -48,7 +48,7 @@ NESTED = ["[" * 300 + "]" * 300, '{"a":' * 5000 + "1" + "}" * 5000]
 
 def both(spark: SparkSession, root: Path, query: str, lines: list[str], **options: Any) -> list[list[Item]]:
     """The tuples and the rejected lines of a run, the same as of the reference."""
-    run = Run(spark, root, query)
+    run = Query(spark, root, query)
     path = run.write("r", lines)
     run.process(**options)
     kept = [row for row in run.output("r") if is_tuple(row)]
@@ -328,7 +328,7 @@ ALTERS = 'stream r(k: long, t: double) from json "r"; emit r to json "o";'
 @pytest.mark.either_engine
 def test_alters_of_long_fractions_end_with_a_code_at_their_place(spark: SparkSession, tmp_path: Path) -> None:
     alters = [f"[[alter(t, y -> y * 0.{DIGITS} + 0.{n}{DIGITS})]]" for n in range(300)]
-    run = Run(spark, tmp_path, ALTERS)
+    run = Query(spark, tmp_path, ALTERS)
     path = run.write("r", ['{"k": 1, "t": 2.5}', *(json.dumps({"$accent": text}) for text in alters)])
     for act in (run.process, lambda: simulate(ALTERS, Options(sources={"r": str(path)}))):
         with pytest.raises(DiagnosticError) as caught:

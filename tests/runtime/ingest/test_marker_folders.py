@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from cedilla import Options, compile_query, read, run, simulate
 from cedilla.grammar import DiagnosticError, format_query, parse_query
 from cedilla.runtime.checkpoint.source_changes import compare_source
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.lines import merged
+from tests.kit.command import cedilla, code_of
+from tests.kit.lines import text_of, write_at
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import tiered
 
@@ -46,38 +46,20 @@ OPS: dict[int, list[Item]] = {
 EXPECTED: list[Item] = [{"minute": 0, "litres": 120.0}, {"minute": 1, "litres": 200.0}]
 
 
-def write(folder: Path, files: Mapping[int, Sequence[Item | str]]) -> None:
-    folder.mkdir(exist_ok=True)
-    for time, items in files.items():
-        file = folder / f"{time}.jsonl"
-        file.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
-        os.utime(file, (time, time))
-
-
 def query(root: Path, format: str = "json") -> str:
     return QUERY.replace("ROOT", str(root)).replace("FORMAT", format)
 
 
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    write(tmp_path / "pumps", DATA)
-    write(tmp_path / "ops", OPS)
+    write_at(tmp_path / "pumps", DATA)
+    write_at(tmp_path / "ops", OPS)
     (tmp_path / "q.rq").write_text(query(tmp_path))
     return tmp_path
 
 
 def numbers(rows: Sequence[Item]) -> list[Item]:
     return [{name: float(value) for name, value in row.items()} for row in rows]
-
-
-def code(text: str) -> str:
-    with pytest.raises(DiagnosticError) as caught:
-        compile_query(text)
-    return caught.value.diagnostics[0].code
 
 
 def test_files_are_merged_by_their_times_and_markers_come_first() -> None:
@@ -93,11 +75,18 @@ def test_the_clause_is_laid_out_and_goes_into_the_program(root: Path) -> None:
     text = query(root)
     assert format_query(parse_query(text), text) == text.lstrip("\n")
     assert f'markers="{root}/ops"' in compile_query(text).program
-    assert code(text.replace('/ops";', '/ops" markers "x";')) == "RQ001"
-    assert code(text.replace("/ops", "/pumps/ops")) == code(text.replace("/ops", "/pumps")) == "RQ225"
-    assert code(text.replace("/ops", "")) == "RQ225"
+    assert code_of(lambda: compile_query(text.replace('/ops";', '/ops" markers "x";'))) == "RQ001"
+    assert (
+        code_of(lambda: compile_query(text.replace("/ops", "/pumps/ops")))
+        == code_of(lambda: compile_query(text.replace("/ops", "/pumps")))
+        == "RQ225"
+    )
+    assert code_of(lambda: compile_query(text.replace("/ops", ""))) == "RQ225"
     compile_query(text.replace("/ops", "/pumps/_ops"))
-    assert code(text.replace("stream", "table").replace("punctuated on ts", "")) == "RQ226"
+    assert (
+        code_of(lambda: compile_query(text.replace("stream", "table").replace("punctuated on ts", "")))
+        == "RQ226"
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,10 +116,10 @@ def test_simulate_puts_markers_where_their_files_stand(root: Path) -> None:
 
 
 def test_standard_input_comes_after_all_files_of_markers(root: Path) -> None:
-    write(root / "ops", {20: OPS[20], 25: [], 40: []})
-    text = "".join(json.dumps(item) + "\n" for item in [*DATA[20], {"$punctuation": "[]"}])
+    write_at(root / "ops", {20: OPS[20], 25: [], 40: []})
+    text = text_of([*DATA[20], {"$punctuation": "[]"}])
     arguments = ["simulate", str(root / "q.rq"), "--source", "pumps=-"]
-    result = CliRunner().invoke(main, arguments, input=text)
+    result = cedilla(*arguments, text=text)
     assert result.exit_code == 0, result.output
     assert '{"minute": 0, "litres": 120.0}' in result.stdout
     arguments = [
@@ -141,15 +130,15 @@ def test_standard_input_comes_after_all_files_of_markers(root: Path) -> None:
         "--schema",
         "ts: long, pump: int, litres: double",
     ]
-    result = CliRunner().invoke(main, arguments, input=text)
+    result = cedilla(*arguments, text=text)
     assert (result.exit_code, "2 tuples, 1 accents, 1 punctuations" in result.output) == (0, True), (
         result.output
     )
 
 
 def test_a_stray_tuple_ends_the_query_with_all_before_it_done(root: Path) -> None:
-    write(root / "ops", {40: [*OPS[40], '{"ts": 90}']})
-    result = call("simulate", str(root / "q.rq"), "--sink", f"flow={root}/flow")
+    write_at(root / "ops", {40: [*OPS[40], '{"ts": 90}']})
+    result = cedilla("simulate", str(root / "q.rq"), "--sink", f"flow={root}/flow")
     assert (result.exit_code, f'{root}/ops/40.jsonl:2: {{"ts": 90}}' in result.output) == (1, True)
     assert "RQ224" in result.output
     assert numbers(decode(read_output(root / "flow"))) == EXPECTED
@@ -158,9 +147,9 @@ def test_a_stray_tuple_ends_the_query_with_all_before_it_done(root: Path) -> Non
 def test_validate_and_canonize_read_both_folders(root: Path) -> None:
     schema = "ts: long, pump: int in {1, 2}, litres: double"
     arguments = (str(root / "pumps"), "--markers", str(root / "ops"), "--schema", schema)
-    result = call("validate", *arguments)
+    result = cedilla("validate", *arguments)
     assert (result.exit_code, "6 tuples, 2 accents, 2 punctuations" in result.output) == (0, True)
-    canonical = [json.loads(line) for line in call("canonize", *arguments).output.splitlines()]
+    canonical = [json.loads(line) for line in cedilla("canonize", *arguments).output.splitlines()]
     assert [row["litres"] for row in canonical if "litres" in row] == [
         100.0,
         140.0,
@@ -169,9 +158,9 @@ def test_validate_and_canonize_read_both_folders(root: Path) -> None:
         200.0,
         200.0,
     ]
-    write(root / "ops", {41: [{"ts": 130}]})
-    assert "RQ224: 1" in call("validate", *arguments).output
-    assert call("validate", str(root / "pumps"), "--markers", str(root / "nothing")).exit_code == 1
+    write_at(root / "ops", {41: [{"ts": 130}]})
+    assert "RQ224: 1" in cedilla("validate", *arguments).output
+    assert cedilla("validate", str(root / "pumps"), "--markers", str(root / "nothing")).exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -185,17 +174,19 @@ def test_run_gives_the_same_however_it_is_cut(
     options = Options(once=True, checkpoint=f"{root}/checkpoint", files_per_epoch=each)
     run(query(root, form), options, spark=spark)
     assert minutes(root) == EXPECTED
-    assert call("status", f"{root}/checkpoint").exit_code == 0
+    assert cedilla("status", f"{root}/checkpoint").exit_code == 0
     # A file of each that comes later; and in the folder of markers a line that is none, behind one that counts.
-    write(root / "ops", {50: [{"$accent": "[[alter(litres, y -> y * 10)]]"}, '{"ts": 1}']})
+    write_at(root / "ops", {50: [{"$accent": "[[alter(litres, y -> y * 10)]]"}, '{"ts": 1}']})
     for _ in range(2):
         with pytest.raises(DiagnosticError) as caught:
             run(query(root, form), options, spark=spark)
         (found,) = caught.value.diagnostics
         assert (found.code, found.notes[-1]) == ("RQ224", f'file:{root}/ops/50.jsonl:2: {{"ts": 1}}')
-    write(root / "ops", {50: [{"$accent": "[[alter(litres, y -> y * 10)]]"}, {"$punctuation": "[ts < 130]"}]})
+    write_at(
+        root / "ops", {50: [{"$accent": "[[alter(litres, y -> y * 10)]]"}, {"$punctuation": "[ts < 130]"}]}
+    )
     run(query(root, form), options, spark=spark)
-    write(root / "pumps", {60: [{"ts": 180, "pump": 1, "litres": 4.0}, {"$punctuation": "[]"}]})
+    write_at(root / "pumps", {60: [{"ts": 180, "pump": 1, "litres": 4.0}, {"$punctuation": "[]"}]})
     if form != "json":
         convert(root, form, spark)
     run(query(root, form), options, spark=spark)

@@ -24,7 +24,7 @@ from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.items.lines import lines_of
 from cedilla.runtime.reference.inputs import parsed
 from cedilla.runtime.storage.files import Files
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode
 from tests.kit.tiers import tiered
 
@@ -135,7 +135,7 @@ def test_driver_and_tasks_read_the_same(
         for cost in ("PARSED_BY_DRIVER", "SEARCHED_BY_DRIVER"):
             monkeypatch.setattr(costs, cost, most)
         monkeypatch.setattr(costs, "PART", most or 300)
-        run = Run(spark, tmp_path / name, query)
+        run = Query(spark, tmp_path / name, query)
         for items in mixed(seed):
             run.write("r", items)
         executor = run.process(1)
@@ -172,7 +172,7 @@ def test_blocks_of_markers_hide_no_tuples_behind_them(
 def test_a_marker_that_ends_the_query_is_found_at_its_line(
     spark: SparkSession, tmp_path: Path, lines: list[str]
 ) -> None:
-    run = Run(spark, tmp_path, PASSED_ON)
+    run = Query(spark, tmp_path, PASSED_ON)
     bad = '{"$accent": "[[alter(tt, y -> y * 2)]]"}'
     run.write("r", [*lines, CLOSE, bad, *([] if lines else [TUPLE])])
     with pytest.raises(DiagnosticError) as failure:

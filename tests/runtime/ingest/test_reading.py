@@ -17,20 +17,20 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.engines.tuning import Tuning
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import decode
 
 
 @pytest.fixture
-def run(spark: SparkSession, tmp_path: Path) -> Run:
-    return Run(
+def run(spark: SparkSession, tmp_path: Path) -> Query:
+    return Query(
         spark,
         tmp_path,
         'stream r(k: int, t: double) from json "r"; q := select[k > 0](r); emit q to json "q";',
     )
 
 
-def test_no_marker_is_overlooked(run: Run) -> None:
+def test_no_marker_is_overlooked(run: Query) -> None:
     """However a marker is written."""
     run.write(
         "r", [{"k": 1, "t": 3.0}, '{"\\u0024accent": "[[alter(t, y -> y * 2)]]"}\n', {"k": 1, "t": 8.0}]
@@ -40,7 +40,7 @@ def test_no_marker_is_overlooked(run: Run) -> None:
     assert [report.accents for report in run.reports] == [1]
 
 
-def test_a_marker_in_a_list_is_spoilt(run: Run) -> None:
+def test_a_marker_in_a_list_is_spoilt(run: Query) -> None:
     """A list is nothing; what stands behind it may be in new units, so the query ends there."""
     run.write("r", [{"k": 1, "t": 3.0}, '[{"$accent": "[[alter(t, y -> y * 2)]]"}]\n', {"k": 1, "t": 8.0}])
     with pytest.raises(DiagnosticError, match="RQ212"):
@@ -54,7 +54,7 @@ def test_tuples_are_counted_once_however_they_are_read(spark: SparkSession, tmp_
     stream r(k: int, t: double) from json "r"; stream s(k: int) from json "s";
     q := limit[2](r); p := select[k > 0](r); j := s semi join r on k;
     """
-    run = Run(spark, tmp_path, f'{text} emit q to json "q"; emit p to json "p"; emit j to json "j";')
+    run = Query(spark, tmp_path, f'{text} emit q to json "q"; emit p to json "p"; emit j to json "j";')
     run.write("r", [{"k": i, "t": 1.0} for i in range(10)] + [{"k": 3}, "no json\n"])
     run.write("s", [{"k": 1}, {"k": "x"}])
     run.process()
@@ -74,7 +74,7 @@ def test_counts_that_were_taken_too_early_are_noticed(
         found = counts.fget(observation)  # type: ignore[attr-defined]
         return found if isinstance(found.get("counts", ""), str) else {"counts": early}
 
-    run = Run(spark, tmp_path, 'stream r(k: int) from json "r"; p := distinct(r); emit p to json "p";')
+    run = Query(spark, tmp_path, 'stream r(k: int) from json "r"; p := distinct(r); emit p to json "p";')
     run.write("r", [*({"k": i} for i in range(7)), {"k": "x"}, {"$punctuation": "[k < 7]"}])
     monkeypatch.setattr(Observation, "get", property(taken_early))
     run.process()
@@ -116,7 +116,7 @@ def test_a_job_that_fails_is_heard_of() -> None:
 def test_moments_keep_their_microseconds(spark: SparkSession, tmp_path: Path) -> None:
     """In every text: Spark's own default cuts them off."""
     text = 'stream r(at: timestamp) from json "r"; q := select[at > timestamp("2013-01-31")](r); '
-    run = Run(spark, tmp_path, f'{text} p := project[at](q); emit q to json "q"; emit p to xml "p";')
+    run = Query(spark, tmp_path, f'{text} p := project[at](q); emit q to json "q"; emit p to xml "p";')
     run.write("r", [{"at": "2013-01-31T00:00:00.123456Z"}])
     run.process()
     (row,) = decode(run.output("q"))
@@ -129,7 +129,7 @@ def test_values_of_attributes_that_nobody_uses_are_looked_at_too(spark: SparkSes
     """All jobs of an epoch parse all attributes, or they would not agree on which rows are corrupt, and such a row
     would be in no output and in no quarantine."""
     text = "stream r(k: int, a: string, b?: string, c?: long) from json 'r' punctuated on k; "
-    run = Run(spark, tmp_path, f"{text} q := project[k](r); emit q to json 'q';")
+    run = Query(spark, tmp_path, f"{text} q := project[k](r); emit q to json 'q';")
     accent = {"$accent": "[[k > 1, alter(c, y -> y * 2)]]"}
     run.write("r", [{"k": 1, "a": "x", "b": "y", "c": "z"}, accent, {"k": 2, "a": "x"}])
     run.process()

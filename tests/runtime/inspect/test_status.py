@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from attrs import astuple, evolve
-from click.testing import CliRunner, Result
 
 from cedilla.compiler import Plan, compile_query, regions
 from cedilla.compiler.facts.facts import StateFacts
@@ -17,7 +16,6 @@ from cedilla.compiler.plan import derive
 from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.commits import Commit, Progress
 from cedilla.runtime.checkpoint.stored_plan import plan_of
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -26,6 +24,7 @@ from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.state.segments import Segment
 from tests.kit import ROOT
 from tests.kit.checkpoints import unsealed, write_checkpoint, write_document
+from tests.kit.command import cedilla
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in" punctuated on ts;
@@ -63,10 +62,6 @@ def write(folder: Path, plan: Plan, markers: dict[str, list[str]], **more: objec
     return write_checkpoint(folder, plan, *(evolve(commit, epoch=number, **more) for number in (6, 7)))
 
 
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["status", *arguments])
-
-
 def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
     """Two of three sensors report other units: the average waits for the third (D1)."""
     state = tmp_path / "ck" / "state" / "average" / "epoch=1"
@@ -93,7 +88,7 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
         counters={"RQ301": 2, "RQ305": 1},
         state_facts={"average": StateFacts({"t": regions.interval("wid", None, (9, 0))})},
     )
-    result = call(str(path))
+    result = cedilla("status", str(path))
     assert (result.exit_code, result.stderr) == (0, "")
     assert (
         result.stdout
@@ -145,7 +140,7 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
     found = Diagnostic("RQ203", "error", "the function does not increase", notes=("2:4: [[alter(...)]]",))
     error = {"time": "2026-01-01 00:00:00 UTC", "epoch": 7, "diagnostics": [to_json(found)]}
     write_document(path, "error.json", error)
-    lines = call(str(path)).stdout.splitlines()
+    lines = cedilla("status", str(path)).stdout.splitlines()
     assert lines[1:6] == [
         "stopped at 2026-01-01 00:00:00 UTC",
         "  error[RQ203]: the function does not increase",
@@ -154,8 +149,11 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
         "  sensors: 5 files",
     ]
     write_document(path, "error.json", {**error, "epoch": 5})
-    assert call(str(path)).stdout.splitlines()[1] == "stopped at 2026-01-01 00:00:00 UTC, and went on since"
-    answer = json.loads(call(str(path), "--format", "json").stdout)
+    assert (
+        cedilla("status", str(path)).stdout.splitlines()[1]
+        == "stopped at 2026-01-01 00:00:00 UTC, and went on since"
+    )
+    answer = json.loads(cedilla("status", str(path), "--format", "json").stdout)
     assert answer["backlog"] == {"sensors": 5}
     assert answer["error"]["diagnostics"] == [to_json(found)]
 
@@ -184,7 +182,7 @@ def test_the_inputs_of_a_union_wait_for_each_other(tmp_path: Path) -> None:
 
 def test_as_json(tmp_path: Path) -> None:
     path = write(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": ["[ts < 20]"]})
-    answer = json.loads(call(str(path), "--format", "json").stdout)
+    answer = json.loads(cedilla("status", str(path), "--format", "json").stdout)
     assert (answer["version"], answer["epoch"], answer["batch"]) == (1, 7, 2)
     assert answer["sources"] == [
         {
@@ -202,7 +200,7 @@ def test_as_json(tmp_path: Path) -> None:
 
 def test_before_the_first_commit(tmp_path: Path) -> None:
     write_checkpoint(tmp_path, compile_query(QUERY).plan)
-    assert call(str(tmp_path)).stdout == f"{tmp_path}: nothing is committed yet\n"
+    assert cedilla("status", str(tmp_path)).stdout == f"{tmp_path}: nothing is committed yet\n"
 
 
 @pytest.mark.parametrize(
@@ -221,7 +219,7 @@ def test_what_is_no_local_checkpoint(tmp_path: Path, files: dict[str, str], path
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    result = call(path if "://" in path else str(tmp_path / path))
+    result = cedilla("status", path if "://" in path else str(tmp_path / path))
     assert result.exit_code == 1
     assert result.stderr.startswith(f"error[{code}]")
     assert " = help: " in result.stderr
@@ -251,4 +249,4 @@ def test_what_drift_has_inferred_is_told_with_its_epoch(tmp_path: Path) -> None:
     inferred = {"sensors": {"p": 3, "gone": 4, "t": 5}}
     write_document(folder, f"commits/{record.name}", {**unsealed(record.read_text()), "inferred": inferred})
     assert read_status(str(folder)).sources[0].inferred == {"p": 3}
-    assert "  inferred, announced by nothing: p in epoch 3\n" in call(str(folder)).stdout
+    assert "  inferred, announced by nothing: p in epoch 3\n" in cedilla("status", str(folder)).stdout

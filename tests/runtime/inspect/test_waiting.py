@@ -12,7 +12,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.analysis.releases import releases
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.console import epoch_line
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 
 pytestmark = pytest.mark.either_engine
 
@@ -60,7 +60,7 @@ def test_what_the_rows_of_an_operator_wait_for(
 
 def test_an_epoch_and_the_status_say_what_is_missing(spark: SparkSession, tmp_path: Path) -> None:
     """Rows out and groups are counted by the jobs that write them; the status agrees with the epochs."""
-    run = Run(spark, tmp_path, f'{PUMPS}{FLOW}emit flow to json "out";')
+    run = Query(spark, tmp_path, f'{PUMPS}{FLOW}emit flow to json "out";')
     run.write("pumps", [{"ts": 20 * i, "pump": i % 2, "site": "a", "flow": 1.0} for i in range(9)])
     run.write("pumps", [{"ts": 170, "pump": 0, "site": "a", "flow": 3.0}])
     accents = ["[[pump = 1, alter(flow, y -> y * 2)]]", "[[+(level: double)]]"]

@@ -22,7 +22,7 @@ from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.streams.places import streams_at, with_schema
 from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, packed_zstd, read_output
 from tests.kit.tiers import rest
 
@@ -41,7 +41,7 @@ def tuples(*times: int, t: float = 32.0) -> list[str]:
     return [json.dumps({"ts": ts, "s": 1, "t": t}) for ts in times]
 
 
-def simulated(run: Run) -> tuple[list[Item], Counter[str], list[str]]:
+def simulated(run: Query) -> tuple[list[Item], Counter[str], list[str]]:
     """What `simulate` passes on of the same files, the codes of what it sets aside, and their places."""
     rejected: list[tuple[Input, str]] = []
     names = ("r",) if run.query == STATELESS else ("sums", "r")
@@ -78,7 +78,7 @@ def test_a_line_that_is_no_single_object_is_no_tuple_wherever_it_is_read(
     spark: SparkSession, tmp_path: Path, stateless: bool
 ) -> None:
     """And what comes behind it keeps its place: a marker holds for the lines after it, the quarantine names lines."""
-    run = Run(spark, tmp_path, STATELESS if stateless else QUERY)
+    run = Query(spark, tmp_path, STATELESS if stateless else QUERY)
     lines = [
         *(line if isinstance(line, bytes) else line.encode() for line in ODD.values()),
         b"",
@@ -106,7 +106,7 @@ def test_simulate_and_validate_say_the_same_of_odd_lines(tmp_path: Path) -> None
     lines = [line if isinstance(line, bytes) else line.encode() for line in ODD.values()]
     (folder / "1.jsonl").write_bytes(b"\n".join([*lines, FAHRENHEIT.encode(), tuples(4, t=0.0)[0].encode()]))
     nothing: SparkSession = None  # type: ignore[assignment]
-    output, codes, places = simulated(Run(nothing, tmp_path, QUERY))
+    output, codes, places = simulated(Query(nothing, tmp_path, QUERY))
     assert [row["t"] for row in output if "ts" in row] == [32.0]
     assert codes == {"RQ301": len(ODD)}
     assert places == [f"1.jsonl:{n}" for n in range(1, len(ODD) + 1)]
@@ -133,7 +133,7 @@ def test_compressed_files_are_read_as_others(
     found = [(line.text, line.is_utf8, line.place.removeprefix(str(packed))) for line in lines_of(packed)]
     assert found == expected
     nothing: SparkSession = None  # type: ignore[assignment]
-    output, codes, places = simulated(Run(nothing, tmp_path, QUERY))
+    output, codes, places = simulated(Query(nothing, tmp_path, QUERY))
     assert [row["t"] for row in output if "ts" in row] == [32.0]
     assert (codes, places) == ({"RQ301": 2}, [f"{packed.name}:4", f"{packed.name}:5"])
     not_packed.write_bytes(compressed(text))  # its name does not say so
@@ -226,7 +226,7 @@ def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
 ) -> None:
     """Everything before it is committed."""
     for number, near in enumerate(lines):
-        run = Run(spark, tmp_path / str(number), QUERY)
+        run = Query(spark, tmp_path / str(number), QUERY)
         run.write("r", [*tuples(1, 2), near, *tuples(3)])
         executor = run.executor()
         with pytest.raises(DiagnosticError) as caught:
@@ -246,7 +246,7 @@ def test_an_attribute_of_such_a_name_is_one(spark: SparkSession, tmp_path: Path)
     text = 'stream r(accent?: string, k?: int) from json "r"; q := {}; emit q to json "q";'
     lines = ['{"accent": "[x]"}', '{"k": 1}', '{"accent": "[y]"}']
     for number, body in enumerate(("distinct(r)", "select[k > 0 or accent > ''](r)")):
-        run = Run(spark, tmp_path / str(number), text.format(body))
+        run = Query(spark, tmp_path / str(number), text.format(body))
         run.write("r", lines)
         run.process()
         assert sorted(map(str, decode(run.output("q")))) == sorted(str(json.loads(line)) for line in lines)

@@ -20,7 +20,7 @@ from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import read_output
 from tests.runtime.items.moment_texts import DAYS, MOMENTS
 
@@ -58,7 +58,7 @@ def test_the_reference_and_the_stream_tools_take_the_same_texts(name: str, text:
 
 def judged(spark: SparkSession, root: Path, lines: list[str]) -> list[Any]:
     """What `run` passes on of each line, `None` where it is set aside; `simulate` and `validate` do the same."""
-    run = Run(spark, root, QUERY)
+    run = Query(spark, root, QUERY)
     run.write("r", lines)
     executor = run.process()
     rejected = run.quarantine("r")
@@ -117,7 +117,7 @@ def test_elements_of_xml_take_them_too(spark: SparkSession, tmp_path: Path) -> N
     folder.mkdir(parents=True)
     rows = [f"<r><n>{n}</n><{name}>{text}</{name}></r>" for n, (name, text, _) in enumerate(texts)]
     (folder / "1.xml").write_text("\n".join(rows))
-    run = Run(spark, tmp_path, QUERY.replace("from json", "from xml"))
+    run = Query(spark, tmp_path, QUERY.replace("from json", "from xml"))
     run.process()
     found = {item.pop("n"): item for item in run.output("r")}
     assert found == {n: {name: written(v)} for n, (name, _, v) in enumerate(texts) if v is not None}

@@ -17,7 +17,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.tiers import rest
 
 pytestmark = pytest.mark.either_engine
@@ -168,7 +168,7 @@ def plain(value: Any) -> Any:
 
 def judged(spark: SparkSession, root: Path, kind: str, rows: Sequence[str], files: int) -> list[str | None]:
     """Why an engine rejects each row, which is why `simulate` does; what they pass on is the same, too."""
-    run = Run(spark, root, query_of(kind))
+    run = Query(spark, root, query_of(kind))
     header = [",".join(["n", *TYPES])] if kind == "csv" else []
     size = -(-len(rows) // files)
     parts = [rows[n : n + size] for n in range(0, len(rows), size)]
@@ -228,7 +228,7 @@ def test_halves_of_surrogates_are_no_texts(spark: SparkSession, tmp_path: Path) 
 
 
 def test_references_to_no_sign_are_malformed(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, query_of("xml"))
+    run = Query(spark, tmp_path, query_of("xml"))
     run.write(
         "r", [f"<r><n>{n}</n><s>{s}</s></r>" for n, s in enumerate(("&#xD83D;", "&#1114112;", "&#128512;"))]
     )
@@ -243,7 +243,7 @@ def test_references_to_no_sign_are_malformed(spark: SparkSession, tmp_path: Path
 def test_a_marker_with_half_a_pair_of_surrogates_ends_the_query(
     spark: SparkSession, tmp_path: Path, marker: str
 ) -> None:
-    run = Run(spark, tmp_path, query_of("json"))
+    run = Query(spark, tmp_path, query_of("json"))
     run.write("r", ['{"n": 1, "s": "?"}', marker, '{"n": 2, "s": "?"}'])
     with pytest.raises(DiagnosticError) as ran:
         run.process()

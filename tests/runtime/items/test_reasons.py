@@ -16,7 +16,7 @@ from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run, save_parquet
+from tests.kit.query import Query, save_parquet
 
 SCHEMA = "k: int in {1, 2, 3}, n: long, x: double, d?: decimal(5, 2), s?: string, b?: boolean"
 SCHEMA += ", at?: timestamp, day?: date"
@@ -78,7 +78,7 @@ def said(
     spark: SparkSession, root: Path, lines: list[str], query: str = QUERY, schema: str = SCHEMA
 ) -> list[str | None]:
     """Why `run` and `simulate` reject each line; `validate` says it, too."""
-    run = Run(spark, root, query)
+    run = Query(spark, root, query)
     run.write("r", lines)
     run.process()
     found: list[str | None] = [None] * len(lines)
@@ -186,7 +186,7 @@ def test_random_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.either_engine
 def test_fields_that_cannot_be_added(spark: SparkSession, tmp_path: Path) -> None:
     query = 'stream r(k: int) from json "r"; emit r to json "out"; set drift = infer;'
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.write(
         "r", ['{"k": 1, "b c": 1, "and": 2, "z": 1}', '{"k": 1, "y": [1], "x": {}}', '{"k": 1, "z": 2}']
     )
@@ -201,7 +201,7 @@ def test_fields_that_cannot_be_added(spark: SparkSession, tmp_path: Path) -> Non
 @pytest.mark.parametrize("drift", ["quarantine", "infer"])
 def test_names_that_stand_twice_and_empty_objects(spark: SparkSession, tmp_path: Path, drift: str) -> None:
     query = f'stream r(k: int) from json "r"; emit r to json "out"; set drift = {drift};'
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.write(
         "r", ['{"k": 1, "k": 2}', '{"k": 3, "x": {}}', '{"k": 4, "y": 1, "y": 2}', '{"k": 5, "z": null}']
     )
@@ -219,7 +219,7 @@ def test_names_that_stand_twice_and_empty_objects(spark: SparkSession, tmp_path:
 @pytest.mark.either_engine
 def test_an_abort_says_the_first_reason(spark: SparkSession, tmp_path: Path) -> None:
     query = f"{QUERY} set invalid = abort;"
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.write("r", [line(), line(n='"a"'), line(x='"b"')])
     with pytest.raises(DiagnosticError) as ran:
         run.process()
@@ -237,7 +237,7 @@ def test_elements_of_xml(spark: SparkSession, tmp_path: Path) -> None:
     (folder / "1.xml").write_text(
         "<r><k>1</k><n>5</n><x>a &amp; b</x></r>\n<r><k>1.5</k><n>5</n><x>1</x></r>\n<r><k>1</k><n>5</n></r>\n<r>\n"
     )
-    run = Run(spark, tmp_path, QUERY.replace("from json", "from xml"))
+    run = Query(spark, tmp_path, QUERY.replace("from json", "from xml"))
     run.process()
     assert [row["reason"] for row in run.quarantine("r")] == [
         '`x` is no double: "a & b"',
@@ -252,7 +252,7 @@ def test_rows_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
         "SELECT 1 AS k, 1.5D AS n, 'a' AS x UNION ALL SELECT 1, 2D, NULL UNION ALL SELECT 1, 3D, 'b'"
     )
     save_parquet(rows, tmp_path / "in" / "r" / "1.parquet")
-    run = Run(spark, tmp_path, QUERY.replace("from json", "from parquet"))
+    run = Query(spark, tmp_path, QUERY.replace("from json", "from parquet"))
     run.process()
     assert {row["reason"] for row in run.quarantine("r")} == {
         "`n` is no long: 1.5",

@@ -18,7 +18,7 @@ from cedilla.compiler.operators import Aggregate
 from cedilla.runtime.engines import costs
 from cedilla.runtime.operators.panes import Panes, panes_of
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
 from tests.kit.tiers import tiered
 
@@ -60,15 +60,15 @@ def stream() -> list[Item]:
     return [*items, {"$punctuation": "[]"}]
 
 
-def cut(run: Run, source: str, items: Sequence[Item], parts: int) -> None:
+def cut(run: Query, source: str, items: Sequence[Item], parts: int) -> None:
     """The items as so many files, each an epoch of its own."""
     size = -(-len(items) // parts)
     for start in range(0, len(items), size):
         run.write(source, items[start : start + size])
 
 
-def output_of(spark: SparkSession, root: Path, text: str, parts: int, items: Sequence[Item]) -> Run:
-    run = Run(spark, root, text)
+def output_of(spark: SparkSession, root: Path, text: str, parts: int, items: Sequence[Item]) -> Query:
+    run = Query(spark, root, text)
     cut(run, "r", items, parts)
     executor = run.process(files_per_epoch=1)
     assert run.quarantine("r") == []
@@ -374,7 +374,7 @@ def test_a_drop_waits_for_every_group_that_has_the_attribute(spark: SparkSession
         {"ts": ts, "s": 1 + ts % 2, "t": float(ts), "l": "a", **({"n": ts} if ts % 2 else {})}
         for ts in range(8)
     ]
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("r", [{"$accent": "[[+(n: int)]]"}, *before])
     run.write("r", [{"$accent": "[[-(n)]]"}, {"ts": 8, "s": 2, "t": 0.0, "l": "b"}])
     run.write("r", [{"ts": 9, "s": 2, "t": 0.0, "l": "b"}])
@@ -493,7 +493,7 @@ def test_the_group_of_all_tuples_has_one_row_even_of_none(
 ) -> None:
     """The row comes once, when all is closed, whatever closes it (theory 1.3); `never` is closed from the start."""
     items = [*TUPLES, *({"$punctuation": end} for end in ends)]
-    run = Run(spark, tmp_path, NOTHING)
+    run = Query(spark, tmp_path, NOTHING)
     cut(run, "r", items, parts)
     executor = run.process(files_per_epoch=1)
     assert executor.last.segments == {}
@@ -511,7 +511,7 @@ def test_a_restart_before_the_end_keeps_the_row_of_no_tuples(
 ) -> None:
     """A process ends after a part of the files and another one goes on; `Reference` reads them item by item."""
     items = [*TUPLES, {"$punctuation": "[]"}]
-    run = Run(spark, tmp_path, NOTHING)
+    run = Query(spark, tmp_path, NOTHING)
     for item in items:
         run.write("r", [item])
     for batch, part in enumerate((slice(end), slice(end, None))):
@@ -526,7 +526,7 @@ def test_a_restart_before_the_end_keeps_the_row_of_no_tuples(
 def test_a_table_without_files_has_an_epoch_and_its_group_a_row(spark: SparkSession, tmp_path: Path) -> None:
     """A table is closed from the start (theory 1.3), so that `simulate` gives the row as well."""
     text = 'table e(a: int) from json "in"; emit aggregate[count() as n, max(a) as most](e) to json "out";'
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     for _ in range(2):
         run.process()
         assert run.output("aggregate") == [{"n": 0}, {"$punctuation": "[]"}]
@@ -562,7 +562,7 @@ def test_count_windows_number_tuples_and_complete_groups_pass_at_once(
     chunk = {v: i // 4 for values in of_key.values() for i, v in enumerate(values)}
     groups = {(u, c): [v for v in values if chunk[v] == c] for u, values in of_key.items() for c in range(3)}
     groups = {key: values for key, values in groups.items() if values}
-    run = Run(spark, tmp_path, COUNTED)
+    run = Query(spark, tmp_path, COUNTED)
     cut(run, "r", items, parts)
     run.process(files_per_epoch=1)
     assert {row["v"]: row["chunk"] for row in decode(run.output("chunks"))} == chunk

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, is_tuple, read_output
 
 DIRECTIONS: dict[int, tuple[list[Any], float | None]] = {
@@ -67,7 +67,7 @@ def check(output: list[Item], easterly: list[Item]) -> None:
 def test_a_mean_direction_is_exact_where_people_write_it(
     spark: SparkSession, tmp_path: Path, parts: int
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     rows = items()
     size = -(-len(rows) // parts)
     for batch in range(parts):
@@ -80,7 +80,7 @@ def test_a_mean_direction_is_exact_where_people_write_it(
 
 def test_a_mean_direction_in_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = Run(None, tmp_path, QUERY)  # type: ignore[arg-type]
+    run = Query(None, tmp_path, QUERY)  # type: ignore[arg-type]
     run.write("wind", [*items(), {"$punctuation": "[]"}])
     simulate(QUERY, Options(sinks={"means": "out/means", "select": "out/select"}))
     check(run.output("means"), run.output("select"))
@@ -107,7 +107,7 @@ def test_engines_and_the_reference_agree_to_the_last_digit(
         }
         for n in range(300)
     ]
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     for start in range(0, len(rows), 70):
         run.write("r", rows[start : start + 70])
     run.write("r", [{"$punctuation": "[]"}])
@@ -126,7 +126,7 @@ def test_engines_and_the_reference_agree_to_the_last_digit(
 def test_a_mean_direction_goes_on_in_another_unit(
     spark: SparkSession, tmp_path: Path, per_epoch: int | None
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("wind", [{"ts": 1, "k": 1, "h": 350.0}, {"$accent": "[[unit(h, gon)]]"}])
     run.write(
         "wind", [{"ts": 2, "k": 1, "h": 100 / 9}, {"ts": 2, "k": 2, "h": 399.0}, {"ts": 2, "k": 2, "h": 2.0}]
@@ -146,7 +146,7 @@ def test_what_is_not_finite_has_no_direction(spark: SparkSession, tmp_path: Path
     q := aggregate[avg_angle(x / y, 360) as d, count() as n by k](r);
     emit project[k, n, string(d) as d](q) to json "out/q";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     huge = {"x": 1e308, "y": 1e-308}
     run.write(
         "r",
@@ -174,7 +174,7 @@ def test_directions_of_whole_numbers_and_decimals_beside_other_means(
     q := aggregate[avg(n) as a, count(n) as c, avg_angle(n, 360) as n, avg_angle(d, 360) as d by ts](r);
     emit q to json "out/q";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write(
         "r", ['{"ts": 1, "n": 350, "d": 9007199254740993}', '{"ts": 1, "n": 10, "d": 9007199254740993.00}']
     )

@@ -14,7 +14,7 @@ from attrs import define, field
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item, complaints, decode, read_output
 from tests.kit.tiers import tiered
 
@@ -163,9 +163,9 @@ emit itself to json "4"; emit lonely to json "5"; emit first to json "6";
 EPOCHS = 4
 
 
-def run_joins(spark: SparkSession, root: Path, text: str, left: Writer, right: Writer) -> Run:
+def run_joins(spark: SparkSession, root: Path, text: str, left: Writer, right: Writer) -> Query:
     """Two micro-batches of some epochs each, by two executors."""
-    run = Run(spark, root, text)
+    run = Query(spark, root, text)
     for name, writer in (("l", left), ("r", right)):
         for items in writer.files:
             run.write(name, items)
@@ -180,7 +180,7 @@ def run_joins(spark: SparkSession, root: Path, text: str, left: Writer, right: W
     return run
 
 
-def check(run: Run, left: Writer, right: Writer, *names_of_joins: str) -> None:
+def check(run: Query, left: Writer, right: Writer, *names_of_joins: str) -> None:
     """Every join has passed exactly what is certain, after every epoch, as a valid stream."""
     for join in names_of_joins:
         names = {left.key, left.by, left.value, left.extra}
@@ -252,7 +252,7 @@ def test_a_drop_waits_for_tuples_without_a_match(
     outer := l left join r on k;
     emit semi to json "1"; emit anti to json "2"; emit outer to json "3";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     drop = {"$accent": "[[-(p)]]"}
     run.write("l", [{"k": 1, "p": 5}, {"k": 2, "p": 6}, {"k": 4, "p": 7}, drop])
     run.write("r", [{"k": 2}])

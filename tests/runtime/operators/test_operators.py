@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
 
 pytestmark = pytest.mark.either_engine
@@ -43,7 +43,7 @@ def stream() -> list[Item]:
 
 def run_query(spark: SparkSession, root: Path, text: str, **inputs: list[Item]) -> list[Item]:
     """The output, with the input cut into three files and epochs."""
-    run = Run(spark, root, text)
+    run = Query(spark, root, text)
     for name, items in inputs.items():
         for start in range(0, len(items), 10):
             run.write(name, items[start : start + 10])
@@ -100,7 +100,7 @@ def test_union_alters_once_both_inputs_have(spark: SparkSession, tmp_path: Path)
     emit out to json "o";
     """
     alter = {"$accent": "[[alter(t, y -> y / 10)]]"}
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("a", [{"k": 1, "t": 10.0}, alter, {"k": 2, "t": 2.0}])
     run.write("b", [{"k": 3, "t": 30.0}, {"$punctuation": "[k = 3]"}])
     run.write("a", [{"k": 4, "t": 4.0}, {"$punctuation": "[k < 9]"}])
@@ -179,7 +179,7 @@ def test_windows_over_timestamps_and_heartbeats(spark: SparkSession, tmp_path: P
     out := aggregate[avg by minute except at](w);
     emit out to json "o";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("r", [{"at": "1970-01-01T00:00:10Z", "v": 1.0}, {"at": "1970-01-01T00:01:20Z", "v": 3.0}])
     run.write("r", [{"at": "1970-01-01T00:00:59Z", "v": 5.0}, {"at": "1970-01-01T00:01:35Z", "v": 7.0}])
     run.write("r", [{"at": "1970-01-01T00:01:00Z", "v": 9.0}, {"at": "1970-01-01T00:03:00Z", "v": 0.0}])
@@ -217,7 +217,7 @@ def test_windows_are_named_by_their_bounds(spark: SparkSession, tmp_path: Path) 
         {"$punctuation": "[at < 2013-01-01T00:02:20Z]"},
         {"at": "9999-12-31T23:59:59Z", "n": 7, "i": 0, "x": 2.5, "v": 70.0},
     ]
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("r", items)
     run.write("r", [{"$punctuation": "[]"}])
     run.process(files_per_epoch=1)
@@ -269,7 +269,7 @@ def test_join_state_is_purged_and_never_stored_for_a_table(spark: SparkSession, 
     out := r join names on s;
     emit out to json "o";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("names", [{"s": 1, "name": "one"}])
     run.write("r", [{"ts": 1, "s": 1}, {"$punctuation": "[s = 2]"}])
     executor = run.process()
@@ -290,7 +290,7 @@ def test_many_epochs_compact_the_state(spark: SparkSession, tmp_path: Path) -> N
     out := aggregate[avg(v) as mean, var(v) as spread by g](r);
     emit out to json "o";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     for i in range(11):
         run.write("r", [{"ts": i, "g": g, "v": float(i * g)} for g in range(3)])
     run.write("r", [{"$punctuation": "[]"}])
@@ -306,7 +306,7 @@ def test_many_epochs_compact_the_state(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_an_output_is_another_querys_input(spark: SparkSession, tmp_path: Path) -> None:
-    first = Run(spark, tmp_path / "first", HEAD + 'out := project[ts, t](r); emit out to json "o";')
+    first = Query(spark, tmp_path / "first", HEAD + 'out := project[ts, t](r); emit out to json "o";')
     items = stream()
     for start in range(0, len(items), 9):
         first.write("r", items[start : start + 9])
@@ -317,7 +317,7 @@ def test_an_output_is_another_querys_input(spark: SparkSession, tmp_path: Path) 
     mean := aggregate[avg by wid except ts](w);
     emit mean to json "o";
     """
-    second = Run(spark, tmp_path / "second", text)
+    second = Query(spark, tmp_path / "second", text)
     (tmp_path / "second" / "in").mkdir(parents=True)
     (tmp_path / "first" / "out" / "out").rename(tmp_path / "second" / "in" / "out")
     second.process(files_per_epoch=2)
@@ -335,7 +335,7 @@ def test_whole_numbers_may_become_fractions(spark: SparkSession, tmp_path: Path)
     out := aggregate[avg(latency) as mean, max(latency) as worst by service](calls);
     emit out to json "o";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("calls", [{"ts": 1, "service": "a", "latency": 250}, {"ts": 1, "service": "b", "latency": 40}])
     alter = {"$accent": '[[service = "a", alter(latency, y -> y / 1000)]]'}
     run.write(
@@ -360,7 +360,7 @@ def test_a_fleet_changes_sensor_by_sensor_in_one_epoch(spark: SparkSession, tmp_
     for s in range(1, fleet + 1):
         rows += [{"s": s, "t": float(s)}, {"$accent": f"[[s = {s}, alter(t, y -> y * 2 + {s % 7})]]"}]
         rows += [{"s": s, "t": float(s) * 2 + s % 7}]
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("r", rows)
     run.write(
         "r", [*({"s": s, "t": float(s) * 2 + s % 7} for s in range(1, fleet + 1)), {"$punctuation": "[]"}]
@@ -373,7 +373,7 @@ def test_many_small_files_are_one_epoch_in_the_order_of_their_names(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """More files than an expression can number; each closes what it brings, so any disorder would show."""
-    run = Run(spark, tmp_path, HEAD + 'out := select[t > 0](r); emit out to json "o";')
+    run = Query(spark, tmp_path, HEAD + 'out := select[t > 0](r); emit out to json "o";')
     for ts in range(90):
         change: list[Item] = [{"$accent": "[[alter(t, y -> y * 2)]]"}] if ts in (30, 60) else []
         row = {"ts": ts, "s": 1, "t": float(2 ** (ts // 30))}
@@ -400,7 +400,7 @@ def test_several_emits_share_state_and_aggregates_may_be_aggregated(
     emit best to json "o/best" in original units;
     """
     )
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("names", [{"s": 1, "name": "one"}, {"s": 2, "name": "two"}])
     items = stream()
     for start in range(0, len(items), 9):
@@ -435,7 +435,7 @@ def test_accents_count_from_their_line_in_a_file_of_several_blocks(
     out := aggregate[avg(t) as mean, min(t) as low, max(t) as high, count() as n](r);
     emit out to json "o";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     unit, sent = 1.0, 0
     for _ in range(2):
         lines: list[Item | str] = []

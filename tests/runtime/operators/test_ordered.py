@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item, complaints, decode
 from tests.kit.tiers import tiered
 
@@ -146,7 +146,7 @@ class Oracle:
         ]
 
 
-def written(run: Run, emit: str) -> list[list[Item]]:
+def written(run: Query, emit: str) -> list[list[Item]]:
     """The output up to each epoch."""
     so_far, found = list[Item](), list[list[Item]]()
     for report in run.reports:
@@ -174,7 +174,7 @@ def test_random_streams_are_ordered_as_plain_python_orders_them(
     """decode(out) is the operator over decode(in), epoch by epoch what the pass rule allows, whatever the cuts."""
     random = Random(seed)
     items = random_stream(random, 90)
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     pieces = cut(random, items, parts)
     for batch, piece in enumerate(pieces):
         run.write("r", piece)
@@ -185,7 +185,7 @@ def test_random_streams_are_ordered_as_plain_python_orders_them(
     check_epochs(run, pieces)
 
 
-def check_epochs(run: Run, pieces: Sequence[Sequence[Item]]) -> None:
+def check_epochs(run: Query, pieces: Sequence[Sequence[Item]]) -> None:
     outputs = {emit: written(run, emit) for emit in ("by_time", "by_key", "best", "visits", "counted")}
     assert len(run.reports) == len(pieces)
     for epoch in range(len(pieces)):
@@ -213,7 +213,7 @@ def test_authors_are_sorted_and_there_is_no_g(spark: SparkSession, tmp_path: Pat
     sorted := sort[name](authors);
     emit sorted to json "o";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     adams, dickens, eliot, hardy = (
         {"name": name, "born": born}
         for name, born in [("Adams", 1952), ("Dickens", 1812), ("Eliot", 1819), ("Hardy", 1840)]
@@ -249,7 +249,7 @@ def test_an_epoch_of_many_files_is_in_order_by_their_names(
     """
     random = Random(5)
     rows: list[Item] = [{"v": random.randrange(10_000), "w": float(i)} for i in range(6000)]
-    run = Run(spark, tmp_path, text, conf={"spark.sql.shuffle.partitions": "2"})
+    run = Query(spark, tmp_path, text, conf={"spark.sql.shuffle.partitions": "2"})
     run.write("r", [*rows[:4000], {"$punctuation": "[v > 5000]"}])
     run.write("r", [*(r for r in rows[4000:] if r["v"] <= 5000), {"$punctuation": "[]"}])
     run.process(files_per_epoch=1)
@@ -284,7 +284,7 @@ def test_the_best_of_many_epochs_and_what_waits_for_its_place(
     rows: list[Item] = [
         {"ts": i % 7, "k": i % 3, "n": i} | ({"p": float(i * 5 % 8)} if i % 4 else {}) for i in range(30)
     ]
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     if epochs == 3:
         monkeypatch.setattr(costs, "SEGMENTS", 2)
     for epoch in range(epochs):
@@ -325,7 +325,7 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
         row = {"at": f"2024-01-01T00:{minute:02d}:{second:02d}.000000Z", "user": user}
         return {**row, "p": 1.0} if p else row
 
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("clicks", [click("a", 0), click("b", 3), click("a", 4, 59), {"$accent": "[[-(p)]]"}])
     run.write("clicks", [click("a", 11, p=False)])  # to 10:00: closes a's at 9:59, b's at 8:00
     run.write("clicks", [click("b", 17, p=False)])  # to 16:00, when a's ends
@@ -394,7 +394,7 @@ def test_behind_a_sort_tuples_arrive_as_they_are_sorted(
         {"$punctuation": "[t < 4]"},
         {"$punctuation": "[]"},
     ]
-    run, left = Run(spark, tmp_path, BEHIND), list(items)
+    run, left = Query(spark, tmp_path, BEHIND), list(items)
     for size in cuts:
         run.write("r", left[:size])
         left = left[size:]
@@ -434,7 +434,7 @@ def test_ties_of_a_sort_over_what_has_no_order_are_told_apart_by_their_values(
     """They wait for each other, so the first of them are the same however the input is cut."""
     a: list[Item] = [{"k": 2, "v": 4}, {"k": 1, "v": 3}, {"k": 1, "v": 9}, {"$punctuation": "[k < 1]"}]
     b: list[Item] = [{"k": 1, "v": 1}, {"k": 3, "v": 0}, {"$punctuation": "[k < 1]"}, {"k": 4, "v": 0}]
-    run = Run(spark, tmp_path, TIES)
+    run = Query(spark, tmp_path, TIES)
     for part in range(parts):
         for source, items in (("a", a), ("b", b)):
             run.write(source, items[part * 4 // parts : (part + 1) * 4 // parts])

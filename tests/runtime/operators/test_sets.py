@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.pipeline.executor import Executor
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item, complaints, decode
 from tests.kit.tiers import rest, tiered
 
@@ -116,8 +116,8 @@ def cut(items: list[Item], parts: int, seed: int) -> list[list[Item]]:
 
 def run_cut(
     spark: SparkSession, root: Path, query: str, parts: int, **inputs: list[Item]
-) -> tuple[Run, Executor]:
-    run = Run(spark, root, query)
+) -> tuple[Query, Executor]:
+    run = Query(spark, root, query)
     for number, (name, items) in enumerate(inputs.items()):
         for part in cut(items, parts, parts * 10 + number):
             run.write(name, part)
@@ -130,7 +130,7 @@ def rows(stream: Iterable[Item]) -> list[Row]:
     return [frozenset(row.items()) for row in decode(stream)]
 
 
-def check(run: Run, emit: str, expected: Collection[Row], attributes: set[str]) -> None:
+def check(run: Query, emit: str, expected: Collection[Row], attributes: set[str]) -> None:
     output = run.output(emit)
     assert Counter(rows(output)) == Counter(expected), emit
     assert list(complaints(output, attributes)) == [], emit
@@ -222,7 +222,7 @@ def test_a_drop_waits_for_the_tuples_of_a_difference(spark: SparkSession, tmp_pa
     x := a minus b;
     emit x to json "o";
     """
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("a", [{"k": 1, "p": 5}, {"k": 2, "p": 6}, {"$accent": "[[-(p)]]"}, {"k": 1}])
     run.write("b", [{"k": 2, "p": 6}, {"$accent": "[[-(p)]]"}])
     run.write("b", [{"$punctuation": "[k = 1]"}])

@@ -17,7 +17,7 @@ from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.operators.user import check_functions, look_beside
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.storage.files import Files
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
 
 MODULE = """
@@ -154,7 +154,7 @@ def test_functions_see_canonical_tuples_however_the_input_is_cut(
     emit best to json "o/b";
     """
     )
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     items = stream()
     for start in range(0, len(items), lines):
         run.write("r", items[start : start + lines])
@@ -204,7 +204,7 @@ def test_two_inputs_wait_for_each_other(spark: SparkSession, tmp_path: Path) -> 
     emit every to json "o/2";
     """
     alter = {"$accent": "[[alter(v, y -> y / 10)]]"}
-    run = Run(spark, tmp_path, text)
+    run = Query(spark, tmp_path, text)
     run.write("a", [{"k": 1, "v": 10.0}, {"k": 2, "v": 20.0}, alter, {"k": 1, "v": 5.0}])
     run.write("b", [{"k": 1, "v": 7.0}, {"$punctuation": "[k = 1]"}, {"k": 2, "v": 1.0}])
     run.write("a", [{"$punctuation": "[k = 1]"}, {"k": 2, "v": 2.0}])

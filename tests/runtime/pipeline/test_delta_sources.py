@@ -16,8 +16,7 @@ from cedilla.compiler import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.pipeline import delta_sources
 from cedilla.runtime.terminal.report import EpochReport
-from tests.kit.pipeline import read_output
-from tests.kit.stream import is_tuple
+from tests.kit.stream import is_tuple, read_output
 
 deltalake = pytest.importorskip("deltalake")
 pytestmark = pytest.mark.either_engine

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.analysis.findings import nested_folders
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.places import check_places
+from tests.kit.command import cedilla
 
 QUERY = """
 stream r(k: int) from json "data";
@@ -51,9 +50,9 @@ def test_a_sources_folder_in_that_of_another_is_warned_of(
     query = tmp_path / "q.rq"
     query.write_text(QUERY.format("data/s"))
     said = "warning[RQ140]: data/s lies in data: stream `r` reads the files of stream `s`, too"
-    assert said in CliRunner().invoke(main, ["check", "q.rq"]).output
-    assert said in CliRunner().invoke(main, ["simulate", "q.rq"]).output
-    elsewhere = CliRunner().invoke(main, ["simulate", "q.rq", "--source", "s=beside"])
+    assert said in cedilla("check", "q.rq").output
+    assert said in cedilla("simulate", "q.rq").output
+    elsewhere = cedilla("simulate", "q.rq", "--source", "s=beside")
     assert (elsewhere.exit_code, "RQ140" in elsewhere.output) == (0, False)
     for path in ("data", "data/_s", "data2", "beside"):
         assert nested_folders(compile_query(QUERY.format(path)).plan) == ()

@@ -14,7 +14,7 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.pipeline.executor import Executor
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import decode
 
 QUERY = """
@@ -25,7 +25,7 @@ emit q to json "q";
 """
 
 
-def _fill(run: Run, files: int, odd: dict[int, str] | None = None) -> None:
+def _fill(run: Query, files: int, odd: dict[int, str] | None = None) -> None:
     """Files of ten tuples each; of every window half comes in one file and half in the next. `odd`: file -> a line
     before the tuples of it."""
     for number in range(files):
@@ -34,16 +34,16 @@ def _fill(run: Run, files: int, odd: dict[int, str] | None = None) -> None:
         run.write("r", [*line, *rows, {"$punctuation": f"[ts < {number * 10 + 10}]"}])
 
 
-def _windows(run: Run) -> dict[tuple[int, int], tuple[float, int]]:
+def _windows(run: Query) -> dict[tuple[int, int], tuple[float, int]]:
     return {(row["k"], row["wid"]): (row["mean"], row["n"]) for row in decode(run.output("q"))}
 
 
 @pytest.fixture
-def run(spark: SparkSession, tmp_path: Path) -> Run:
-    return Run(spark, tmp_path, QUERY)
+def run(spark: SparkSession, tmp_path: Path) -> Query:
+    return Query(spark, tmp_path, QUERY)
 
 
-def test_the_next_epoch_starts_before_one_is_committed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_epoch_starts_before_one_is_committed(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second epoch's output is held back until the third has begun to write: one after the other would stay
     there for ever. What the third reads of the second's state is in memory still, or written: the results are as ever.
     """
@@ -77,7 +77,7 @@ def test_the_next_epoch_starts_before_one_is_committed(run: Run, monkeypatch: py
     assert not (run.root / "out" / "q" / "_staging").exists()
 
 
-def test_the_first_results_do_not_wait_for_a_second_plan(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_results_do_not_wait_for_a_second_plan(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan of the second epoch takes long where Java has just started."""
     _fill(run, 3)
     executor = run.executor(1)
@@ -103,21 +103,21 @@ def _halves(k: int, wid: int) -> tuple[float, int]:
     return ((early * (wid - 1) + late * wid) / (early + late), early + late)
 
 
-def test_what_builds_on_an_epoch_that_fails_is_done_anew(run: Run) -> None:
+def test_what_builds_on_an_epoch_that_fails_is_done_anew(run: Query) -> None:
     """A marker that the first look overlooks is found when the epoch's tuples are counted; the next one, which is
     launched by then without it, must not be kept."""
     odd = {1: '{"\\u0024accent": "[[alter(t, y -> y * 2)]]"}'}
     _fill(run, 4, odd)
     executor = run.process(files_per_epoch=1)
     assert [report.accents for report in run.reports] == [0, 1, 0, 0]
-    plain = Run(run.spark, run.root / "plain", QUERY)
+    plain = Query(run.spark, run.root / "plain", QUERY)
     _fill(plain, 4, {1: '{"$accent": "[[alter(t, y -> y * 2)]]"}'})
     other = plain.process(files_per_epoch=1)
     assert _windows(run) == _windows(plain)
     assert executor.last.sinks == other.last.sinks
 
 
-def test_all_before_a_marker_that_ends_the_query_is_committed(run: Run) -> None:
+def test_all_before_a_marker_that_ends_the_query_is_committed(run: Query) -> None:
     """It stands in the epoch after the one that runs, and is complained of once that one is committed."""
     _fill(run, 4, {2: '{"$accent": "[[alter(tt, y -> y * 2)]]"}'})
     with pytest.raises(DiagnosticError) as failure:
@@ -127,7 +127,7 @@ def test_all_before_a_marker_that_ends_the_query_is_committed(run: Run) -> None:
     assert set(_windows(run)) == {(k, wid) for k in (0, 1) for wid in (0, 1)}
 
 
-def test_a_failure_in_flight_leaves_nothing_behind(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_in_flight_leaves_nothing_behind(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second epoch cannot be written; the third, which could, was on its way. A new process does both."""
     _fill(run, 4)
     write = JsonLinesSink.write
@@ -148,7 +148,7 @@ def test_a_failure_in_flight_leaves_nothing_behind(run: Run, monkeypatch: pytest
     assert len(_windows(run)) == 2 * 4
 
 
-def test_memory_is_given_back(run: Run) -> None:
+def test_memory_is_given_back(run: Query) -> None:
     """What an epoch has cached is let go when the next is committed, and at the end all of it."""
     _fill(run, 6)
     java: Any = run.spark.sparkContext._jsc  # type: ignore[attr-defined]
@@ -161,7 +161,7 @@ def test_memory_is_given_back(run: Run) -> None:
     assert set(java.getPersistentRDDs().keySet()) == before
 
 
-def test_a_look_counts_nothing_where_markers_fill_the_file(run: Run) -> None:
+def test_a_look_counts_nothing_where_markers_fill_the_file(run: Query) -> None:
     """A file of markers only has no tuples to read."""
     run.write("r", [{"$punctuation": "[ts < 3]"}, {"$accent": "[[alter(t, y -> y + 1)]]"}])
     run.write("r", [{"$punctuation": "[ts < 4]"}, {"ts": 9, "k": 1, "t": 3.0}])

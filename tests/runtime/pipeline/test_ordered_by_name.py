@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
@@ -15,10 +12,11 @@ from cedilla.compiler.explain.explanation import source_facts
 from cedilla.grammar import format_query, parse_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.report import EpochReport
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
 from tests.kit.stream import Item, is_tuple, read_output
 
 QUERY = """
@@ -46,9 +44,7 @@ class Folder:
         self.write("p/2025-01-03.jsonl", {"ts": 3, "mass": 0.1}, moment=40)
 
     def write(self, name: str, *items: Item | str, moment: int) -> None:
-        path = self.root / name
-        path.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
-        os.utime(path, (moment, moment))
+        write_lines(self.root / name, items, moment)
 
     def options(self, out: str, **more: int | None) -> Options:
         sources = {"p": str(self.root / "p")}
@@ -124,7 +120,7 @@ def test_names_that_are_not_in_the_order_of_times_are_said_once(spark: SparkSess
     folder = Folder(tmp_path, by_name=False)
     folder.run(spark, files_per_epoch=1)
     (tmp_path / "q.rq").write_text(folder.text)
-    called = CliRunner().invoke(main, ["simulate", f"{tmp_path}/q.rq", "--source", f"p={tmp_path}/p"])
+    called = cedilla("simulate", f"{tmp_path}/q.rq", "--source", f"p={tmp_path}/p")
     assert [line for line in called.stderr.splitlines() if "reads" in line] == folder.notes
     assert folder.notes == [
         "`p` reads 2025-01-02.jsonl before 2025-01-01.jsonl: files are read in the order of their times; "

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.pipeline import running_epoch
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item
 
 QUERY = """
@@ -43,14 +43,14 @@ def _tuples(items: list[Item]) -> list[tuple[int, float]]:
     return sorted((item["k"], item["v"]) for item in items if "v" in item)
 
 
-def _rows(run: Run) -> list[tuple[int, float]]:
+def _rows(run: Query) -> list[tuple[int, float]]:
     return _tuples(run.output("all"))
 
 
 def test_sources_of_one_union_are_read_together(
     spark: SparkSession, tmp_path: Path, tables: list[int]
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     for number, name in enumerate("abcde"):
         run.write(name, [{"k": number, "v": 1.0}, {"k": number + 10, "v": 2.0}])
     run.process()
@@ -61,7 +61,7 @@ def test_sources_of_one_union_are_read_together(
 def test_what_an_accent_has_changed_is_read_by_itself(
     spark: SparkSession, tmp_path: Path, tables: list[int]
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("a", [{"k": 1, "v": 1.0}])
     run.write("b", [{"$accent": "[[alter(v, y -> y * 2)]]"}, {"k": 2, "v": 8.0}, {"k": 3}])
     run.write("d", [{"k": 4, "v": 3.0}, "nothing"])
@@ -74,7 +74,7 @@ def test_what_an_accent_has_changed_is_read_by_itself(
 def test_an_epoch_of_one_source_is_not_united_with_the_quiet_ones(
     spark: SparkSession, tmp_path: Path, tables: list[int]
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("b", [{"k": 2, "v": 8.0}])
     run.process()
     assert tables == [1]

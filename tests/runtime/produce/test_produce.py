@@ -16,14 +16,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.produce import Stream
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
+from tests.kit.command import cedilla, code_of
 from tests.kit.stream import decode
 
 SCHEMA = "ts: long, s: int in {1, 2}, t: double unit degF, at?: timestamp, m?: decimal(5, 2)"
@@ -40,12 +39,6 @@ def findings(path: Path, markers: Path | None = None, schema: str = SCHEMA) -> l
 def items(path: Path) -> list[dict[str, Any]]:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-
-def code_of(function: Callable[[], object]) -> str:
-    with pytest.raises(DiagnosticError) as caught:
-        function()
-    return caught.value.diagnostics[0].code
 
 
 def test_every_method_writes_what_it_says(tmp_path: Path) -> None:
@@ -253,22 +246,21 @@ def test_it_needs_neither_pyspark_nor_arrow(tmp_path: Path) -> None:
 # --- by hand ---
 
 
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["accent", *map(str, arguments)])
-
-
 def test_the_command_writes_what_is_right_and_nothing_else(tmp_path: Path) -> None:
     folder, ops = tmp_path / "in", tmp_path / "ops"
     folder.mkdir()
     (folder / "1.jsonl").write_text('{"s": 1, "t": 77.0}\n')
-    result = call(folder, "[[s = 1, alter(t, y -> y * 2)]]", "[s = 2]")
+    result = cedilla("accent", folder, "[[s = 1, alter(t, y -> y * 2)]]", "[s = 2]")
     assert (result.exit_code, "2 written to" in result.stderr) == (0, True)
-    assert call(folder, "[[-(x)]]").exit_code == 1
+    assert cedilla("accent", folder, "[[-(x)]]").exit_code == 1
     ops.mkdir()
-    assert call(folder, "[[-(t)]]", "--markers", ops, "--schema", "s: long, t: double").exit_code == 0
+    assert (
+        cedilla("accent", folder, "[[-(t)]]", "--markers", ops, "--schema", "s: long, t: double").exit_code
+        == 0
+    )
     assert items(ops) == [{"$accent": "[[-(t)]]"}]
     assert [len(items(folder)), findings(folder, ops, "s: long, t: double")] == [3, []]
-    doubtful = call(folder / "1.jsonl", "[[alter(t, y -> y * 2)]]", "[[alter(t, y -> y * 2)]]")
+    doubtful = cedilla("accent", folder / "1.jsonl", "[[alter(t, y -> y * 2)]]", "[[alter(t, y -> y * 2)]]")
     assert (doubtful.exit_code, "warning[RQ218]" in doubtful.stderr) == (0, True)
-    assert call(tmp_path / "none", "[[-(t)]]").exit_code == 1
-    assert "RQ410" in call(tmp_path / "none", "[[-(t)]]").stderr
+    assert cedilla("accent", tmp_path / "none", "[[-(t)]]").exit_code == 1
+    assert "RQ410" in cedilla("accent", tmp_path / "none", "[[-(t)]]").stderr

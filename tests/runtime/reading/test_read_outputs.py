@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from cedilla import Options, compile_query, read, run, simulate
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.reading.reading import InUnits
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.sensor_streams import random_stream, wild_stream
 from tests.kit.stream import Decoder, Item
 from tests.kit.tiers import tiered
-from tests.runtime.pipeline.test_sensors import random_stream, wild_stream
 
 PUMPS = """
 stream pumps(ts: long, at: timestamp, pump: int in {1, 2}, litres: double) from json "ROOT/pumps" punctuated on ts;
@@ -65,20 +65,11 @@ LATEST: list[Item] = [{**row, "litres": row["litres"] / 1000} for row in CANONIC
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for number, items in enumerate(INPUT, 1):
-        write(tmp_path / "pumps" / f"{number}.jsonl", items)
+        write_lines(tmp_path / "pumps" / f"{number}.jsonl", items)
         os.utime(tmp_path / "pumps" / f"{number}.jsonl", (number, number))
     # By its whole path, for the JVM has a working directory of its own.
     Path("pumps.rq").write_text(PUMPS.replace("ROOT", str(tmp_path)))
     return tmp_path
-
-
-def write(file: Path, items: Iterable[Item]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("".join(f"{json.dumps(item)}\n" for item in items))
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
 
 
 def simulated() -> None:
@@ -108,8 +99,8 @@ def test_rows_are_in_one_unit(folder: Path) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_rows_of_any_stream_are_what_the_decoder_gives(tmp_path: Path, seed: int, make: Any) -> None:
     stream = make(random.Random(seed), 150)
-    write(tmp_path / "epoch=000000000000" / "1.jsonl", stream[:60])
-    write(tmp_path / "epoch=000000000001" / "1.jsonl", stream[60:])
+    write_lines(tmp_path / "epoch=000000000000" / "1.jsonl", stream[:60])
+    write_lines(tmp_path / "epoch=000000000001" / "1.jsonl", stream[60:])
     decoder = Decoder()
     canonical = [row for item in stream if (row := decoder.feed(exactly(item))) is not None]
     assert list(read(tmp_path).rows()) == [rounded(row) for row in canonical]
@@ -127,7 +118,7 @@ def rounded(row: Item) -> Item:
 
 
 def test_an_attribute_that_came_back_has_no_unit_in_common_with_what_it_was(tmp_path: Path) -> None:
-    write(
+    write_lines(
         tmp_path / "out" / "epoch=000000000000" / "1.jsonl",
         [
             {"$accent": "[[+(p: double)]]"},
@@ -149,18 +140,18 @@ def test_an_attribute_that_came_back_has_no_unit_in_common_with_what_it_was(tmp_
 
 def test_what_is_not_committed_and_what_no_double_can_say(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    write(out / "_staging" / "run=000000" / "epoch=000000000001" / "1.jsonl", [{"x": 1}])
+    write_lines(out / "_staging" / "run=000000" / "epoch=000000000001" / "1.jsonl", [{"x": 1}])
     (out / "epoch=000000000000").mkdir()
     text = '{"x": 0.1234567890123456789012345678, "n": 9007199254740993, "l": "a"}'
     (out / "epoch=000000000000" / "1.jsonl").write_text(
         f'{text}\n{{"$accent": "[[l = \\"b\\", alter(x, y -> y * 2)]]"}}\n{text}\n'
     )
-    result = call("read", str(out), "--units", "latest")
+    result = cedilla("read", str(out), "--units", "latest")
     assert result.output.splitlines() == [text, text]
 
 
 def test_a_moment_is_compared_as_one_whatever_its_text(tmp_path: Path) -> None:
-    write(
+    write_lines(
         tmp_path / "e" / "1.jsonl",
         [
             {"at": "2013-01-01T00:00:00.5Z", "x": 1.0},
@@ -178,8 +169,8 @@ def test_wrong_input_is_told_with_its_place(tmp_path: Path) -> None:
             list(read(folder, **options).rows())
         return caught.value.diagnostics[0].code
 
-    write(tmp_path / "text" / "1.jsonl", [{"$accent": "[[alter(x, y -> y * 2)]]"}, {"x": "much"}])
-    write(tmp_path / "marker" / "1.jsonl", [{"$accent": "[[alter(x, y -> -y)]]"}])
+    write_lines(tmp_path / "text" / "1.jsonl", [{"$accent": "[[alter(x, y -> y * 2)]]"}, {"x": "much"}])
+    write_lines(tmp_path / "marker" / "1.jsonl", [{"$accent": "[[alter(x, y -> -y)]]"}])
     (tmp_path / "spoilt").mkdir()
     (tmp_path / "spoilt" / "1.jsonl").write_text("[1]\n")
     (tmp_path / "xml").mkdir()
@@ -190,7 +181,7 @@ def test_wrong_input_is_told_with_its_place(tmp_path: Path) -> None:
     assert list(read(tmp_path / "xml", schema="x: int").rows()) == [{"x": 1}]
     two = 'stream r(x: int) from json "r"; emit r to json "a"; emit distinct(r) to json "b";'
     assert code(tmp_path / "text", query=two) == "RQ421"
-    result = call("read", str(tmp_path / "marker"))
+    result = cedilla("read", str(tmp_path / "marker"))
     assert (result.exit_code, f"{tmp_path}/marker/1.jsonl:1" in result.output) == (1, True)
 
 
@@ -224,7 +215,7 @@ def test_types_that_nobody_tells_are_seen_from_all_values(tmp_path: Path) -> Non
         {"n": 1, "d": "2013-01-01", "b": True, "x": 1, "mixed": "2013-01-01", "nan": "NaN", "l": [1, 2.5]},
         {"d": "2013-01-02", "x": 1.5, "mixed": "soon", "nan": 1.0, "l": []},
     ]
-    write(tmp_path / "1.jsonl", rows)
+    write_lines(tmp_path / "1.jsonl", rows)
     table = read(tmp_path).arrow()
     assert {f.name: str(f.type) for f in table.schema} == {
         "n": "int64",
@@ -267,8 +258,8 @@ def _defined(row: Item) -> Item:
 @pytest.mark.parametrize("seed", tiered(range(2)))
 def test_spark_reads_any_stream_as_the_decoder_does(tmp_path: Path, spark: SparkSession, seed: int) -> None:
     stream = wild_stream(random.Random(seed), 120)
-    write(tmp_path / "epoch=000000000000" / "1.jsonl", stream[:60])
-    write(tmp_path / "epoch=000000000001" / "1.jsonl", stream[60:])
+    write_lines(tmp_path / "epoch=000000000000" / "1.jsonl", stream[:60])
+    write_lines(tmp_path / "epoch=000000000001" / "1.jsonl", stream[60:])
     both: list[InUnits] = ["canonical", "latest"]
     for units in both:
         reading = read(tmp_path, units)
@@ -286,9 +277,9 @@ def _sorted(rows: Iterable[Item]) -> list[Any]:
 
 def test_the_command_prints_lines_and_tables(folder: Path) -> None:
     simulated()
-    lines = call("read", "json/flow", "--units", "latest").output.splitlines()
+    lines = cedilla("read", "json/flow", "--units", "latest").output.splitlines()
     assert without_at(map(json.loads, lines)) == LATEST
-    table = call("read", "json/flow", "--format", "table").output
+    table = cedilla("read", "json/flow", "--format", "table").output
     assert table == (
         "minute  at                           litres  celsius\n"
         "     0  2013-01-01T00:00:00.000000Z   120.0\n"
@@ -298,10 +289,12 @@ def test_the_command_prints_lines_and_tables(folder: Path) -> None:
 
 
 def test_follow_goes_on_with_new_epochs(tmp_path: Path) -> None:
-    write(tmp_path / "epoch=000000000000" / "1.jsonl", [{"x": 1.0}, {"$accent": "[[alter(x, y -> y * 2)]]"}])
+    write_lines(
+        tmp_path / "epoch=000000000000" / "1.jsonl", [{"x": 1.0}, {"$accent": "[[alter(x, y -> y * 2)]]"}]
+    )
     rows = read(tmp_path, "latest").follow(0)
     assert list(islice(rows, 2)) == [{"x": 1.0}, None]
-    write(tmp_path / "epoch=000000000001" / "1.jsonl", [{"x": 6.0}])
+    write_lines(tmp_path / "epoch=000000000001" / "1.jsonl", [{"x": 6.0}])
     assert list(islice(rows, 2)) == [{"x": 6.0}, None]
     canonical = read(tmp_path).follow(0)
     assert list(islice(canonical, 3)) == [{"x": 1.0}, {"x": 3.0}, None]
@@ -327,7 +320,7 @@ def output_of(folder: Path, epochs: list[list[Item]]) -> Path:
     for number, items in enumerate(epochs):
         epoch = folder / f"epoch={number:012d}"
         epoch.mkdir(parents=True)
-        (epoch / "1.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+        write_lines(epoch / "1.jsonl", items)
     return folder
 
 
@@ -344,7 +337,7 @@ def test_arrays_may_be_altered_before_the_first_tuple_has_them(tmp_path: Path, s
     expected = [str([*map(float, row["c"])]) for row in UNALTERED]
     assert [*map(str, read(folder, schema=schema).pandas()["c"])] == expected
     assert [*map(str, read(folder, schema=schema).arrow().column("c").to_pylist())] == expected
-    done = CliRunner().invoke(main, ["read", str(folder)])
+    done = cedilla("read", str(folder))
     assert [json.loads(line) for line in done.stdout.splitlines()] == UNALTERED
 
 

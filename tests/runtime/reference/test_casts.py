@@ -16,7 +16,7 @@ from cedilla.compiler.expressions import expression_sql
 from cedilla.compiler.expressions.types import STRING
 from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.reference.evaluate import evaluate
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.runtime.items.moment_texts import DAYS, MOMENTS
 
 pytestmark = pytest.mark.either_engine
@@ -169,7 +169,7 @@ def test_outputs_have_the_moments_of_the_reference(spark: SparkSession, tmp_path
     emit t to json "t";
     """
     texts = [text for text in TEXTS if text.isprintable()]
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.write("r", [*({"n": n, "s": text} for n, text in enumerate(texts)), {"$punctuation": "[]"}])
     run.process()
     found = {item["n"]: item for item in run.output("t") if "n" in item}

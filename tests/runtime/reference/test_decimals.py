@@ -20,7 +20,7 @@ from cedilla.runtime.engines.frames import type_named
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.reference import Reference
 from tests.kit import decimal_expressions as made
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, is_tuple
 
@@ -231,7 +231,7 @@ def test_a_query_of_decimals_is_exact_in_the_reference() -> None:
 @pytest.mark.parametrize("per_epoch", [None, 1])
 def test_a_query_of_decimals_is_exact(spark: SparkSession, tmp_path: Path, per_epoch: int | None) -> None:
     """In one epoch, and file by file with a restart in the middle."""
-    run, lines = Run(spark, tmp_path, QUERY), items()
+    run, lines = Query(spark, tmp_path, QUERY), items()
     run.write("r", lines[:2])
     executor = run.executor(per_epoch)
     if per_epoch:

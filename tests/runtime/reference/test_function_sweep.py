@@ -23,7 +23,7 @@ from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.reference import Reference
 from tests.kit import ROOT, sweep
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
 from tests.kit.tiers import rest
 
@@ -185,7 +185,7 @@ def test_a_moment_beyond_the_years_has_no_text(spark: SparkSession, tmp_path: Pa
         },
     ]
     for files in (1, 2, 6):
-        run = Run(spark, tmp_path / str(files), query)
+        run = Query(spark, tmp_path / str(files), query)
         for start in range(0, 6, 6 // files):
             run.write("r", items[start : start + 6 // files])
         executor = run.executor(1)  # a process of its own for the first file, another one for the rest

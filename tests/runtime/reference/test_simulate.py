@@ -7,19 +7,19 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
 
 QUERY = """
@@ -50,19 +50,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "q.rq").write_text(QUERY)
     (tmp_path / "pumps").mkdir()
     for number, items in enumerate((FIRST, SECOND), 1):
-        file = tmp_path / "pumps" / f"{number}.jsonl"
-        file.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
-        os.utime(file, (number, number))
+        write_lines(tmp_path / "pumps" / f"{number}.jsonl", items, number)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
-
-
 def test_simulate_writes_what_run_would(folder: Path) -> None:
-    result = call("simulate", "q.rq", "--sink", "flow=flow")
+    result = cedilla("simulate", "q.rq", "--sink", "flow=flow")
     assert result.exit_code == 0, result.output
     assert "2.jsonl:3: rejected (RQ305)" in result.output
     assert "1.jsonl:5: rejected (RQ301)" in result.output
@@ -91,7 +85,7 @@ def test_a_planned_switch_holds_by_its_description_and_not_by_its_place(folder: 
         stream = list(tuples)
         for text, place in reversed(list(zip(switch, places, strict=True))):
             stream.insert(place, {"$accent": text})
-        (folder / "pumps" / "1.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in stream))
+        write_lines(folder / "pumps" / "1.jsonl", stream)
         out = folder / f"{places[0]}-{places[1]}"
         simulate(QUERY, Options(sinks={"flow": str(out)}))
         output = read_output(out)
@@ -109,7 +103,7 @@ def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
     with (folder / "pumps" / "1.jsonl").open("a") as file:
         file.write('{"$accent": "[[alter(litre, y -> y * 2)]]"}\n')
     os.utime(folder / "pumps" / "1.jsonl", (1, 1))
-    result = call("simulate", "q.rq")
+    result = cedilla("simulate", "q.rq")
     assert result.exit_code == 1
     assert '{"minute": 0, "litres": 120.0}' in result.output
     assert "1.jsonl:8:" in result.output
@@ -118,8 +112,8 @@ def test_simulate_prints_and_ends_at_a_bad_marker(folder: Path) -> None:
 
 def test_simulate_refuses_what_it_cannot_do(folder: Path) -> None:
     (folder / "x.rq").write_text(QUERY.replace("from json", "from xml"))
-    assert "RQ406" in call("simulate", "x.rq").output
-    assert "RQ401" in call("simulate", "q.rq", "--source", "pumps=nowhere").output
+    assert "RQ406" in cedilla("simulate", "x.rq").output
+    assert "RQ401" in cedilla("simulate", "q.rq", "--source", "pumps=nowhere").output
 
 
 @pytest.mark.parametrize("format_", ["parquet", "delta", "xml", 'kafka "host:9092/flow"'])
@@ -127,11 +121,11 @@ def test_simulate_prints_whatever_the_query_writes(folder: Path, format_: str) -
     """And writes JSON Lines into a folder that it is given."""
     where = "" if "kafka" in format_ else ' "flow"'
     (folder / "x.rq").write_text(QUERY.replace('json "flow"', f"{format_}{where}"))
-    printed = call("simulate", "x.rq")
+    printed = cedilla("simulate", "x.rq")
     assert printed.exit_code == 0, printed.output
-    assert printed.stdout == call("simulate", "q.rq").stdout
+    assert printed.stdout == cedilla("simulate", "q.rq").stdout
     assert not (folder / "flow").exists()
-    assert call("simulate", "x.rq", "--sink", "flow=there").exit_code == 0
+    assert cedilla("simulate", "x.rq", "--sink", "flow=there").exit_code == 0
     assert {"minute": 0, "litres": 120.0} in read_output(folder / "there")
 
 
@@ -157,27 +151,27 @@ def test_simulate_says_what_waits_and_shows_it_with_end(folder: Path, case: str)
     lines = [{"ts": ts, "pump": pump, "litres": 1.0} for ts, pump in ((0, 1), (0, 2), (100, 2))]
     for file in (folder / "pumps").iterdir():
         file.unlink()
-    (folder / "pumps" / "1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(folder / "pumps" / "1.jsonl", lines)
     (folder / "other").mkdir()
     other = 'stream other(ts: long, pump: int, litres: double) from json "other" punctuated on ts;\n'
     (folder / "x.rq").write_text(other + QUERY.replace("emit flow", f"emit {relation}"))
-    result = call("simulate", "x.rq")
+    result = cedilla("simulate", "x.rq")
     assert result.exit_code == 0
     assert result.stdout == ""
     assert "note[RQ234]" in result.stderr
     assert text in result.stderr
     assert "`--end`" in result.stderr
     assert "`heartbeat ts delay 10` of `pumps`" in result.stderr or case not in ("a group", "a sort")
-    ended = call("simulate", "x.rq", "--end")
+    ended = cedilla("simulate", "x.rq", "--end")
     assert "RQ234" not in ended.stderr
     assert sum('"ts"' in line or '"minute"' in line for line in ended.stdout.splitlines()) >= 2
 
 
 def test_simulate_says_that_groups_are_open_after_a_punctuation(folder: Path) -> None:
     (folder / "pumps" / "2.jsonl").write_text('{"ts": 70, "pump": 1, "litres": 0.1}\n')
-    result = call("simulate", "q.rq")
+    result = cedilla("simulate", "q.rq")
     assert "note[RQ234]: 1 group of `flow` open: nothing has closed them yet" in result.stderr
-    assert "RQ234" not in call("simulate", "q.rq", "--end").stderr
+    assert "RQ234" not in cedilla("simulate", "q.rq", "--end").stderr
 
 
 def test_check_sees_outputs_inside_of_sources_and_relations_that_nothing_uses(folder: Path) -> None:
@@ -185,36 +179,36 @@ def test_check_sees_outputs_inside_of_sources_and_relations_that_nothing_uses(fo
     (folder / "x.rq").write_text(
         f'table lost(k: int) from json "lost";\n{text}alone := window[5 on ts as w](unused);\n'
     )
-    result = call("check", "x.rq")
+    result = cedilla("check", "x.rq")
     assert result.exit_code == 1
     assert "error[RQ116]: `flow` is emitted to pumps/out, which stream `pumps` reads" in result.output
     assert "warning[RQ165]: nothing uses `lost`" in result.output
     assert "warning[RQ165]: nothing uses `alone`" in result.output
     assert "nothing uses `unused`" not in result.output, "`alone` does"
-    assert "RQ165" not in call("check", "q.rq").output
+    assert "RQ165" not in cedilla("check", "q.rq").output
 
 
 def test_a_table_that_gives_a_domain_is_used(folder: Path) -> None:
     text = 'table fleet(pump: int) from json "fleet";\n' + QUERY.replace("{1, 2}", "fleet.pump")
     (folder / "x.rq").write_text(text)
-    assert "RQ165" not in call("check", "x.rq").output
+    assert "RQ165" not in cedilla("check", "x.rq").output
 
 
 def test_outputs_are_printed_with_their_names_where_there_are_several(folder: Path) -> None:
     (folder / "two.rq").write_text(QUERY + 'emit select[pump = 1](pumps) to json "one";')
-    result = call("simulate", "two.rq")
+    result = cedilla("simulate", "two.rq")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert 'flow: {"minute": 0, "litres": 120.0}' in lines
     assert 'select: {"ts": 0, "pump": 1, "litres": 100.0}' in lines
-    bare = call("simulate", "two.rq", "--sink", "select=one").stdout.splitlines()
+    bare = cedilla("simulate", "two.rq", "--sink", "select=one").stdout.splitlines()
     assert bare == [line.removeprefix("flow: ") for line in lines if line.startswith("flow: ")]
     assert {path.name for path in folder.iterdir()} == {"q.rq", "two.rq", "pumps", "one"}
 
 
 def test_simulate_reads_standard_input(folder: Path) -> None:
     text = "".join((folder / "pumps" / name).read_text() for name in ("1.jsonl", "2.jsonl"))
-    result = CliRunner().invoke(main, ["simulate", "q.rq", "--source", "pumps=-"], input=text)
+    result = cedilla("simulate", "q.rq", "--source", "pumps=-", text=text)
     assert result.exit_code == 0, result.output
     assert '{"minute": 0, "litres": 120.0}' in result.stdout
     assert "<stdin>:5: rejected (RQ301)" in result.stderr
@@ -222,7 +216,7 @@ def test_simulate_reads_standard_input(folder: Path) -> None:
 
 def test_simulate_does_not_write_into_the_results_of_a_run(folder: Path) -> None:
     (folder / "flow" / "epoch=000000000000").mkdir(parents=True)
-    result = call("simulate", "q.rq", "--sink", "flow=flow")
+    result = cedilla("simulate", "q.rq", "--sink", "flow=flow")
     assert result.exit_code == 1
     assert "error[RQ405]: flow holds the output of an earlier run" in result.stderr
     assert "q.rq:5:1" in result.stderr
@@ -282,7 +276,7 @@ def test_places_that_will_not_do_are_found_before_spark_starts(
             run(compiled, given)
         assert caught.value.diagnostics[0].code == PLACES[options]
         return
-    result = call("run", "q.rq", "--once", *options)
+    result = cedilla("run", "q.rq", "--once", *options)
     assert result.exit_code == 1
     assert f"error[{PLACES[options]}]" in result.stderr
     assert ("--> q.rq:" in result.stderr) == (PLACES[options] != "RQ411")
@@ -308,7 +302,7 @@ def test_settings_do_what_they_do_in_a_run(
     (folder / "pumps" / "2.jsonl").unlink()
     (folder / "pumps" / "1.jsonl").write_text(f'{good}\n{{"$punctuation": "[ts < 60]"}}\n{good}\n{line}\n')
     (folder / "q.rq").write_text(SETTINGS_QUERY + 'emit pumps to json "p";')
-    result = call("simulate", "q.rq", "--sink", "flow=flow", "--set", f"{setting}={value}")
+    result = cedilla("simulate", "q.rq", "--sink", "flow=flow", "--set", f"{setting}={value}")
     assert result.exit_code == (0 if code is None else 1)
     assert "rejected (" not in result.stderr
     if code is None:
@@ -334,7 +328,7 @@ def test_unannounced_attributes_are_added_where_accents_can_write_their_names(
 ) -> None:
     """By a run and by the reference; others are set aside, with a code that says why."""
     query = 'stream r(ts: long) from json "r"; set drift = infer; emit r to json "o";'
-    drifting = Run(spark, tmp_path, query)
+    drifting = Query(spark, tmp_path, query)
     drifting.write("r", list(DRIFTING))
     drifting.process()
     rejected = [(r["code"], r["raw"]) for r in drifting.quarantine("r")]
@@ -385,7 +379,7 @@ def test_verify_finds_no_difference_at_the_ends_of_time(
     ends = ("0001-01-01T00:00:00Z", "9999-12-31T22:59:59.999999Z", "9999-12-31T23:59:59.999999Z")
     (tmp_path / "r").mkdir()
     rows = ({"k": 2**63 - 1 - n, "at": at, "day": at[:10]} for n, at in enumerate(ends))
-    (tmp_path / "r" / "1.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    write_lines(tmp_path / "r" / "1.jsonl", rows)
     query = f"""
     stream r(k: long, at: timestamp, day: date) from json "{tmp_path}/r" punctuated on at;
     hours := window[1 hour on at as [a, b]](r);

@@ -15,7 +15,8 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.state.segments import Segment, StateStore
 from cedilla.runtime.storage.files import Files
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
+from tests.kit.remote_files import Elsewhere
 from tests.kit.stream import Item, is_tuple
 from tests.kit.tiers import tiered
 
@@ -38,7 +39,7 @@ def test_what_is_wholly_closed_is_forgotten_unread(
 ) -> None:
     """Each epoch adds the groups of one open window; the epoch after it closes them, so no more than two segments
     are ever there, none is compacted, and where one epoch follows another their rows are not read from disk."""
-    run = Run(spark, tmp_path, WINDOWS)
+    run = Query(spark, tmp_path, WINDOWS)
     for epoch in range(8):
         run.write("r", file(epoch))
     seen: list[int] = []
@@ -93,7 +94,7 @@ def test_distinct_reads_what_the_epoch_before_has_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: str
 ) -> None:
     """Its tuples are in memory, so no epoch waits until the one before it has written what was new."""
-    run = Run(spark, tmp_path, ONCE % f"distinct{on}(r)")
+    run = Query(spark, tmp_path, ONCE % f"distinct{on}(r)")
     for epoch in range(6):
         run.write("r", repeated(epoch))
     epochs: list[int] = []
@@ -127,7 +128,7 @@ def test_state_of_distinct_has_each_key_once(
 ) -> None:
     """However often a key comes, and also where state is compacted beside an epoch whose tuples are in memory."""
     monkeypatch.setattr(costs, "SEGMENTS", 2)
-    run = Run(spark, tmp_path, ONCE % "distinct(r)")
+    run = Query(spark, tmp_path, ONCE % "distinct(r)")
     for epoch in range(9):
         run.write("r", repeated(epoch))
     executor = run.process(files_per_epoch=1)
@@ -144,7 +145,7 @@ def test_segments_without_the_keys_of_an_epoch_are_not_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str
 ) -> None:
     """By the bounds of both. What files say of an attribute that was altered is in another unit than state."""
-    run = Run(spark, tmp_path, ONCE % rows)
+    run = Query(spark, tmp_path, ONCE % rows)
     files: list[list[Item]] = [[{"k": 10 * n + k, "v": k} for k in (0, 1, 2, 2)] for n in range(4)]
     files.append([{"k": k, "v": k % 10} for k in (11, 12, 13)])
     files.append(
@@ -173,7 +174,7 @@ def test_segments_without_the_keys_of_an_epoch_are_not_read(
 def test_what_is_known_of_a_segment_is_kept(spark: SparkSession, tmp_path: Path) -> None:
     """Its bytes and bounds, also where the next epoch was launched before they were known, so that later epochs know
     what they have to read."""
-    run = Run(
+    run = Query(
         spark,
         tmp_path,
         'stream r(k: long) from json "in";\nout := distinct(r);\nemit out to json "out/out";\n',
@@ -271,17 +272,6 @@ def test_of_moments_without_statistics_nothing_is_known(spark: SparkSession, tmp
     assert segment.bounds == {"id": (0, 2)}
 
 
-class Elsewhere(Files):
-    """Files of a process for which the engine's default is another file system."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__()
-        self.root = root
-
-    def for_engine(self, path: str) -> str:
-        return f"{self.root}{path}"
-
-
 @pytest.mark.either_engine
 def test_state_that_is_written_elsewhere_is_noticed(spark: SparkSession, tmp_path: Path) -> None:
     """Else it would be lost without a word."""
@@ -317,7 +307,7 @@ def test_epoch_after_epoch_gives_what_one_epoch_gives(spark: SparkSession, tmp_p
     """Where epochs overlap and each closes what earlier ones kept, nothing asks for state that is gone."""
     found: list[dict[str, list[str]]] = []
     for folder, files in (("single", None), ("many", 1)):
-        run = Run(spark, tmp_path / folder, MANY)
+        run = Query(spark, tmp_path / folder, MANY)
         for epoch in range(EPOCHS):
             items = file(epoch)
             run.write("r", [*items[:20], *items])

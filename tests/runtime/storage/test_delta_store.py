@@ -3,7 +3,6 @@ epoch, read version by version, with the account of the environment, of which no
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,8 +17,8 @@ from cedilla import Options, run
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.formats.sinks.delta import DeltaSink
 from cedilla.runtime.storage.delta import opened_table, storage_options
-from tests.kit.pipeline import read_output
-from tests.kit.stream import is_tuple
+from tests.kit.lines import write_lines
+from tests.kit.stream import is_tuple, read_output
 
 deltalake = pytest.importorskip("deltalake")
 
@@ -29,11 +28,6 @@ emit r to delta "out" with t in degC;
 """
 READS = 'stream r(k: long, t: double) from delta "in";\nemit r to json "out";\n'
 SECRET = "not-to-be-told"
-
-
-def write(root: Path, name: str, *items: Mapping[str, Any]) -> None:
-    (root / "in").mkdir(exist_ok=True)
-    (root / "in" / name).write_text("".join(f"{json.dumps(item)}\n" for item in items))
 
 
 def run_writer(spark: SparkSession, root: Path, table: str) -> None:
@@ -63,10 +57,10 @@ def all_text(root: Path) -> str:
 def test_an_epoch_is_one_version(sail: SparkSession, tmp_path: Path, bucket: str) -> None:
     """Also where others write, and under the other name of the scheme; no file says anything of the account."""
     table = f"{bucket}/lake/r"
-    write(tmp_path, "1.jsonl", {"k": 1, "t": 77.0}, {"$punctuation": "[k < 1]"})
+    write_lines(tmp_path / "in" / "1.jsonl", [{"k": 1, "t": 77.0}, {"$punctuation": "[k < 1]"}])
     run_writer(sail, tmp_path, table)
     append(table, {"k": 100, "t": 0.0})
-    write(tmp_path, "2.jsonl", {"$accent": "[[unit(t, degC)]]"}, {"k": 2, "t": 25.0})
+    write_lines(tmp_path / "in" / "2.jsonl", [{"$accent": "[[unit(t, degC)]]"}, {"k": 2, "t": 25.0}])
     run_writer(sail, tmp_path, table)
     assert rows(table) == rows(table.replace("s3:", "s3a:")) == [(1, 25.0), (2, 25.0), (100, 0.0)]
     epochs = [each.get("cedilla.epoch") for each in opened_table(table).history()]
@@ -90,12 +84,12 @@ def test_an_epoch_that_is_published_again_is_there_once(
             whole(sink, *arguments)
         raise KeyboardInterrupt
 
-    write(tmp_path, "1.jsonl", {"k": 1, "t": 32.0})
+    write_lines(tmp_path / "in" / "1.jsonl", [{"k": 1, "t": 32.0}])
     with monkeypatch.context() as patch:
         patch.setattr(DeltaSink, "_append", dies)
         with pytest.raises(KeyboardInterrupt):
             run_writer(sail, tmp_path, table)
-    write(tmp_path, "2.jsonl", {"k": 2, "t": 32.0})
+    write_lines(tmp_path / "in" / "2.jsonl", [{"k": 2, "t": 32.0}])
     run_writer(sail, tmp_path, table)
     assert rows(table) == [(1, 0.0), (2, 0.0)]
 
@@ -113,9 +107,9 @@ def test_a_version_whose_answer_was_lost_is_there_once(
         put(path, new, **options)
         put(before or path, new, **{**options, "storage_options": None if before else storage_options(path)})
 
-    write(tmp_path, "1.jsonl", {"k": 1, "t": 32.0})
+    write_lines(tmp_path / "in" / "1.jsonl", [{"k": 1, "t": 32.0}])
     run_writer(sail, tmp_path, table)
-    write(tmp_path, "2.jsonl", {"k": 2, "t": 32.0})
+    write_lines(tmp_path / "in" / "2.jsonl", [{"k": 2, "t": 32.0}])
     with monkeypatch.context() as patch:
         patch.setattr(deltalake, "write_deltalake", twice)
         run_writer(sail, tmp_path, table)
@@ -125,7 +119,7 @@ def test_a_version_whose_answer_was_lost_is_there_once(
 def test_what_the_store_refuses_is_told_without_the_account(
     sail: SparkSession, tmp_path: Path, bucket: str
 ) -> None:
-    write(tmp_path, "1.jsonl", {"k": 1, "t": 32.0})
+    write_lines(tmp_path / "in" / "1.jsonl", [{"k": 1, "t": 32.0}])
     with pytest.raises(DiagnosticError) as raised:
         run_writer(sail, tmp_path, "s3://cedilla-of-nobody/r")
     (found,) = raised.value.diagnostics
@@ -153,7 +147,7 @@ def test_versions_are_read_once(sail: SparkSession, tmp_path: Path, bucket: str)
     append(table, {"k": 1, "t": 1.0})
     append(table, {"k": 2, "t": 2.0}, {"k": 3, "t": 3.0})
     assert read() == [(1, 1.0), (2, 2.0), (3, 3.0)]
-    write(tmp_path, "1.jsonl", {"k": 4, "t": 32.0})
+    write_lines(tmp_path / "in" / "1.jsonl", [{"k": 4, "t": 32.0}])
     run_writer(sail, tmp_path, table)
     assert read()[3:] == [(4, 0.0)]
     assert read()[3:] == [(4, 0.0)]

@@ -40,6 +40,7 @@ from cedilla.runtime.streams.replacements import (
 from cedilla.runtime.streams.schema import Schema, declared_schema, inferred_schema
 from cedilla.runtime.streams.stream_checker import StreamChecker
 from cedilla.runtime.streams.validate import validate
+from tests.kit.lines import as_lines
 from tests.kit.strategies import LIGHT
 from tests.kit.stream import Decoder, Item, complaints, decode, function_of, matches
 
@@ -343,14 +344,9 @@ SCHEMA = declared_schema("ts: long, s: int in {1, 2, 3}, t: double")
 FUNCTIONS = ["y -> y * 2", "y -> y / 2", "y -> y + 8", "y -> y * 4 - 16"]
 
 
-def lines(stream: Iterable[Item]) -> Iterator[Line]:
-    for number, item in enumerate(stream, 1):
-        yield Line(json.dumps(item), f"s:{number}")
-
-
 def canonized(stream: list[Item], schema: Schema = SCHEMA, used: Counter[str] | None = None) -> list[Item]:
     output = io.StringIO()
-    lost = [each for each in canonize(lines(stream), schema, output, used) if each.code == "RQ213"]
+    lost = [each for each in canonize(as_lines(stream), schema, output, used) if each.code == "RQ213"]
     if lost:
         raise DiagnosticError(lost)
     return [json.loads(line) for line in output.getvalue().splitlines()]
@@ -388,7 +384,7 @@ def random_stream(rng: random.Random, length: int, *, by_added: bool) -> list[It
         if name == "t" and "alter" not in item.get("$accent", "alter"):
             continue  # t stays, so that it can be described by
         before = follower.state
-        found = follower.take(next(lines([item])))[1]
+        found = follower.take(as_lines([item])[0])[1]
         if found:
             follower.state = before
             continue
@@ -484,14 +480,14 @@ def check(stream: list[Item]) -> None:
     kinds = order(result)
     assert kinds == sorted(kinds)
     assert said(result) == meaning
-    assert validate(lines(result), SCHEMA).findings == {}
+    assert validate(as_lines(result), SCHEMA).findings == {}
     assert list(complaints(result, {"ts", "s", "t"})) == []
     # Again, nothing changes but the spelling.
     assert said(canonized(result)) == meaning
     by_rules = canonized(stream, used=Counter())
     assert order(by_rules) == sorted(order(by_rules))
     assert said(by_rules) == meaning
-    assert validate(lines(by_rules), SCHEMA).findings == {}
+    assert validate(as_lines(by_rules), SCHEMA).findings == {}
 
 
 @pytest.mark.parametrize("by_added", [False, True])
@@ -519,7 +515,7 @@ def test_the_engine_reads_a_canonical_stream_as_the_stream(seed: int) -> None:
     states = []
     for each in (stream, canonized(stream)):
         follower = StreamChecker(SCHEMA)
-        for line in lines(each):
+        for line in as_lines(each):
             assert [found.code for found in follower.take(line)[1] if found.severity == "error"] == []
         states.append(follower.state)
     first, second = states
@@ -624,7 +620,7 @@ def test_tuples_that_are_not_altered_stay_as_they_are_written() -> None:
 def test_only_a_valid_stream_has_a_canonical_form() -> None:
     output = io.StringIO()
     with pytest.raises(DiagnosticError) as caught:
-        canonize(lines([{"ts": 0, "s": 1, "t": 1.0}, {"$accent": "[[-(tt)]]"}]), SCHEMA, output)
+        canonize(as_lines([{"ts": 0, "s": 1, "t": 1.0}, {"$accent": "[[-(tt)]]"}]), SCHEMA, output)
     (found,) = caught.value.diagnostics
     assert (found.code, output.getvalue()) == ("RQ207", "")
     assert found.notes[-1].startswith("s:2: ")
@@ -639,12 +635,12 @@ def test_what_the_wire_has_no_words_for_is_said() -> None:
     ]
     output = io.StringIO()
     optional = declared_schema("k?: int, p: double")
-    (warning,) = canonize(lines(stream), optional, output)
+    (warning,) = canonize(as_lines(stream), optional, output)
     assert (warning.code, warning.severity) == ("RQ213", "warning")
     assert "[[k < 1, -(p)]]" in output.getvalue()
     assert "[[k >= 2, -(p)]]" in output.getvalue()
-    for schema in (declared_schema("k: int, p: double"), inferred_schema(lines(stream))):
-        assert canonize(lines(stream), schema, io.StringIO()) == ()
+    for schema in (declared_schema("k: int, p: double"), inferred_schema(as_lines(stream))):
+        assert canonize(as_lines(stream), schema, io.StringIO()) == ()
 
 
 def test_ten_thousand_items() -> None:

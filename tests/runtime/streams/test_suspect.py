@@ -11,17 +11,17 @@ from math import sin
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.change_detection.series import CONVERSIONS, MIN_VALUES, Series
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.items.lines import Line
 from cedilla.runtime.streams import suspect as suspects_module
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.suspect import Suspects
 from tests.kit import ROOT
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
 from tests.kit.stream import Item
 
 SCHEMA = "ts: long, s: int in {1, 2}, t: double"
@@ -43,20 +43,12 @@ def changed(items: Iterable[Item], sensor: int, since: int, function: Affine) ->
         yield {**item, "t": float(function.slope) * item["t"] + float(function.shift)} if here else item
 
 
-def write(file: Path, items: Iterable[Item]) -> None:
-    file.write_text("".join(f"{json.dumps(item)}\n" for item in items))
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
-
-
 @pytest.mark.parametrize("name", ["°F to °C", "x 1,000", "/ 100", "/ 1,000", "°C to K", "psi to kPa"])
 def test_a_change_is_found_where_it_is_and_explained(tmp_path: Path, name: str) -> None:
     function = dict(CONVERSIONS)[name]
     stream = list(changed(readings(), 2, 333, function))
-    write(tmp_path / "1.jsonl", stream)
-    result = call("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json")
+    write_lines(tmp_path / "1.jsonl", stream)
+    result = cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json")
     (found,) = json.loads(result.output)["suspects"]
     assert result.exit_code == 1
     assert (found["group"], found["attribute"], found["conversion"]) == ({"s": 2}, "t", name)
@@ -66,25 +58,25 @@ def test_a_change_is_found_where_it_is_and_explained(tmp_path: Path, name: str) 
     ) == next(item for item in stream if item["s"] == 2 and item["ts"] == 333)
     # Announced as proposed, it is no suspect any more; the same where the accent is planned and stands in front.
     at = stream.index(next(item for item in stream if item["s"] == 2 and item["ts"] == 333))
-    write(tmp_path / "1.jsonl", [*stream[:at], {"$accent": found["accent"]}, *stream[at:]])
-    assert call("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == 0
+    write_lines(tmp_path / "1.jsonl", [*stream[:at], {"$accent": found["accent"]}, *stream[at:]])
+    assert cedilla("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == 0
     query = tmp_path / "q.rq"
     query.write_text(f'stream r({SCHEMA}) from json "r" punctuated on ts; emit r to json "o";')
-    write(tmp_path / "1.jsonl", stream)
+    write_lines(tmp_path / "1.jsonl", stream)
     (found,) = json.loads(
-        call("suspect", str(tmp_path / "1.jsonl"), "--query", str(query), "--format", "json").output
+        cedilla("suspect", str(tmp_path / "1.jsonl"), "--query", str(query), "--format", "json").output
     )["suspects"]
     assert "ts >= 333" in found["planned"]
-    write(tmp_path / "1.jsonl", [{"$accent": found["planned"]}, *stream])
-    assert call("suspect", str(tmp_path / "1.jsonl"), "--query", str(query)).exit_code == 0
+    write_lines(tmp_path / "1.jsonl", [{"$accent": found["planned"]}, *stream])
+    assert cedilla("suspect", str(tmp_path / "1.jsonl"), "--query", str(query)).exit_code == 0
 
 
 def test_one_change_after_another_is_proposed_in_the_units_of_its_place(tmp_path: Path) -> None:
     conversions = dict(CONVERSIONS)
     celsius, kelvin = conversions["°F to °C"], conversions["°C to K"]
     stream = list(changed(changed(readings(), 1, 200, celsius), 1, 420, kelvin))
-    write(tmp_path / "1.jsonl", stream)
-    found = json.loads(call("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)[
+    write_lines(tmp_path / "1.jsonl", stream)
+    found = json.loads(cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)[
         "suspects"
     ]
     assert [each["accent"] for each in found] == [
@@ -109,9 +101,9 @@ def test_what_is_no_change_of_unit_is_not_found(tmp_path: Path, seed: int) -> No
         }
         for n in range(1000)
     ]
-    write(tmp_path / "1.jsonl", stream)
+    write_lines(tmp_path / "1.jsonl", stream)
     schema = f"s: int, {', '.join(f'{name}: double' for name in stream[0] if name != 's')}"
-    result = call("suspect", str(tmp_path), "--schema", schema, "--by", "s")
+    result = cedilla("suspect", str(tmp_path), "--schema", schema, "--by", "s")
     assert (result.exit_code, "0 suspects (1,000 tuples, 7 sequences by s)" in result.output) == (0, True), (
         result.output
     )
@@ -125,11 +117,11 @@ def test_an_attribute_that_is_dropped_and_added_begins_anew(tmp_path: Path, kept
     at = next(n for n, item in enumerate(stream) if item["ts"] == 333)
     sensor = 1 if kept else 2
     markers: list[Item] = [{"$accent": f"[[s = {sensor}, {what}]]"} for what in ("-(t)", "+(t: double)")]
-    write(tmp_path / "1.jsonl", [*stream[:at], *markers, *stream[at:]])
-    assert call("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == int(kept)
+    write_lines(tmp_path / "1.jsonl", [*stream[:at], *markers, *stream[at:]])
+    assert cedilla("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == int(kept)
     late = next(n for n, item in enumerate(stream) if item["ts"] == 360)
-    write(tmp_path / "1.jsonl", [*stream[:late], *markers, *stream[late:]])
-    found = json.loads(call("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)
+    write_lines(tmp_path / "1.jsonl", [*stream[:late], *markers, *stream[late:]])
+    found = json.loads(cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)
     assert [each["group"] for each in found["suspects"]] == [{"s": 2}]
 
 
@@ -150,7 +142,7 @@ def test_too_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DiagnosticError) as caught:
         list(Suspects(schema, ["ts"]).of(lines))
     assert caught.value.diagnostics[0].code == "RQ228"
-    assert call("suspect", "-", "--schema", SCHEMA, "--by", "x").exit_code == 2
+    assert cedilla("suspect", "-", "--schema", SCHEMA, "--by", "x").exit_code == 2
 
 
 def test_the_smallest_windows_are_enough_at_the_end() -> None:
@@ -171,10 +163,10 @@ def test_the_weather_without_its_accents_has_six_and_with_them_none(
     prepare = importlib.import_module("prepare")
     stream = [item for _, item in prepare.stream(prepare.untouched())]
     arguments = ("--query", str(ROOT / "queries" / "weather.rq"), "--source", "weather", "--format", "json")
-    write(tmp_path / "1.jsonl", stream)
-    assert json.loads(call("suspect", str(tmp_path), *arguments).output)["suspects"] == []
-    write(tmp_path / "1.jsonl", [item for item in stream if "alter(" not in item.get("$accent", "")])
-    found = json.loads(call("suspect", str(tmp_path), *arguments).output)["suspects"]
+    write_lines(tmp_path / "1.jsonl", stream)
+    assert json.loads(cedilla("suspect", str(tmp_path), *arguments).output)["suspects"] == []
+    write_lines(tmp_path / "1.jsonl", [item for item in stream if "alter(" not in item.get("$accent", "")])
+    found = json.loads(cedilla("suspect", str(tmp_path), *arguments).output)["suspects"]
     announced = [a for change in prepare.CHANGES if change.kind == "alter" for a in change.attributes]
     stations = [change.station for change in prepare.CHANGES if change.kind == "alter"]
     assert {(each["group"]["origin"], each["attribute"]) for each in found} == set(

@@ -5,40 +5,33 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from cedilla.compiler.expressions.types import FARTHEST, Type
 from cedilla.grammar import Diagnostic, DiagnosticError
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.items.json_objects import parse_line
-from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.values import value_of_json
 from cedilla.runtime.streams.places import stream_lines
 from cedilla.runtime.streams.schema import Schema, declared_schema, inferred_schema
 from cedilla.runtime.streams.validate import validate
+from tests.kit.command import cedilla
+from tests.kit.lines import as_lines, text_of
+from tests.kit.sensor_streams import random_stream, wild_stream
 from tests.kit.stream import Decoder, Item, complaints, decode
-from tests.runtime.pipeline.test_sensors import random_stream, wild_stream
 
 SCHEMA = declared_schema("ts: long, s: int in {1, 2, 3}, t: double, l?: string")
 ROW: Item = {"ts": 9, "s": 1, "t": 20.0}
 ADD_P: Item = {"$accent": "[[s = 1, +(p: double)]]"}
 
 
-def lines(stream: Iterable[Item | str]) -> Iterator[Line]:
-    for number, item in enumerate(stream, 1):
-        yield Line(item if isinstance(item, str) else json.dumps(item), f"data:{number}")
-
-
 def found(stream: list[Item | str], schema: Schema = SCHEMA) -> list[Diagnostic]:
     """What makes a stream invalid; its warnings are left out."""
     result: list[Diagnostic] = []
-    verdict = validate(lines(stream), schema, result.append)
+    verdict = validate(as_lines(stream, "data"), schema, result.append)
     assert (verdict.findings + verdict.warnings).total() == len(result)
     assert verdict.lines == len(stream)
     return [each for each in result if each.severity == "error"]
@@ -104,7 +97,7 @@ def test_every_fault_has_its_code(stream: list[Item | str], codes: list[str]) ->
     """G34: a bad marker by its code, a bad tuple by its reason; each with its place and text."""
     result = found(stream)
     assert [each.code for each in result] == codes
-    places = {f"{line.place}: {line.text}" for line in lines(stream)}
+    places = {f"{line.place}: {line.text}" for line in as_lines(stream, "data")}
     assert all(each.notes[-1] in places for each in result)
 
 
@@ -146,7 +139,7 @@ def test_a_schema_is_inferred_from_what_comes_before_any_add() -> None:
         {"a": 1.5, "b": "y", "p": 2.0, "d": "2013-01-01", "e": "one"},
         "nonsense",
     ]
-    schema = inferred_schema(lines(stream))
+    schema = inferred_schema(as_lines(stream, "data"))
     assert [str(a) for a in schema.source.attributes] == [
         "a: double",
         "b: string",
@@ -159,7 +152,7 @@ def test_a_schema_is_inferred_from_what_comes_before_any_add() -> None:
 
 def test_without_a_schema_nothing_is_required_but_an_add_of_what_is_there_is_wrong() -> None:
     stream: list[Item | str] = [{"s": 1, "t": 1.0}, {"s": 1}, {"$accent": "[[+(t: double)]]"}]
-    assert [each.code for each in found(stream, inferred_schema(lines(stream)))] == ["RQ205"]
+    assert [each.code for each in found(stream, inferred_schema(as_lines(stream, "data")))] == ["RQ205"]
 
 
 @pytest.mark.parametrize(
@@ -269,13 +262,9 @@ def test_a_folder_is_read_in_stream_order(tmp_path: Path) -> None:
     ]
 
 
-def call(*arguments: str, text: str | None = None) -> Result:
-    return CliRunner().invoke(main, arguments, input=text)
-
-
 def test_hints_of_lines_fit_their_values() -> None:
     lines = ['{"ts": 1, "note": "abc"}', '{"ts": 2, "$watermark": "[ts < 5]"}', '{"$accent": "[[-(q)]]"},']
-    said = call("validate", "-", "--schema", "ts: long", text="\n".join(lines)).stdout
+    said = cedilla("validate", "-", "--schema", "ts: long", text="\n".join(lines)).stdout
     assert "[[+(note: string)]]" in said
     assert "[[+($watermark" not in said
     assert "leave the sign at its end out" in said
@@ -283,7 +272,7 @@ def test_hints_of_lines_fit_their_values() -> None:
 
 def test_the_command_shows_findings_up_to_a_limit_and_counts_all(tmp_path: Path) -> None:
     stream = "".join(json.dumps({"ts": k, "q": 1}) + "\n" for k in range(5))
-    result = call("validate", "-", "--schema", "ts: long", "--limit", "2", text=stream)
+    result = cedilla("validate", "-", "--schema", "ts: long", "--limit", "2", text=stream)
     assert result.exit_code == 1
     assert result.stdout.count("error[RQ306]") == 2
     assert " = note: <stdin>:1: " in result.stdout
@@ -299,19 +288,19 @@ def test_the_command_with_a_query(tmp_path: Path) -> None:
     )
     arguments = ["validate", "-", "--query", str(query), "--source"]
     assert (
-        call(*arguments, "r", text='{"ts": 1}\n').stdout
+        cedilla(*arguments, "r", text='{"ts": 1}\n').stdout
         == "-: valid (1 lines, 1 tuples, 0 accents, 0 punctuations)\n"
     )
-    answer = json.loads(call(*arguments, "q", "--format", "json", text='{"ts": 1}\n').stdout)
+    answer = json.loads(cedilla(*arguments, "q", "--format", "json", text='{"ts": 1}\n').stdout)
     assert (answer["version"], answer["valid"], answer["counts"]) == (1, False, {"RQ302": 1, "RQ306": 1})
     assert [each["code"] for each in answer["findings"]] == ["RQ306", "RQ302"]
-    assert call(*arguments, "x", text="").exit_code == 2
-    assert call(*arguments[:-1], text="").exit_code == 2
+    assert cedilla(*arguments, "x", text="").exit_code == 2
+    assert cedilla(*arguments[:-1], text="").exit_code == 2
 
 
 def test_a_stream_that_is_not_there(tmp_path: Path) -> None:
     for command in ("validate", "canonize"):
-        result = call(command, str(tmp_path / "missing"))
+        result = cedilla(command, str(tmp_path / "missing"))
         assert (result.exit_code, result.stderr[:12]) == (1, "error[RQ410]")
 
 
@@ -321,8 +310,8 @@ def test_canonize_as_a_command() -> None:
         {"ts": 1, "t": 4.0},
         {"$accent": "[[+(p: double)]]"},
     ]
-    text = "".join(json.dumps(item) + "\n" for item in stream)
-    plain, by_rules = call("canonize", "-", text=text), call("canonize", "-", "--rules", text=text)
+    text = text_of(stream)
+    plain, by_rules = cedilla("canonize", "-", text=text), cedilla("canonize", "-", "--rules", text=text)
     read = [json.loads(line) for line in plain.stdout.splitlines()]
     assert read[0] == {"$accent": "[[+(p: double)]]"}
     assert read[1] == {"ts": 1, "t": 2.0}
@@ -332,7 +321,7 @@ def test_canonize_as_a_command() -> None:
         "alter(t, y -> y * 2)", ""
     )
     assert by_rules.stderr == "alter then add: 1\nalter then tuple: 1\ntuple then add: 1\n"
-    assert call("canonize", "-", text="nonsense\n").exit_code == 1
+    assert cedilla("canonize", "-", text="nonsense\n").exit_code == 1
 
 
 def test_the_decoder_of_the_tests_agrees_on_the_units_of_a_late_tuple() -> None:

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from cedilla import DiagnosticError, Options, compile_query, run, simulate
+from cedilla import Options, compile_query, run, simulate
 from cedilla.runtime.checkpoint.stored_plan import plan_of
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.terminal.permissions import ALLOWED, check_modules, check_permitted
+from tests.kit.command import cedilla, code_of
 from tests.kit.stream import read_output
 
 QUERY = 'stream r(k: long, s?: string) from json "{source}" punctuated on k;\nemit r to json "{sink}";\n'
@@ -37,16 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def call(home: Path) -> Call:
-    def invoke(*arguments: str, text: str | None = None) -> Result:
-        return CliRunner(env={"COLUMNS": "100"}).invoke(main, arguments, input=text)
-
-    return invoke
-
-
-def code_of(function: Callable[[], object]) -> str:
-    with pytest.raises(DiagnosticError) as caught:
-        function()
-    return caught.value.diagnostics[0].code
+    return cedilla
 
 
 # --- places ---

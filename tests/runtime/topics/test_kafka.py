@@ -23,8 +23,7 @@ from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.fetch_process import FetchProcess
 from cedilla.runtime.topics.kafka_client import made
 from tests.kit.kafka import Broker, accent, broker, closed, row
-from tests.kit.pipeline import read_output
-from tests.kit.stream import Item, decode, is_tuple
+from tests.kit.stream import Item, decode, is_tuple, read_output
 
 pytestmark = pytest.mark.rest
 pytest.importorskip("confluent_kafka")
@@ -42,7 +41,7 @@ emit r to json "OUT";
 CELSIUS = "[[alter(t, y -> (y - 32) * 5/9)]]"
 
 
-class Query:
+class TopicQuery:
     """A query over a topic of its own, with an output and a checkpoint."""
 
     def __init__(self, spark: SparkSession, address: str, folder: Path, text: str = QUERY) -> None:
@@ -74,7 +73,7 @@ class Query:
 
 
 def test_a_marker_holds_for_its_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
-    query = Query(sail, kafka.topic("partitions"), tmp_path)
+    query = TopicQuery(sail, kafka.topic("partitions"), tmp_path)
     kafka.send(
         "partitions",
         [row(0, 1, 77.0), accent(CELSIUS), row(1, 1, 25.0), closed("[ts < 60]")],
@@ -96,7 +95,7 @@ def test_a_key_waits_for_no_other_partition(kafka: Broker, sail: SparkSession, t
     text = QUERY.replace("punctuated on ts", "partitioned by s").replace(
         "by wid except ts, s", "by wid, s except ts"
     )
-    query = Query(sail, kafka.topic("keys"), tmp_path, text)
+    query = TopicQuery(sail, kafka.topic("keys"), tmp_path, text)
     kafka.send("keys", [row(0, 1, 77.0), closed("[s = 1, ts < 60]")], [row(0, 2, 68.0), row(1, 1, 5.0)])
     query.run()
     assert query.tuples == [{"wid": 0, "s": 1, "t": 77.0}]
@@ -109,7 +108,7 @@ def test_a_key_waits_for_no_other_partition(kafka: Broker, sail: SparkSession, t
 def test_names_and_codes_are_those_of_a_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
     """Also of the key that lives in one partition."""
     text = PLAIN.replace('"ADDRESS"', '"ADDRESS" partitioned by s')
-    query = Query(sail, kafka.topic("names"), tmp_path, text)
+    query = TopicQuery(sail, kafka.topic("names"), tmp_path, text)
     kafka.send(
         "names",
         [
@@ -141,7 +140,7 @@ def test_names_and_codes_are_those_of_a_partition(kafka: Broker, sail: SparkSess
 def test_bad_tuples_are_set_aside_with_their_offsets(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
-    query = Query(sail, kafka.topic("bad"), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("bad"), tmp_path, PLAIN)
     pretty = json.dumps(row(3, 1, 3.0), indent=1)
     kafka.send(
         "bad",
@@ -162,7 +161,7 @@ def test_bad_tuples_are_set_aside_with_their_offsets(
 def test_a_bad_marker_ends_the_query_at_its_offset_and_its_copy_can_be_mended(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
-    query = Query(sail, kafka.topic("marker"), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("marker"), tmp_path, PLAIN)
     kafka.send("marker", [row(0, 1, 1.0), accent("[[-(tt)]]"), row(1, 1, 1.0)], [row(2, 2, 2.0)])
     refusal = query.refused()
     assert refusal.code == "RQ207"
@@ -182,7 +181,7 @@ def mend(refusal: Any) -> None:
 
 def test_heartbeats_close_partition_by_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
     text = QUERY.replace("punctuated on ts", "heartbeat ts delay 10")
-    query = Query(sail, kafka.topic("beats"), tmp_path, text)
+    query = TopicQuery(sail, kafka.topic("beats"), tmp_path, text)
     kafka.send("beats", [row(0, 1, 1.0), row(500, 1, 1.0)], [row(3, 2, 3.0)])
     query.run()
     assert query.output == [closed("[wid < -1]")]
@@ -195,7 +194,7 @@ def test_heartbeats_close_partition_by_partition(kafka: Broker, sail: SparkSessi
 def test_added_partitions_are_read_from_their_first_record(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
-    query = Query(sail, kafka.topic("wider", 1), tmp_path)
+    query = TopicQuery(sail, kafka.topic("wider", 1), tmp_path)
     kafka.send("wider", [row(0, 1, 1.0), closed("[ts < 60]")])
     query.run()
     kafka.widen("wider", 2)
@@ -213,7 +212,7 @@ def test_added_partitions_are_read_from_their_first_record(
 def test_records_that_are_gone_are_never_passed_over_in_silence(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
-    query = Query(sail, kafka.topic("gap", 1), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("gap", 1), tmp_path, PLAIN)
     kafka.send("gap", [row(n, 1, 1.0) for n in range(3)])
     query.run()
     kafka.send("gap", [row(n, 1, 1.0) for n in range(3, 9)])
@@ -227,7 +226,7 @@ def test_records_that_are_gone_are_never_passed_over_in_silence(
 
 
 def test_a_topic_that_is_made_anew_is_another(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
-    query = Query(sail, kafka.topic("again", 1), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("again", 1), tmp_path, PLAIN)
     kafka.send("again", [row(0, 1, 1.0)])
     query.run()
     kafka.delete("again")
@@ -242,7 +241,7 @@ def test_what_is_left_of_a_topic_that_is_made_anew_does_not_hide_it(
 ) -> None:
     """What was fetched of the old topic is committed; the offsets behind it are none of the new one, however long it
     is."""
-    query = Query(sail, kafka.topic("left", 1), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("left", 1), tmp_path, PLAIN)
     kafka.send("left", [row(0, 1, 1.0)])
     query.run()
     kafka.send("left", [row(1, 1, 1.0), accent("[[-(tt)]]"), row(2, 1, 1.0)])
@@ -260,7 +259,7 @@ def test_an_output_is_looked_for_and_never_made(
 ) -> None:
     """Also where brokers make topics that clients ask for."""
     with broker(tmp_path_factory.mktemp("making"), makes_topics=True) as making:
-        query = Query(
+        query = TopicQuery(
             sail, making.topic("in"), tmp_path, COPY.replace("ADDRESS_OUT", f"{making.address}/typo")
         )
         assert query.refused().code == "RQ445"
@@ -270,7 +269,7 @@ def test_an_output_is_looked_for_and_never_made(
 def test_offsets_are_in_the_commit_record_and_in_status(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
-    query = Query(sail, kafka.topic("status"), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("status"), tmp_path, PLAIN)
     kafka.send("status", [row(n, 1, 1.0) for n in range(25)], [row(0, 2, 1.0)])
     query.run(records_per_epoch=10)
     assert len(query.reports) >= 3
@@ -285,7 +284,7 @@ def test_secrets_are_shown_nowhere(
 ) -> None:
     properties = tmp_path / "client.properties"
     monkeypatch.setenv("CEDILLA_KAFKA_PROPERTIES", str(properties))
-    query = Query(sail, kafka.topic("secret"), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("secret"), tmp_path, PLAIN)
     kafka.send("secret", [row(0, 1, 1.0)])
     properties.write_text("sasl.username=me\nsasl.password=hunter2\nclient.id=hunter2\n")
     query.run()
@@ -303,11 +302,11 @@ def test_secrets_are_shown_nowhere(
 
 def test_brokers_that_do_not_answer_end_the_run(sail: SparkSession, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("cedilla.runtime.topics.kafka_client.SECONDS", 0.5)
-    assert Query(sail, "localhost:1/r", tmp_path).refused().code == "RQ444"
+    assert TopicQuery(sail, "localhost:1/r", tmp_path).refused().code == "RQ444"
 
 
 def test_on_spark(kafka: Broker, spark: SparkSession, tmp_path: Path) -> None:
-    query = Query(spark, kafka.topic("spark"), tmp_path)
+    query = TopicQuery(spark, kafka.topic("spark"), tmp_path)
     kafka.send(
         "spark",
         [row(0, 1, 77.0), accent(CELSIUS), row(1, 1, 25.0), closed("[ts < 60]")],
@@ -323,11 +322,11 @@ def test_on_spark(kafka: Broker, spark: SparkSession, tmp_path: Path) -> None:
 COPY = PLAIN.replace('to json "OUT"', 'to kafka "ADDRESS_OUT"')
 
 
-def copied(kafka: Broker, sail: SparkSession, folder: Path, name: str, partitions: int = 2) -> Query:
+def copied(kafka: Broker, sail: SparkSession, folder: Path, name: str, partitions: int = 2) -> TopicQuery:
     """A query that copies a topic `name` to one `name_out`, by key."""
     address = kafka.topic(name)
     kafka.topic(f"{name}_out", partitions)
-    return Query(sail, address, folder, COPY.replace("ADDRESS_OUT", f"{address}_out?key=s"))
+    return TopicQuery(sail, address, folder, COPY.replace("ADDRESS_OUT", f"{address}_out?key=s"))
 
 
 def test_an_output_is_a_stream_in_each_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
@@ -349,7 +348,7 @@ def test_an_output_is_a_stream_in_each_partition(kafka: Broker, sail: SparkSessi
 
     # Another query reads it, and understands it.
     (tmp_path / "again").mkdir()
-    again = Query(sail, f"{kafka.address}/through_out", tmp_path / "again", PLAIN)
+    again = TopicQuery(sail, f"{kafka.address}/through_out", tmp_path / "again", PLAIN)
     again.run()
     tuples = sorted((i["ts"], i["s"], round(i["t"], 9)) for i in again.tuples)
     assert tuples == [(0, 1, 77.0), (0, 2, 68.0), (1, 1, 60.0), (2, 1, 77.0), (2, 2, 68.0), (10, 1, 77.0)]
@@ -394,7 +393,7 @@ def test_records_are_requests_of_data_points(kafka: Broker, sail: SparkSession, 
         of = {"metric": "latency", "unit": unit, "time": 1, "resource": {"service.name": service}}
         return request([{**of, "double": value} for value in values])
 
-    query = Query(sail, kafka.topic("points"), tmp_path, POINTS)
+    query = TopicQuery(sail, kafka.topic("points"), tmp_path, POINTS)
     kafka.send(
         "points",
         [points("cart", "ms", 100.0, 200.0), points("cart", "furlong", 1.0), points("cart", "s", 0.6)],
@@ -489,7 +488,7 @@ def test_a_driver_that_is_killed_writes_each_tuple_once(
     assert sorted(tuples) == [(s, n) for s in (1, 2) for n in range(2000)]
 
 
-def _started(query: Query, *options: str) -> subprocess.Popen[bytes]:
+def _started(query: TopicQuery, *options: str) -> subprocess.Popen[bytes]:
     file = query.folder / "q.rq"
     file.write_text(query.text)
     command = [sys.executable, "-m", "cedilla.runtime.cli.main", "run", str(file), "--engine", "sail"]
@@ -498,7 +497,7 @@ def _started(query: Query, *options: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen([*command, *checkpoint], stdout=log, stderr=log)
 
 
-def _wait_for(query: Query, epochs: int) -> None:
+def _wait_for(query: TopicQuery, epochs: int) -> None:
     end = time.monotonic() + 60
     while len(list((query.folder / "out").glob("epoch=*"))) < epochs:
         assert time.monotonic() < end, (query.folder / "log").read_text()
@@ -506,7 +505,7 @@ def _wait_for(query: Query, epochs: int) -> None:
 
 
 def test_a_killed_driver_goes_on_where_it_was(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
-    query = Query(sail, kafka.topic("killed"), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("killed"), tmp_path, PLAIN)
     kafka.send("killed", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
     for epochs in (2, 5):
         running = _started(query, "--records-per-epoch", "150")
@@ -523,7 +522,7 @@ def test_records_that_come_while_a_batch_runs_are_part_of_it(
     kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are found again if the run is killed behind each step of that, and no file stays that is done."""
-    query = Query(sail, kafka.topic("growing"), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("growing"), tmp_path, PLAIN)
     kafka.send("growing", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
     keep, commit = Checkpoint.keep_order, Checkpoint.commit
     grown: list[int] = []
@@ -559,7 +558,7 @@ def test_a_fetching_process_that_is_killed_is_followed_by_another(
     kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before records are asked for, and while they are fetched that nobody knows of; the output is the same."""
-    query = Query(sail, kafka.topic("fetching"), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("fetching"), tmp_path, PLAIN)
     kafka.send("fetching", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
     killed: list[int] = []
     begin, take = FetchProcess.begin, FetchProcess.take
@@ -594,7 +593,7 @@ def test_a_fetching_process_that_is_killed_is_followed_by_another(
 
 
 def test_a_broker_that_is_started_again_is_read_on(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
-    query = Query(sail, kafka.topic("restarted"), tmp_path, PLAIN)
+    query = TopicQuery(sail, kafka.topic("restarted"), tmp_path, PLAIN)
     kafka.send("restarted", [row(0, 1, 1.0)], [row(0, 2, 1.0)])
     running = _started(query, "--interval", "0.1")
     _wait_for(query, 1)

@@ -5,37 +5,24 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
-from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from cedilla import Options, read, run, simulate
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.produce import Stream
-from cedilla.runtime.cli.main import main
+from tests.kit.command import cedilla, code_of
 from tests.kit.kafka import Broker, accent, closed, row
-from tests.kit.pipeline import read_output
-from tests.kit.stream import Item, decode
+from tests.kit.lines import write_lines
+from tests.kit.stream import Item, decode, read_output
 
 pytestmark = pytest.mark.rest
 pytest.importorskip("confluent_kafka")
 
 SCHEMA = "ts: long, s: int in {1, 2}, t: double unit degF"
 CELSIUS = "[[unit(t, degC)]]"
-
-
-def cedilla(*arguments: str) -> Result:
-    return CliRunner().invoke(main, list(arguments))
-
-
-def code_of(function: Callable[[], object]) -> str:
-    with pytest.raises(DiagnosticError) as caught:
-        function()
-    return caught.value.diagnostics[0].code
 
 
 # --- queries without an engine, and beside one ---
@@ -156,8 +143,8 @@ def test_an_output_is_read_in_one_unit(kafka: Broker, sail: SparkSession, tmp_pa
     source.mkdir()
     items = [row(n, 1 + n % 2, 50.0) for n in range(6)]
     items += [accent(CELSIUS), *(row(6 + n, 1 + n % 2, 10.0) for n in range(4))]
-    (source / "1.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items[:7]))
-    (source / "2.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items[7:]))
+    write_lines(source / "1.jsonl", items[:7])
+    write_lines(source / "2.jsonl", items[7:])
     address = kafka.topic("output")
     query = tmp_path / "q.rq"
     query.write_text(f'stream r({SCHEMA}) from json "{source}"; emit r to kafka "{address}?key=s";')

@@ -33,6 +33,7 @@ from cedilla.runtime.topics.kafka_client import library, settings
 from cedilla.runtime.topics.query_topics import Topics
 from cedilla.runtime.topics.topic_reader import TopicReader, one_line
 from tests.kit import kafka
+from tests.kit.command import code_of
 
 QUERY = """stream r(ts: long, s: int in {1, 2}, t: double)
   from kafka "one:9092,two:9092/r"
@@ -40,12 +41,6 @@ QUERY = """stream r(ts: long, s: int in {1, 2}, t: double)
 
 emit r to kafka "host:9092/out?key=s";
 """
-
-
-def code(text: str) -> str:
-    with pytest.raises(DiagnosticError) as raised:
-        compile_query(text)
-    return raised.value.diagnostics[0].code
 
 
 @pytest.mark.parametrize(
@@ -66,7 +61,7 @@ def code(text: str) -> str:
 )
 def test_wrong_declarations_are_refused(old: str, new: str, expected: str) -> None:
     assert old in QUERY
-    assert code(QUERY.replace(old, new)) == expected
+    assert code_of(lambda: compile_query(QUERY.replace(old, new))) == expected
 
 
 def test_an_address_has_brokers_a_topic_and_for_outputs_a_key() -> None:

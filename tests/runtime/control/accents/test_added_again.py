@@ -9,12 +9,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.reference.reference import Reference
+from tests.kit.command import cedilla
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode
 
@@ -112,7 +111,7 @@ def test_validate_says_it_at_its_line(tmp_path: Path) -> None:
     lines = [json.dumps({"$accent": text}) for text in (*CASES[0][0], *CASES[0][1])]
     file = tmp_path / "r.jsonl"
     file.write_text("\n".join(lines) + "\n")
-    found = CliRunner().invoke(main, ["validate", str(file), "--schema", SCHEMA])
+    found = cedilla("validate", str(file), "--schema", SCHEMA)
     assert found.exit_code == 1
     assert "error[RQ467]" in found.output
     assert "r.jsonl:4" in found.output

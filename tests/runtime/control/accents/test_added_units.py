@@ -7,16 +7,16 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.produce import Stream
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.reading.units import Units
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
 from tests.runtime.checkpoint.plan_edits import edited, ran
 
@@ -45,7 +45,7 @@ ITEMS: list[Item] = [
 @pytest.mark.either_engine
 @pytest.mark.parametrize("per_epoch", [3, 12])
 def test_adds_in_units_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     for start in range(0, len(ITEMS), per_epoch):
         run.write("r", ITEMS[start : start + per_epoch])
         run.go_on(run.executor(), start)
@@ -142,11 +142,11 @@ def test_a_sender_adds_in_a_unit() -> None:
 def test_one_stream_tools_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(QUERY)
-    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS))
+    write_lines(tmp_path / "r.jsonl", ITEMS)
     schema = "ts: long, s: int in {1, 2}, p?: double unit hPa"
-    valid = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema])
+    valid = cedilla("validate", "r.jsonl", "--schema", schema)
     assert valid.exit_code == 0, valid.output
-    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[s = 1, +(x: double unit kPa)]]"])
+    traced = cedilla("trace", "q.rq", "--on", "r", "[[s = 1, +(x: double unit kPa)]]")
     assert "[[s = 1, +(x: double unit kPa)]]" in traced.output
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, read_output
 
 FANS = """
@@ -32,7 +32,7 @@ SPEEDS = [1200.0, 1200.0, 3000.0]
 def test_turns_a_second_are_sixty_a_minute(
     spark: SparkSession, tmp_path: Path, per_epoch: int | None
 ) -> None:
-    run = Run(spark, tmp_path, FANS)
+    run = Query(spark, tmp_path, FANS)
     for item in TURNS:
         run.write("fans", [item])
     run.process(per_epoch)
@@ -43,7 +43,7 @@ def test_turns_a_second_are_sixty_a_minute_in_the_reference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Run(None, tmp_path, FANS).write("fans", TURNS)  # type: ignore[arg-type]
+    Query(None, tmp_path, FANS).write("fans", TURNS)  # type: ignore[arg-type]
     simulate(FANS, Options(sinks={"turns": "out/turns"}))
     assert [row["speed"] for row in read_output(tmp_path / "out" / "turns") if "speed" in row] == SPEEDS
 
@@ -69,7 +69,7 @@ emit disks to json "out/disks";
 def test_an_accent_of_another_kind_ends_the_query_at_its_place(
     spark: SparkSession, tmp_path: Path, accent: str, code: str
 ) -> None:
-    run = Run(spark, tmp_path, USED)
+    run = Query(spark, tmp_path, USED)
     tuple_: Item = {"ts": 1, "used": 1500.0, "rate": 8.0, "p": 1.0}
     run.write("disks", [tuple_, {"$accent": accent}, {**tuple_, "ts": 2}])
     with pytest.raises(DiagnosticError, match=code):
@@ -79,7 +79,7 @@ def test_an_accent_of_another_kind_ends_the_query_at_its_place(
 
 @pytest.mark.either_engine
 def test_an_accent_goes_on_within_a_kind_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, USED.replace("emit disks", "emit select[used > 1 kB](disks)"))
+    run = Query(spark, tmp_path, USED.replace("emit disks", "emit select[used > 1 kB](disks)"))
     first: Item = {"ts": 1, "used": 1500.0, "rate": 8.0, "p": 1.0}
     run.write("disks", [first, {"$accent": "[[unit(used, Kilobytes)]]"}])
     run.go_on(run.executor(1), 0)

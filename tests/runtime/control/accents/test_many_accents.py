@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item
 
 pytestmark = pytest.mark.either_engine
@@ -52,7 +52,7 @@ def exact(row: Item) -> dict[str, Any]:
 
 
 def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     decoder = Decoder()
     expected: dict[int, dict[str, Any]] = {}
     for number, items in enumerate(stream(random.Random(3))):
@@ -80,7 +80,7 @@ def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -
 def test_what_comes_after_its_punctuation_or_before_its_add_is_rejected(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     closed: list[Item] = [{"$punctuation": f"[s = {s}]"} for s in range(0, 2 * KEYS, 2)]
     adds: list[Item] = [{"$accent": f"[[s = {s}, +(p: double)]]"} for s in range(1, 2 * KEYS, 2)]
     run.write("r", [{"id": 1, "s": 4, "t": 1.0}, {"id": 2, "s": 7, "t": 1.0, "p": 1.0}, *closed, *adds])

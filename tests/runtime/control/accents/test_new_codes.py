@@ -7,16 +7,16 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import TableColumn
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.domains.table_domains import with_values
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode
 from tests.runtime.checkpoint.plan_edits import edited, ran
 
@@ -188,10 +188,10 @@ def test_validate_and_trace_know_the_rule(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(LISTED)
     items = [line(CODES), line("[[grow(k, {5})]]"), row(1, "B", 5), line("[[grow(k, {4})]]")]
-    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
-    found = CliRunner().invoke(main, ["validate", "r.jsonl", "--query", "q.rq", "--format", "json"])
+    write_lines(tmp_path / "r.jsonl", items)
+    found = cedilla("validate", "r.jsonl", "--query", "q.rq", "--format", "json")
     assert [each["code"] for each in json.loads(found.output)["findings"]] == ["RQ466"]
-    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", CODES, "[[grow(k, {4})]]"])
+    traced = cedilla("trace", "q.rq", "--on", "r", CODES, "[[grow(k, {4})]]")
     assert "error[RQ466]: the domain of `k` cannot grow" in traced.output
     assert "first a recode gives that one another code" in traced.output
 
@@ -199,7 +199,7 @@ def test_validate_and_trace_know_the_rule(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.either_engine
 def test_a_table_grows_while_a_recode_is_in_force(spark: SparkSession, tmp_path: Path) -> None:
     """While the query runs, and at its next start; tuples of both sites, on Spark as in the reference."""
-    run = Run(spark, tmp_path, FROM_TABLE)
+    run = Query(spark, tmp_path, FROM_TABLE)
     run.write("kinds", [{"k": 1}, {"k": 2}, {"k": 3}])
     run.write("r", [line("[[k > 2, alter(t, y -> y * 2)]]"), line(CODES), row(1, "B", 4), row(2, "B", 5)])
     executor = run.executor()

@@ -16,7 +16,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.paper import CONVERSIONS, JUMPS, Readings, as_rows, paper_number
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
 
 pytestmark = pytest.mark.either_engine
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.either_engine
 @pytest.mark.parametrize("cut", ["one epoch", "file by file", "restarted"])
 def test_results_jump_where_the_numbers_on_paper_do(spark: SparkSession, tmp_path: Path, cut: str) -> None:
     readings = Readings(Random(cut), 200)
-    run = Run(spark, tmp_path, JUMPS)
+    run = Query(spark, tmp_path, JUMPS)
     parts = [readings.items[at : at + 70] for at in range(0, len(readings.items), 70)]
     if cut == "restarted":
         for batch, part in enumerate(parts):
@@ -64,7 +64,7 @@ def test_many_functions_in_force_give_what_few_do(spark: SparkSession, tmp_path:
     expected: list[Item] = []
     for outputs in reference.step([("r", item) for item in items]):
         expected += filter(is_tuple, outputs[reference.plan.emits[0].name].items())
-    run = Run(spark, tmp_path, MANY)
+    run = Query(spark, tmp_path, MANY)
     run.write("r", items)
     run.process()
     assert as_rows(filter(is_tuple, run.output(reference.plan.emits[0].name))) == as_rows(expected)
@@ -88,7 +88,7 @@ CLOSING: list[Item] = [
 
 
 def test_punctuations_end_where_they_are_written(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, CLOSED)
+    run = Query(spark, tmp_path, CLOSED)
     run.write("r", CLOSING[:5])
     run.write("r", CLOSING[5:])
     run.process(1)
@@ -107,7 +107,7 @@ def test_punctuations_end_where_they_are_written(spark: SparkSession, tmp_path: 
 
 def fixed(spark: SparkSession, root: Path, query: str, items: list[str]) -> tuple[Any, Any]:
     """What an output has for its one value, or the code that it is refused with: on an engine, and without."""
-    run = Run(spark, root, query)
+    run = Query(spark, root, query)
     run.write("r", items)
     plan = compile_query(query).plan
     (emit,) = plan.emits

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import tiered
-from tests.runtime.control.accents.test_renames import quarantine, stream
+from tests.runtime.control.accents.streams_in_formats import quarantine, stream
 
 DECLARED = 'n: long, site: string, state?: string in {"M", "F"}, k: long, t: double'
 QUERY = f"""
@@ -130,7 +130,7 @@ def test_every_format_brings_codes(
 @pytest.mark.either_engine
 def test_codes_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_file: int) -> None:
     """In the middle of files; an epoch of a few lines each is a recovery in the middle of everything, too."""
-    run_ = Run(spark, tmp_path, QUERY.replace(' markers "ops"', ""))
+    run_ = Query(spark, tmp_path, QUERY.replace(' markers "ops"', ""))
     for start in range(0, len(ITEMS), per_file):
         run_.write("r", ITEMS[start : start + per_file])
         if start % 3 == 0:
@@ -154,7 +154,7 @@ def test_of_several_faults_the_same_one_is_told(sail: SparkSession, tmp_path: Pa
         {"n": 4, "state": "m", "k": 2},
         {"n": 5, "sex": "m", "k": 2},
     ]
-    reference, run_ = Reference(compile_query(query).plan), Run(sail, tmp_path, query)
+    reference, run_ = Reference(compile_query(query).plan), Query(sail, tmp_path, query)
     for item in items:
         reference.step([("r", item)])
     run_.write("r", items)
@@ -294,13 +294,13 @@ def test_what_names_the_units_of_tuples_is_recoded_and_renamed() -> None:
 def test_one_stream_tools_know_recodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(QUERY.replace(' markers "ops"', ""))
-    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS))
-    found = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", DECLARED, "--format", "json"])
+    write_lines(tmp_path / "r.jsonl", ITEMS)
+    found = cedilla("validate", "r.jsonl", "--schema", DECLARED, "--format", "json")
     assert [each["code"] for each in json.loads(found.output)["findings"]] == list(CODES.values())
     text = '[[site = "B", recode(state, {"M": "male", "F": "female"})]]'
-    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", text])
+    traced = cedilla("trace", "q.rq", "--on", "r", text)
     assert "undone at the source (N2, N3)" in traced.output
-    simulated = CliRunner().invoke(main, ["simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim"])
+    simulated = cedilla("simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim")
     assert simulated.exit_code == 0, simulated.output
     assert ordered(decode(read_output(tmp_path / "sim"))) == ordered(by_reference()[0])
 
@@ -311,15 +311,15 @@ def test_an_exchange_of_codes_that_comes_twice_is_warned_of(tmp_path: Path) -> N
     lines = [swap, "[[k = 2, recode(state, {1: 2, 2: 1})]]", swap, "[[k = 2, recode(state, {1: 3, 2: 4})]]"]
     (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps({'$accent': line})}\n" for line in lines))
     arguments = ["validate", str(tmp_path / "r.jsonl"), "--schema", "k: long, state: int", "--format", "json"]
-    found = json.loads(CliRunner().invoke(main, arguments).output)["findings"]
+    found = json.loads(cedilla(*arguments).output)["findings"]
     assert [each["code"] for each in found] == ["RQ218"], found
 
 
 def test_status_and_an_edited_query_know_recodes(sail: SparkSession, tmp_path: Path) -> None:
-    run_ = Run(sail, tmp_path, QUERY.replace(' markers "ops"', ""))
+    run_ = Query(sail, tmp_path, QUERY.replace(' markers "ops"', ""))
     run_.write("r", ITEMS[:11])
     run_.go_on(run_.executor(), 0)
-    told = CliRunner().invoke(main, ["status", str(tmp_path / "checkpoint")])
+    told = cedilla("status", str(tmp_path / "checkpoint"))
     assert 'recode(state, {"F": "female", "M": "male"}) where site = "B"' in told.output
     run_.query = run_.query.replace("k: long", "k: long, rain?: double")
     run_.yes = True

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.file_statistics import proven_valid
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import tiered
+from tests.runtime.control.accents.streams_in_formats import MARKERS, TUPLES, quarantine, stream
 
 DECLARED = "n: long, s: int in {1, 2, 3}, t: double, city?: string"
 QUERY = f"""
@@ -35,25 +31,6 @@ stream r({DECLARED}) from json "r" markers "ops";
 emit r to json "out/r";
 emit aggregate[avg(t) as t, count(city) as n by s](r) to json "out/groups";
 """
-TUPLES: list[list[Item]] = [
-    [{"n": 1, "s": 1, "t": 10.0, "city": "A"}, {"n": 2, "s": 2, "t": 20.0, "city": "B"}],
-    [
-        {"n": 3, "s": 2, "temp": 30.0, "city": "C"},
-        {"n": 4, "s": 1, "t": 40.0},
-        {"n": 5, "s": 2, "t": 50.0},  # the old name
-        {"n": 6, "s": 1, "temp": 60.0},  # the new name where it is none
-        {"n": 7, "s": 2, "t": 70.0, "temp": 71.0},  # both at once
-        {"n": 8, "s": 2},  # none
-    ],
-    [{"n": 9, "s": 2, "temp": 90.0, "town": "D"}, {"n": 10, "s": 3, "t": 10.0, "town": "E"}],
-    [{"n": 11, "s": 2, "t": 11.0, "city": "no"}, {"n": 12, "s": 2, "t": 12.0, "town": "F"}],
-]
-MARKERS: list[list[Item]] = [
-    [],
-    [{"$accent": "[[s = 2, rename(temp, t)]]"}],
-    [{"$accent": "[[rename(town, city)]]"}, {"$accent": "[[s in {2, 3}, alter(temp, y -> y * 2)]]"}],
-    [{"$accent": "[[s = 2, rename(t, t)]]"}, {"$punctuation": '[town = "X"]'}],
-]
 CODES = {5: "RQ313", 6: "RQ313", 7: "RQ312", 8: "RQ302", 11: "RQ313"}
 ITEMS = [item for markers, rows in zip(MARKERS, TUPLES, strict=True) for item in (*markers, *rows)]
 
@@ -79,52 +56,6 @@ def test_the_reference_undoes_renames() -> None:
     assert [row.get("city") for row in tuples] == ["A", "B", "C", None, "D", "E", "F"]
 
 
-def write(path: Path, rows: list[Item], format_: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if format_ == "json":
-        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    elif format_ == "csv":
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        lines = [names, *([str(row.get(name, "")) for name in names] for row in rows)]
-        path.write_text("".join(f"{','.join(line)}\n" for line in lines))
-    elif format_ == "xml":
-        tuples = ("".join(f"<{name}>{value}</{name}>" for name, value in row.items()) for row in rows)
-        path.write_text(f"<stream>{''.join(f'<r>{text}</r>' for text in tuples)}</stream>")
-    else:
-        pq.write_table(pa.Table.from_pylist(rows, schema_of(rows)), path)
-
-
-def schema_of(rows: list[Item]) -> pa.Schema:
-    kinds = {int: pa.int64(), float: pa.float64(), str: pa.string()}
-    return pa.schema([(n, kinds[type(v)]) for n, v in {n: v for row in rows for n, v in row.items()}.items()])
-
-
-def stream(
-    root: Path, format_: str, tuples: list[list[Item]] = TUPLES, of: list[list[Item]] = MARKERS
-) -> Options:
-    """Markers in their folder, each file before the tuples that follow it."""
-    for number, (markers, rows) in enumerate(zip(of, tuples, strict=True)):
-        for folder, items, kind in (("ops", markers, "json"), ("r", rows, format_)):
-            if items:
-                path = root / folder / f"{number}.{kind}"
-                write(path, items, kind)
-                at = 1000 + 2 * number + (folder == "r")
-                os.utime(path, (at, at))
-    sources = {"r": str(root / "r"), "r.markers": str(root / "ops")}
-    sinks = {"r": str(root / "out/r"), "aggregate": str(root / "out/groups")}
-    return Options(once=True, sources=sources, sinks=sinks, checkpoint=str(root / "checkpoint"))
-
-
-def quarantine(root: Path) -> dict[int, str]:
-    """The codes of the tuples that were set aside, by their numbers, whatever the format."""
-    folder = root / "checkpoint" / "quarantine" / "r"
-    lines = [json.loads(line) for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
-    return {int(NUMBER.search(line["raw"])[1]): line["code"] for line in lines}  # type: ignore[index]
-
-
-NUMBER = re.compile(r"""(?:"n": ?|<n>|^)(\d+)""")
-
-
 @pytest.mark.parametrize("format_", ["json", "csv", "parquet", "xml"])
 @pytest.mark.parametrize("files_per_epoch", tiered([None, 1]))
 @pytest.mark.either_engine
@@ -147,7 +78,7 @@ def check_format(spark: SparkSession, tmp_path: Path, format_: str, files_per_ep
 def test_names_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_file: int) -> None:
     """In the middle of files; an epoch of one line each is a recovery in the middle of everything, too."""
     query = QUERY.replace(' markers "ops"', "")
-    run_ = Run(spark, tmp_path, query)
+    run_ = Query(spark, tmp_path, query)
     for start in range(0, len(ITEMS), per_file):
         run_.write("r", ITEMS[start : start + per_file])
         if start % 3 == 0:
@@ -172,7 +103,7 @@ def test_files_vouch_for_their_names(
         return result
 
     monkeypatch.setattr(intake, "proven_valid", noted)
-    run_ = Run(sail, tmp_path, 'stream r(n: long, s: int, t: double) from json "r"; emit r to json "out";')
+    run_ = Query(sail, tmp_path, 'stream r(n: long, s: int, t: double) from json "r"; emit r to json "out";')
     run_.write("r", [{"$accent": "[[rename(temp, t)]]"}, {"n": 1, "s": 1, "temp": 1.0}])
     run_.go_on(run_.executor(), 0)
     run_.write("r", [{"n": 2, "s": 1, "temp": 2.0}, {"n": 3, "s": 2, "temp": 2.0}])
@@ -211,7 +142,7 @@ def test_wrong_renames_end_the_query(before: list[str], accent: str, code: str) 
 
 
 def test_a_rename_of_closed_tuples_to_their_only_name_is_nothing(sail: SparkSession, tmp_path: Path) -> None:
-    run_ = Run(
+    run_ = Query(
         sail, tmp_path, 'stream r(n: long, s: int in {1, 2}, t: double) from json "r"; emit r to json "out";'
     )
     run_.write("r", [{"$punctuation": "[s = 1]"}, {"$accent": "[[s = 1, rename(t, t)]]"}])
@@ -246,16 +177,16 @@ def test_what_is_read_from_inside_comes_by_a_name_outside(sail: SparkSession, tm
         {"$accent": "[[rename(city, city)]]"},
         {"n": 7, "address": {"city": "E"}, "p": 4.0},
     ]
-    run_ = Run(sail, tmp_path, query)
+    run_ = Query(sail, tmp_path, query)
     run_.write("r", items)
     run_.process()
     found = [(row["n"], row["city"], row.get("p")) for row in decode(run_.output("r"))]
     assert sorted(found) == [(1, "A", None), (2, "B", None), (5, "E", None), (6, "E", 2.0), (7, "E", 2.0)]
     codes = {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")}
     assert codes == {3: "RQ313", 4: "RQ312"}
-    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    write_lines(tmp_path / "r.jsonl", items)
     of = ["validate", str(tmp_path / "r.jsonl"), "--schema", declared, "--format", "json"]
-    findings = json.loads(CliRunner().invoke(main, of).output)["findings"]
+    findings = json.loads(cedilla(*of).output)["findings"]
     assert [each["code"] for each in findings] == ["RQ313", "RQ312"]
 
 
@@ -287,23 +218,23 @@ def test_a_rename_of_a_rename_and_back() -> None:
 def test_one_stream_tools_know_renames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(QUERY.replace(' markers "ops"', ""))
-    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ITEMS))
-    found = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", DECLARED, "--format", "json"])
+    write_lines(tmp_path / "r.jsonl", ITEMS)
+    found = cedilla("validate", "r.jsonl", "--schema", DECLARED, "--format", "json")
     codes = [each["code"] for each in json.loads(found.output)["findings"]]
     assert codes == list(CODES.values())
-    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[s = 2, rename(temp, t)]]"])
+    traced = cedilla("trace", "q.rq", "--on", "r", "[[s = 2, rename(temp, t)]]")
     assert traced.exit_code == 0, traced.output
     assert "undone at the source (N2, N3)" in traced.output
-    simulated = CliRunner().invoke(main, ["simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim"])
+    simulated = cedilla("simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim")
     assert simulated.exit_code == 0, simulated.output
     assert ordered(decode(read_output(tmp_path / "sim"))) == ordered(by_reference()[0])
 
 
 def test_status_plan_and_verify_know_renames(sail: SparkSession, tmp_path: Path) -> None:
-    run_ = Run(sail, tmp_path, QUERY.replace(' markers "ops"', ""))
+    run_ = Query(sail, tmp_path, QUERY.replace(' markers "ops"', ""))
     run_.write("r", ITEMS[:9])
     run_.go_on(run_.executor(), 0)
-    told = CliRunner().invoke(main, ["status", str(tmp_path / "checkpoint")])
+    told = cedilla("status", str(tmp_path / "checkpoint"))
     assert "rename(temp, t) where s = 2" in told.output
     # A name that renames have brought is no name of a new attribute.
     run_.query = run_.query.replace("city?: string", "city?: string, temp?: double")

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla import Options, read, run, simulate
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.produce import Stream
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.accents import unit_accents
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -25,10 +23,12 @@ from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.reading.units import Units
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.marker_runs import compare
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
 from tests.runtime.checkpoint.plan_edits import checkpoint_of, edited, ran
-from tests.runtime.control.markers.test_marker_runs import compare
 
 ONE = 'stream r(ts: long, s: int in {1, 2}, t: double unit degF%s) from json "in/r" punctuated on ts;\n'
 CELSIUS = "alter(t, y -> (y * 5 - 160) / 9"
@@ -250,7 +250,7 @@ def test_names_are_part_of_the_checkpoint(spark: SparkSession, tmp_path: Path) -
     """A run that is ended and started again says what one says that goes on; readers with units and without read it."""
     texts = []
     for again in (False, True):
-        run_ = Run(spark, tmp_path / str(again), ONE % "" + 'emit r to json "out/r";')
+        run_ = Query(spark, tmp_path / str(again), ONE % "" + 'emit r to json "out/r";')
         executor = run_.executor()
         for number, items in enumerate(WAYS):
             run_.write("r", items)
@@ -264,7 +264,7 @@ def test_names_are_part_of_the_checkpoint(spark: SparkSession, tmp_path: Path) -
     )
     for number, unit in enumerate((" unit degF", "")):
         query = f'stream r(ts: long, s: int, t: double{unit}) from json "in/r"; emit r to json "out/r";'
-        reader = Run(spark, tmp_path / f"reader{number}", query)
+        reader = Query(spark, tmp_path / f"reader{number}", query)
         reader.write("r", lines)
         reader.process()
         assert plain(decode(reader.output("r"))) == plain(decode(lines))
@@ -347,20 +347,20 @@ def test_tools_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         {"$accent": "[[s = 1, unit(t, kelvin)]]"},
         {"ts": 2, "s": 1, "t": 298.15},
     ]
-    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    write_lines(tmp_path / "r.jsonl", items)
     schema = "ts: long, s: int in {1, 2}, t: double unit degF"
-    valid = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema])
+    valid = cedilla("validate", "r.jsonl", "--schema", schema)
     assert valid.exit_code == 0, valid.output
-    written = CliRunner().invoke(main, ["canonize", "r.jsonl", "--schema", schema])
+    written = cedilla("canonize", "r.jsonl", "--schema", schema)
     lines = [json.loads(line) for line in written.output.splitlines()]
     assert [line["t"] for line in lines if "t" in line] == [77, 77]
     assert [line["$accent"] for line in lines if "$accent" in line] == [
         "[[s = 1, alter(t, y -> (y * 100 + 45967) / 180, unit kelvin)]]"
     ]
-    wrong = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[alter(t, y -> y - 32, unit degC)]]"])
+    wrong = cedilla("trace", "q.rq", "--on", "r", "[[alter(t, y -> y - 32, unit degC)]]")
     assert wrong.exit_code == 1
     assert "RQ219" in wrong.output
-    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", items[0]["$accent"]])
+    traced = cedilla("trace", "q.rq", "--on", "r", items[0]["$accent"])
     assert f"[[s = 1, {CELSIUS}, unit degC)]]" in traced.output
     units = Units({})
     for item in items:
@@ -375,7 +375,7 @@ def test_canonize_says_what_is_true_of_the_whole(tmp_path: Path, monkeypatch: py
     accents = ["[[s = 1, unit(t, degC)]]", "[[s = 1, -(t)]]", f"[[{CELSIUS}, unit degC)]]"]
     (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps({'$accent': text})}\n" for text in accents))
     schema = "ts: long, s: int in {1, 2}, t: double unit degF"
-    written = CliRunner().invoke(main, ["canonize", "r.jsonl", "--schema", schema])
+    written = cedilla("canonize", "r.jsonl", "--schema", schema)
     lines = [json.loads(line)["$accent"] for line in written.output.splitlines()]
     assert lines == [f"[[s = 1, {CELSIUS}, unit degC)]]", f"[[{CELSIUS})]]", "[[s = 1, -(t)]]"]
 

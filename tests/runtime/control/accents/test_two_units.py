@@ -18,7 +18,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, is_tuple
 from tests.kit.tiers import tiered
 from tests.kit.two_units import END, RELATIONS, STREAMS, Ends, check, lines, query, simulated
@@ -60,7 +60,7 @@ def test_two_units_meet_in_that_of_the_left_on_an_engine(
     """In one epoch, and file by file with a restart in the middle."""
     text, names = query(ends)
     for number, per_epoch in enumerate((None, 1)):
-        run = Run(spark, tmp_path / str(number), text)
+        run = Query(spark, tmp_path / str(number), text)
         for name, values in (("a", left), ("b", right)):
             for k, x in enumerate(values[:2]):
                 run.write(name, [{"ts": x, "k": k}])
@@ -130,7 +130,7 @@ def test_three_units_and_an_accent_meet(size: int) -> None:
 @pytest.mark.either_engine
 def test_three_units_and_an_accent_meet_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
     for number, per_epoch in enumerate((None, 1)):
-        run = Run(spark, tmp_path / str(number), THREE)
+        run = Query(spark, tmp_path / str(number), THREE)
         for name, items in STREAMS_OF_THREE.items():
             for part in [items] if per_epoch is None else [[item] for item in items]:
                 run.write(name, part)
@@ -144,7 +144,7 @@ READ = 'stream u(ts: {}, k: int) from json "u" punctuated on ts; emit select[ts 
 @pytest.mark.parametrize("type_", ["decimal(22, 3) unit s", "double unit s"])
 def test_a_second_query_reads_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type_: str) -> None:
     monkeypatch.chdir(tmp_path)
-    run = Run(None, tmp_path, "")  # type: ignore[arg-type]
+    run = Query(None, tmp_path, "")  # type: ignore[arg-type]
     run.write("a", [{"ts": 1, "k": 1}, END])
     run.write("b", [{"ts": 1500, "k": 2}, {"ts": 1501, "k": 3}, {"$punctuation": "[ts < 2500]"}, END])
     first = STREAMS.format("long unit s", "long unit ms") + 'emit u to json "u";'
@@ -179,7 +179,7 @@ def test_a_value_that_is_too_large_for_the_other_unit_ends_the_query(
 def test_a_value_that_is_too_large_ends_the_query_on_an_engine(
     spark: SparkSession, tmp_path: Path, ends: Ends, value: int, name: str
 ) -> None:
-    run = Run(spark, tmp_path, STREAMS.format(*ends) + f'emit {RELATIONS[name]} to json "o";')
+    run = Query(spark, tmp_path, STREAMS.format(*ends) + f'emit {RELATIONS[name]} to json "o";')
     run.write("b", [{"ts": value, "k": 1}])
     with pytest.raises(DiagnosticError, match="RQ310"):
         run.process()

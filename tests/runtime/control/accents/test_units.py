@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
 
 QUERY = """
@@ -68,7 +68,7 @@ def check(root: Path) -> None:
 
 @pytest.mark.either_engine
 def test_units_are_converted_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     for parts in zip(INLAND, COAST, strict=True):
         for source, items in zip(("inland", "coast"), parts, strict=True):
             run.write(source, items)
@@ -78,7 +78,7 @@ def test_units_are_converted_on_an_engine(spark: SparkSession, tmp_path: Path) -
 
 def test_units_are_converted_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = Run(None, tmp_path, QUERY)  # type: ignore[arg-type]
+    run = Query(None, tmp_path, QUERY)  # type: ignore[arg-type]
     for parts in zip(INLAND, COAST, strict=True):
         for source, items in zip(("inland", "coast"), parts, strict=True):
             run.write(source, items)
@@ -111,7 +111,7 @@ def check_given(root: Path) -> None:
 @pytest.mark.either_engine
 @pytest.mark.parametrize("per_epoch", [1, 4])
 def test_numbers_are_given_units_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
-    run = Run(spark, tmp_path, GIVEN)
+    run = Query(spark, tmp_path, GIVEN)
     for item in STATES:
         run.write("r", [item])
     run.process(per_epoch)
@@ -120,7 +120,7 @@ def test_numbers_are_given_units_on_an_engine(spark: SparkSession, tmp_path: Pat
 
 def test_numbers_are_given_units_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Run(None, tmp_path, GIVEN).write("r", STATES)  # type: ignore[arg-type]
+    Query(None, tmp_path, GIVEN).write("r", STATES)  # type: ignore[arg-type]
     simulate(GIVEN, Options(sinks={name: f"out/{name}" for name in ("t", "near")}))
     check_given(tmp_path)
 
@@ -153,7 +153,7 @@ def test_unit_accents_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoc
         {**item, "t": item["t"] if number == 0 else float(item["t"])} if "t" in item else item
         for number, item in enumerate(ACCENTS)
     ]
-    run = Run(spark, tmp_path, ONE)
+    run = Query(spark, tmp_path, ONE)
     for start in range(0, 12, per_epoch):
         run.write("r", items[start : start + per_epoch])
     run.process(1)
@@ -164,15 +164,15 @@ def test_unit_accents_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoc
 def test_one_stream_tools_read_unit_accents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(ONE)
-    (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in ACCENTS))
+    write_lines(tmp_path / "r.jsonl", ACCENTS)
     schema = "ts: long, s: int in {1, 2}, t: int unit degF"
-    valid = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema])
+    valid = cedilla("validate", "r.jsonl", "--schema", schema)
     assert valid.exit_code == 0, valid.output
-    written = CliRunner().invoke(main, ["canonize", "r.jsonl", "--schema", schema])
+    written = cedilla("canonize", "r.jsonl", "--schema", schema)
     assert {item["t"] for item in map(json.loads, written.output.splitlines()) if "t" in item} == {77}
-    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[s = 1, unit(t, degC)]]"])
+    traced = cedilla("trace", "q.rq", "--on", "r", "[[s = 1, unit(t, degC)]]")
     assert "[[s = 1, alter(t, y -> (y * 5 - 160) / 9, unit degC)]]" in traced.output
-    refused = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema.replace(" unit degF", "")])
+    refused = cedilla("validate", "r.jsonl", "--schema", schema.replace(" unit degF", ""))
     assert "RQ142" in refused.output
 
 
@@ -180,7 +180,7 @@ def test_one_stream_tools_read_unit_accents(tmp_path: Path, monkeypatch: pytest.
 def test_an_output_with_its_own_units_is_announced_none(spark: SparkSession, tmp_path: Path) -> None:
     """Not even that whole numbers have become doubles: they are doubles from the first tuple on."""
     query = ONE.replace('"out/r";', '"out/r" with t in degF;')
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.write("r", ACCENTS[:2])
     run.write("r", [{**item, "t": float(item["t"])} if "t" in item else item for item in ACCENTS[2:]])
     run.process(1)
@@ -208,7 +208,7 @@ NAMED: list[Item] = [
 @pytest.mark.either_engine
 def test_tuples_name_their_units_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
     """What names another unit is set aside; a restart in the middle goes on."""
-    run = Run(spark, tmp_path, FROM)
+    run = Query(spark, tmp_path, FROM)
     for start in (0, 2, 5):
         run.write("r", NAMED[start : start + (2 if not start else 3 if start == 2 else 2)])
         run.go_on(run.executor(), start)
@@ -224,14 +224,14 @@ def test_tuples_name_their_units_without_spark(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     query = FROM
     (tmp_path / "q.rq").write_text(query)
-    Run(None, tmp_path, query).write("r", NAMED)  # type: ignore[arg-type]
+    Query(None, tmp_path, query).write("r", NAMED)  # type: ignore[arg-type]
     simulate(query, Options(sinks={name: f"out/{name}" for name in ("r", "project")}))
     assert [row["t"] for row in canonical(tmp_path / "out" / "r")] == [77] * 4
     schema = "ts: long, u: string, t: double unit from u in {degF, Cel}"
-    checked = CliRunner().invoke(main, ["validate", "in/r", "--schema", schema])
+    checked = cedilla("validate", "in/r", "--schema", schema)
     assert "RQ311" in checked.output
     assert "1 findings" in checked.output
-    dropped = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[[-(u)]]"])
+    dropped = cedilla("trace", "q.rq", "--on", "r", "[[-(u)]]")
     assert "RQ209" in dropped.output
 
 

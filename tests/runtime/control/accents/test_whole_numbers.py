@@ -18,7 +18,6 @@ from cedilla.runtime.checkpoint.source_changes import compare_source
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect import verify as verifying
-from cedilla.runtime.items.lines import Line
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.reference.simulation import simulate
@@ -26,7 +25,8 @@ from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run, save_parquet
+from tests.kit.lines import as_lines, write_lines
+from tests.kit.query import Query, save_parquet
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import tiered
 
@@ -114,9 +114,12 @@ def test_an_int_has_no_decimals_before_its_alter_however_the_input_is_cut(size: 
     assert halved(output) == WHOLE
     assert [(code, item["n"]) for _, code, item in reference.rejected] == [("RQ301", 2.5), ("RQ301", 2**31)]
     found: list[Any] = []
-    lines = [Line(json.dumps(item), str(i)) for i, item in enumerate(SPLIT)]
+    lines = as_lines(SPLIT)
     validate(lines, declared_schema("k: int, n: int"), found.append)
-    assert [(each.code, each.notes[-1].split(":")[0]) for each in found] == [("RQ301", "1"), ("RQ301", "2")]
+    assert [(each.code, each.notes[-1].split(": ")[0]) for each in found] == [
+        ("RQ301", "s:2"),
+        ("RQ301", "s:3"),
+    ]
 
 
 def test_without_an_alter_nothing_is_refused() -> None:
@@ -127,12 +130,12 @@ def test_without_an_alter_nothing_is_refused() -> None:
 
 
 def test_validate_and_canonize_say_the_same() -> None:
-    lines = [Line(json.dumps(item), str(i)) for i, item in enumerate(MIXED)]
+    lines = as_lines(MIXED)
     schema = declared_schema("k: int, n: long")
     found: list[Any] = []
     validate(lines, schema, found.append)
     assert [each.code for each in found] == ["RQ310"] * 4
-    assert [each.notes[-1].split(":")[0] for each in found] == [str(i) for i in REFUSED]
+    assert [each.notes[-1].split(": ")[0] for each in found] == [f"s:{i + 1}" for i in REFUSED]
     with pytest.raises(DiagnosticError) as failure:
         canonize(lines, schema, io.StringIO())
     assert failure.value.diagnostics[0].code == "RQ310"
@@ -216,7 +219,7 @@ def test_what_waits_in_state_is_rounded_only_as_it_is_written() -> None:
 def test_run_and_simulate_agree_on_whole_numbers(
     spark: SparkSession, tmp_path: Path, files: list[list[Item]]
 ) -> None:
-    run = Run(spark, tmp_path, f"{STREAM} emit r to json 'out';")
+    run = Query(spark, tmp_path, f"{STREAM} emit r to json 'out';")
     for items in files:
         run.write("r", items)
     run.process(1)
@@ -234,7 +237,7 @@ def test_run_and_simulate_agree_on_whole_numbers(
 def test_an_int_has_no_decimals_before_its_alter_on_spark(
     spark: SparkSession, tmp_path: Path, files: list[list[Item]]
 ) -> None:
-    run = Run(spark, tmp_path, INT)
+    run = Query(spark, tmp_path, INT)
     for items in files:
         run.write("r", items)
     run.process()
@@ -248,7 +251,7 @@ def test_verify_counts_no_refused_tuple(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "r").mkdir()
-    (tmp_path / "r" / "1.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in MIXED))
+    write_lines(tmp_path / "r" / "1.jsonl", MIXED)
     real = verifying.start
     monkeypatch.setattr(verifying, "start", lambda p, f, o, report, _: real(p, f, o, report, spark))
     plan, flow = load(compile_query(f"{STREAM} emit r to json 'out';").program)
@@ -260,7 +263,7 @@ def test_verify_counts_no_refused_tuple(
 
 def test_files_in_parquet_do_not_vouch_for_what_is_beyond(spark: SparkSession, tmp_path: Path) -> None:
     """The statistics of a file of small values do, so that nobody looks at them."""
-    run = Run(spark, tmp_path, f"{STREAM.replace('json', 'parquet')} emit r to json 'out';")
+    run = Query(spark, tmp_path, f"{STREAM.replace('json', 'parquet')} emit r to json 'out';")
     folder = tmp_path / "in" / "r"
     schema = "`$accent` string, k int, n long"
     parts = [[(ALTER["$accent"], None, None)], [(None, 2, KEPT)], [(None, 2, ODD), (None, 1, 5000)]]
@@ -274,7 +277,7 @@ def test_files_in_parquet_do_not_vouch_for_what_is_beyond(spark: SparkSession, t
 @pytest.mark.parametrize("case", tiered(KEEPING))
 def test_spark_ends_the_query_as_the_reference_does(spark: SparkSession, tmp_path: Path, case: str) -> None:
     query = f"{STREAM} {SECOND if case == 'union' else ''} {KEEPING[case]}"
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     for source, item in kept_before(case):
         run.write(source, [item])
     with pytest.raises(DiagnosticError) as failure:
@@ -323,7 +326,7 @@ def test_an_altered_whole_number_is_equal_to_itself(type_: str) -> None:
     assert reference.rejected == []
     found: list[Any] = []
     schema = declared_schema(f"k: {type_}, v: double")
-    validate([Line(json.dumps(item), str(i)) for i, item in enumerate(NOISY)], schema, found.append)
+    validate(as_lines(NOISY), schema, found.append)
     assert found == []
 
 
@@ -331,7 +334,7 @@ def test_an_altered_whole_number_is_equal_to_itself(type_: str) -> None:
 def test_an_altered_whole_number_is_equal_to_itself_on_spark(
     spark: SparkSession, tmp_path: Path, type_: str
 ) -> None:
-    run = Run(spark, tmp_path, query_of(type_))
+    run = Query(spark, tmp_path, query_of(type_))
     run.write("names", [{"k": 57, "name": "a"}])
     run.write("r", NOISY)
     run.process()

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
 from tests.kit.stream import is_tuple
 from tests.kit.tiers import tiered
 
@@ -24,7 +24,7 @@ NEW = {"ts": 70, "pump": 3, "litres": 140.0}
 
 
 def test_values_are_taken_from_the_growth_on(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write(
         "pumps",
         [
@@ -55,7 +55,7 @@ def test_values_are_taken_from_the_growth_on(spark: SparkSession, tmp_path: Path
     ],
 )
 def test_what_cannot_grow_ends_the_query(spark: SparkSession, tmp_path: Path, marker: str, code: str) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("pumps", [{"ts": 0, "pump": 1, "litres": 100.0}, {"$accent": marker}])
     with pytest.raises(DiagnosticError) as caught:
         run.process()
@@ -67,7 +67,7 @@ def test_growths_where_files_begin_are_taken_with_epochs_in_flight(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
 ) -> None:
     """Before each third file, at its first line or at the last one of the file before, a pump is new."""
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     for number in range(9):
         new = {"$accent": f"[[grow(pump, {{{number // 3 + 2}}})]]"}
         rows = [
@@ -89,7 +89,7 @@ def test_what_came_before_a_growth_that_cannot_be_is_committed(spark: SparkSessi
     stream places(pump: int in {1, 2, 3}, place: string) from json "in";
     emit pumps join places on pump to json "out";
     """
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.write("places", [{"pump": pump, "place": "hall"} for pump in (1, 2, 3)])
     run.write("pumps", [{"ts": 0, "pump": 1, "litres": 1.0}, {"$accent": "[[grow(pump, {3})]]"}, NEW])
     for _ in range(2):  # a restart stands before the same marker

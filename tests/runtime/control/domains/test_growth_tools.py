@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,9 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
 from tests.kit.checkpoints import write_checkpoint
+from tests.kit.command import cedilla, said_of_markers
+from tests.kit.lines import write_lines
 from tests.kit.stream import read_output
-from tests.runtime.control.markers.test_marker_warnings import call, said
 
 QUERY = """
 stream pumps(ts: long in [0, 1000], pump: int in {1, 2}, litres: double) from json "in" punctuated on ts;
@@ -43,13 +43,6 @@ def query(tmp_path: Path) -> Path:
     return path
 
 
-def write(query: Path, items: Sequence[Mapping[str, object]]) -> Path:
-    folder = query.parent / "in"
-    folder.mkdir()
-    (folder / "a.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
-    return folder
-
-
 WRONG = {
     "RQ220": (
         ["[[grow(ts, {-3})]]"],
@@ -68,7 +61,7 @@ WRONG = {
 @pytest.mark.parametrize("code", WRONG)
 def test_a_growth_that_cannot_be_has_its_place_and_a_hint(query: Path, command: str, code: str) -> None:
     markers, message, hint = WRONG[code]
-    output = said(query, markers, command)
+    output = said_of_markers(query, markers, command)
     assert f"error[{code}]: {message}" in output
     number = len(markers)
     place = f"<marker {number}>:1:3" if command == "trace" else f"{query.parent}/in/a.jsonl:{number}:3"
@@ -79,19 +72,19 @@ def test_a_growth_that_cannot_be_has_its_place_and_a_hint(query: Path, command: 
 
 def test_a_join_that_kept_nothing_for_the_new_values_ends_the_query_there(query: Path) -> None:
     query.write_text(JOIN)
-    done = call("trace", str(query), "--on", "pumps", GROWS)
+    done = cedilla("trace", str(query), "--on", "pumps", GROWS)
     assert done.exit_code == 1
     assert (
         "error[RQ222]: the domain of `pump` cannot grow: Join `join` cannot go on: "
         "it has kept nothing of `places` for the new values\n --> <marker 1>:1:3\n" in done.output
     )
     assert "= help: `cedilla plan` tells what a wider domain in the query's text would do" in done.output
-    assert call("trace", str(query), "--on", "pumps", "[[grow(pump, {2})]]").exit_code == 0
+    assert cedilla("trace", str(query), "--on", "pumps", "[[grow(pump, {2})]]").exit_code == 0
 
 
 def test_trace_says_where_a_domain_grows_and_what_waits_for_the_new_value(query: Path) -> None:
     alter = "[[pump in {1, 2}, alter(litres, y -> y / 1000)]]"
-    done = call("trace", str(query), "--on", "pumps", GROWS, GROWS, alter)
+    done = cedilla("trace", str(query), "--on", "pumps", GROWS, GROWS, alter)
     assert done.exit_code == 0
     grows, again, altered = done.output.split("\n\n")
     assert "  pumps            [[grow(pump, {3})]]   its domain grows\n" in grows
@@ -100,8 +93,10 @@ def test_trace_says_where_a_domain_grows_and_what_waits_for_the_new_value(query:
 
 
 def test_validate_takes_a_new_value_from_the_growth_on(query: Path) -> None:
-    folder = write(query, [TUPLE, {"$accent": GROWS}, TUPLE, {**TUPLE, "pump": 4}])
-    done = call("validate", str(folder), "--query", str(query), "--format", "json")
+    folder = write_lines(
+        query.parent / "in" / "a.jsonl", [TUPLE, {"$accent": GROWS}, TUPLE, {**TUPLE, "pump": 4}]
+    ).parent
+    done = cedilla("validate", str(folder), "--query", str(query), "--format", "json")
     answer = json.loads(done.output)
     assert answer["counts"] == {"RQ303": 2}
     assert answer["accents"] == 1
@@ -122,13 +117,13 @@ def test_status_says_what_a_domain_has_grown_by(tmp_path: Path) -> None:
     sink, _ = announce(SinkState.start(plan.start["flow"]), facts, facts)
     commit = Commit(epoch=0, batch=0, sources={"pumps": state}, sinks={"flow": sink})
     write_checkpoint(tmp_path, plan, commit)
-    done = call("status", str(tmp_path))
+    done = cedilla("status", str(tmp_path))
     assert done.exit_code == 0
     assert "source pumps\n  grow(pump, {3, 4}) everywhere\n" in done.output
 
 
 def test_a_value_that_no_tuple_has_yet_has_a_hint_how_to_add_it(query: Path) -> None:
-    done = call("trace", str(query), "--on", "pumps", "[[pump = 22, alter(litres, y -> y / 1000)]]")
+    done = cedilla("trace", str(query), "--on", "pumps", "[[pump = 22, alter(litres, y -> y / 1000)]]")
     assert "error[RQ216]" in done.output
     assert "by `[[grow(pump, {22})]]` or in the query's text, then its accents are sent" in done.output
 
@@ -136,10 +131,10 @@ def test_a_value_that_no_tuple_has_yet_has_a_hint_how_to_add_it(query: Path) -> 
 @pytest.mark.parametrize("marker", ["[[grow(ts, {3})]]", "[[grow(litres, {3})]]", "[[grow(pump, {2})]]"])
 def test_a_growth_by_what_may_come_already_is_no_news(query: Path, marker: str) -> None:
     """Of a range, of an attribute without a domain, of a list."""
-    folder = write(query, [{"$accent": marker}, {**TUPLE, "pump": 1}])
-    assert call("validate", str(folder), "--query", str(query)).exit_code == 0
-    assert "grows" not in call("trace", str(query), "--on", "pumps", marker).output
-    done = call("simulate", str(query), "--source", f"pumps={folder}", "--sink", "flow=-")
+    folder = write_lines(query.parent / "in" / "a.jsonl", [{"$accent": marker}, {**TUPLE, "pump": 1}]).parent
+    assert cedilla("validate", str(folder), "--query", str(query)).exit_code == 0
+    assert "grows" not in cedilla("trace", str(query), "--on", "pumps", marker).output
+    done = cedilla("simulate", str(query), "--source", f"pumps={folder}", "--sink", "flow=-")
     assert done.exit_code == 0
     assert done.stderr.count("[RQ") == done.stderr.count("note[RQ234]: 1 group of `flow` waits")
 
@@ -153,7 +148,7 @@ def test_inputs_that_have_closed_something_together_for_the_old_values_cannot_go
         emit pumps semi join valves on pump to json "out";
         """
     )
-    done = call("trace", str(query), "--on", "pumps", "[ts < 60]", "--on", "valves", GROWS)
+    done = cedilla("trace", str(query), "--on", "pumps", "[ts < 60]", "--on", "valves", GROWS)
     assert done.exit_code == 1
     assert (
         "error[RQ222]: the domain of `pump` cannot grow: Semi join `join` cannot go on: "
@@ -177,19 +172,26 @@ def test_an_output_says_what_has_grown_and_its_readers_go_on(
     monkeypatch.chdir(query.parent)
     query.write_text(PASSED_ON)  # the list of an attribute that is derived from the one that grows
     alter = {"$accent": "[[pump = 3, alter(litres, y -> y / 1000)]]"}
-    write(query, [{**TUPLE, "pump": 1}, {"$accent": GROWS}, TUPLE, alter, {**TUPLE, "litres": 0.14}])
-    assert call("simulate", str(query), "--sink", "project=out").exit_code == 0
+    write_lines(
+        query.parent / "in" / "a.jsonl",
+        [{**TUPLE, "pump": 1}, {"$accent": GROWS}, TUPLE, alter, {**TUPLE, "litres": 0.14}],
+    )
+    assert cedilla("simulate", str(query), "--sink", "project=out").exit_code == 0
     accents = [item["$accent"] for item in read_output(Path("out")) if "$accent" in item]
     assert accents == ["[[grow(twice, {6})]]", "[[twice = 6, alter(litres, y -> y / 1000)]]"]
     second = query.with_name("second.rq")
     second.write_text(SECOND)
-    done = call("simulate", str(second), "--sink", "project=-")
+    done = cedilla("simulate", str(second), "--sink", "project=-")
     assert done.exit_code == 0
     assert done.stderr == ""
     rows = [{"ts": 0, "twice": twice, "litres": 140.0} for twice in (2, 6, 6)]
     assert list(read("out").rows()) == rows
-    assert call("validate", "out").exit_code == call("validate", "out", "--query", str(second)).exit_code == 0
-    assert call("canonize", "out").exit_code == 0
+    assert (
+        cedilla("validate", "out").exit_code
+        == cedilla("validate", "out", "--query", str(second)).exit_code
+        == 0
+    )
+    assert cedilla("canonize", "out").exit_code == 0
 
 
 def test_an_output_says_nothing_of_an_altered_attribute(query: Path) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.reference.table_domains import with_domains
 from tests.kit.checkpoints import write_checkpoint
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
 
 QUERY = """
 table fleet(pump: int, place: string) from json "fleet";
@@ -28,31 +27,25 @@ TUPLE = {"ts": 0, "pump": 3, "litres": 140.0}
 ALTER = "[[pump = 1, alter(litres, y -> y / 1000)]]"
 
 
-def call(*arguments: str) -> Result:
-    return CliRunner(env={"COLUMNS": "80"}).invoke(main, arguments)
-
-
 @pytest.fixture
 def query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "q.rq"
     path.write_text(QUERY)
-    write(path, "in", [])
-    write(path, "fleet", [{"pump": 1, "place": "hall"}, {"pump": 2, "place": "yard"}])
+    write_lines(path.parent / "in" / "a.jsonl", [])
+    write_lines(
+        path.parent / "fleet" / "a.jsonl", [{"pump": 1, "place": "hall"}, {"pump": 2, "place": "yard"}]
+    )
     return path
-
-
-def write(query: Path, source: str, items: Sequence[Mapping[str, object]], name: str = "a.jsonl") -> Path:
-    folder = query.parent / source
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text("".join(json.dumps(item) + "\n" for item in items))
-    return folder
 
 
 def test_a_tuple_of_no_member_is_rejected_and_the_list_is_known_to_be_all(query: Path) -> None:
     alters = [{"$accent": ALTER}, {"$accent": ALTER.replace("1,", "2,")}]
-    write(query, "in", [TUPLE, *alters, {"ts": 60, "pump": 1, "litres": 0.1}, {"$punctuation": "[]"}])
-    done = call("simulate", str(query), "--sink", "flow=-")
+    write_lines(
+        query.parent / "in" / "a.jsonl",
+        [TUPLE, *alters, {"ts": 60, "pump": 1, "litres": 0.1}, {"$punctuation": "[]"}],
+    )
+    done = cedilla("simulate", str(query), "--sink", "flow=-")
     assert done.exit_code == 0
     assert "rejected (RQ303)" in done.stderr
     assert '"$accent": "[[alter(litres, y -> y / 1000)]]"' in done.stdout
@@ -67,7 +60,7 @@ def test_only_valid_rows_of_the_table_count_in_canonical_units(query: Path) -> N
         {"$punctuation": '[place = "roof"]'},
         {"pump": 6, "place": "roof"},
     ]
-    write(query, "fleet", rows, "b.jsonl")
+    write_lines(query.parent / "fleet" / "b.jsonl", rows)
     (query.parent / "fleet" / "c.jsonl").write_text("no JSON\n")
     plan = with_domains(compile_query(QUERY).plan)
     members = plan.source_of["pumps"].attributes[1].members
@@ -75,35 +68,37 @@ def test_only_valid_rows_of_the_table_count_in_canonical_units(query: Path) -> N
 
 
 def test_trace_and_validate_know_the_members(query: Path) -> None:
-    done = call("trace", str(query), "--on", "pumps", ALTER)
+    done = cedilla("trace", str(query), "--on", "pumps", ALTER)
     assert "waits for minutes in [pump = 2]" in done.output
-    write(query, "in", [{**TUPLE, "pump": 1}, TUPLE])
-    done = call("validate", "in", "--query", str(query), "--source", "pumps", "--format", "json")
+    write_lines(query.parent / "in" / "a.jsonl", [{**TUPLE, "pump": 1}, TUPLE])
+    done = cedilla("validate", "in", "--query", str(query), "--source", "pumps", "--format", "json")
     assert json.loads(done.output)["counts"] == {"RQ303": 1}
 
 
 def test_a_line_of_the_stream_cannot_let_it_grow(query: Path) -> None:
-    done = call("trace", str(query), "--on", "pumps", "[[grow(pump, {2})]]", "[[grow(pump, {3})]]")
+    done = cedilla("trace", str(query), "--on", "pumps", "[[grow(pump, {2})]]", "[[grow(pump, {3})]]")
     assert done.exit_code == 1
     assert "error[RQ220]: the domain of `pump` cannot grow by a line of the stream" in done.output
     assert "= help: a new file of the table `fleet` brings the value" in done.output
-    done = call("trace", str(query), "--on", "pumps", "[[pump = 22, alter(litres, y -> y / 1000)]]")
+    done = cedilla("trace", str(query), "--on", "pumps", "[[pump = 22, alter(litres, y -> y / 1000)]]")
     assert "error[RQ216]" in done.output
     assert "A new value first comes in a new file of the table (`fleet.pump`)" in done.output
 
 
 def test_an_empty_table_gives_no_domain(query: Path) -> None:
-    write(query, "fleet", [{"$punctuation": "[]"}])
+    write_lines(query.parent / "fleet" / "a.jsonl", [{"$punctuation": "[]"}])
     for command in (["simulate", str(query)], ["trace", str(query), "--on", "pumps", ALTER]):
-        done = call(*command)
+        done = cedilla(*command)
         assert done.exit_code == 1
         assert "error[RQ416]: `fleet.pump` is a domain, and fleet has no value of it" in done.output
         assert "= help: a file of `fleet` with a row" in done.output
 
 
 def test_more_values_than_a_domain_may_have_are_refused_and_not_cut_off(query: Path) -> None:
-    write(query, "fleet", [{"pump": pump, "place": "hall"} for pump in range(10_001)])
-    done = call("simulate", str(query))
+    write_lines(
+        query.parent / "fleet" / "a.jsonl", [{"pump": pump, "place": "hall"} for pump in range(10_001)]
+    )
+    done = cedilla("simulate", str(query))
     assert done.exit_code == 1
     assert "error[RQ417]: `fleet.pump` is a domain, and fleet has more than 10,000 values" in done.output
 
@@ -118,15 +113,15 @@ def test_more_values_than_a_domain_may_have_are_refused_and_not_cut_off(query: P
 def test_a_table_that_cannot_be_read_here(query: Path, change: str, code: str) -> None:
     other = change.replace("json", "parquet") if "json" in change else '"nowhere"'
     query.write_text(QUERY.replace(change, other, 1))
-    done = call("trace", str(query), "--on", "pumps", ALTER)
+    done = cedilla("trace", str(query), "--on", "pumps", ALTER)
     assert done.exit_code == 1
     assert f"error[{code}]" in done.output
     assert f"--> {query}:2:1" in done.output
 
 
 def test_a_bad_marker_in_the_table_has_its_place(query: Path) -> None:
-    write(query, "fleet", [{"$accent": "[[grow(pump)]]"}], "b.jsonl")
-    done = call("trace", str(query), "--on", "pumps", ALTER)
+    write_lines(query.parent / "fleet" / "b.jsonl", [{"$accent": "[[grow(pump)]]"}])
+    done = cedilla("trace", str(query), "--on", "pumps", ALTER)
     assert done.exit_code == 1
     assert "fleet/b.jsonl:1" in done.output
 
@@ -145,15 +140,17 @@ def checkpoint(query: Path) -> Path:
 
 
 def test_status_counts_the_members(query: Path) -> None:
-    done = call("status", str(checkpoint(query)))
+    done = cedilla("status", str(checkpoint(query)))
     assert "source pumps\n  pump in fleet.pump: 2 values\n  as at its start\n" in done.output
 
 
 def test_plan_says_what_a_longer_table_does_and_nothing_is_asked(query: Path) -> None:
     folder = checkpoint(query)
-    assert "the query is as it was" in call("plan", str(query), str(folder)).output
-    write(query, "fleet", [{"pump": 2, "place": "yard"}, {"pump": 3, "place": "yard"}])
-    done = call("plan", str(query), str(folder))
+    assert "the query is as it was" in cedilla("plan", str(query), str(folder)).output
+    write_lines(
+        query.parent / "fleet" / "a.jsonl", [{"pump": 2, "place": "yard"}, {"pump": 3, "place": "yard"}]
+    )
+    done = cedilla("plan", str(query), str(folder))
     assert done.exit_code == 0
     assert "at once          stream pumps (line 3): pump in fleet.pump: pump = 3 is new\n" in done.output
     assert "a new value has changed nothing yet" in done.output
@@ -162,7 +159,7 @@ def test_plan_says_what_a_longer_table_does_and_nothing_is_asked(query: Path) ->
 
 def test_plan_of_a_table_that_it_cannot_read_goes_by_what_is_known(query: Path) -> None:
     folder = checkpoint(query)
-    done = call("plan", str(query), str(folder), "--source", "fleet=hdfs://far/away")
+    done = cedilla("plan", str(query), str(folder), "--source", "fleet=hdfs://far/away")
     assert done.exit_code == 0
     assert "path fleet → hdfs://far/away" in done.output
     assert "stream pumps" not in done.output
@@ -174,6 +171,6 @@ def test_a_list_becomes_a_table_and_back(query: Path, back: bool) -> None:
     query.write_text(QUERY if back else listed)
     folder = checkpoint(query)
     query.write_text(listed if back else QUERY)
-    done = call("plan", str(query), str(folder))
+    done = cedilla("plan", str(query), str(folder))
     was, now = ("fleet.pump", "{2, 3}") if back else ("{2, 3}", "fleet.pump")
     assert done.output.count(f"continues        stream pumps (line 3): pump in {was} → pump in {now}\n") == 2

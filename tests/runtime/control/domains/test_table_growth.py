@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from tests.kit.pipeline import Run, save_parquet
+from tests.kit.query import Query, save_parquet
 from tests.kit.stream import is_tuple
 
 pytestmark = pytest.mark.either_engine
@@ -38,7 +38,7 @@ def tuples(minute: int, **litres: float) -> list[dict[str, object]]:
 def test_new_files_let_it_grow_while_it_runs_and_at_the_next_start(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     first = run.write("fleet", [row(1), row(2), {"since": "2020-01-01T00:00:00Z"}])
     run.write("pumps", [*tuples(0, p1=100.0, p2=140.0, p3=1.0), {"$accent": ALTER}])
     executor = run.executor()
@@ -83,7 +83,7 @@ def test_a_rewritten_file_is_read_again_and_formats_and_types_do_not_matter(
         'fleet(pump: int, since: timestamp) from json "in"', 'fleet(at: timestamp) from parquet "in"'
     )
     query = query.replace("ts: long, pump: int in fleet.pump", "ts: long, pump: timestamp in fleet.at")
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     table, one, two = tmp_path / "in" / "fleet" / "1.parquet", "2020-01-01T00:00:00Z", "2020-01-02T00:00:00Z"
     save_parquet(spark.sql(f"SELECT timestamp '{one}' AS at"), table)
     rows = [{"ts": 0, "pump": at, "litres": 1.0} for at in (one, two)]
@@ -105,7 +105,7 @@ def test_two_streams_that_are_joined_on_it_grow_together(spark: SparkSession, tm
     stream places(pump: int in fleet.pump, place: string) from json "in" punctuated on pump;
     emit pumps join places on pump to json "out";
     """
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.write("fleet", [{"pump": 1}])
     run.write("places", [{"pump": 1, "place": "hall"}])
     run.write("pumps", [{"ts": 0, "pump": 1, "litres": 1.0}])
@@ -129,7 +129,7 @@ def test_where_an_operator_could_not_go_on_a_running_query_ends_and_the_next_sta
     stream places(pump: int, place: string) from json "in";
     emit pumps join places on pump to json "out";
     """
-    run = Run(spark, tmp_path, query)
+    run = Query(spark, tmp_path, query)
     run.write("fleet", [{"pump": 1}])
     run.write("places", [{"pump": pump, "place": "hall"} for pump in (1, 2)])
     run.write("pumps", [{"ts": 0, "pump": 1, "litres": 1.0}])
@@ -159,7 +159,7 @@ def test_where_an_operator_could_not_go_on_a_running_query_ends_and_the_next_sta
 def test_a_table_without_a_value_or_with_a_bad_marker_ends_the_query(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("pumps", tuples(0, p1=1.0))
     with pytest.raises(DiagnosticError) as caught:
         run.executor()

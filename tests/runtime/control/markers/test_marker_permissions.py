@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from cedilla import DiagnosticError, Options, compile_query, run, simulate
 from cedilla.grammar import format_query, parse_query
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.items.marker_files import in_stream_order
 from cedilla.runtime.terminal.report import EpochReport
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
 from tests.kit.stream import Item, decode
 
 pytestmark = pytest.mark.either_engine
@@ -57,10 +56,7 @@ class Stream:
 
     def write(self, folder: str, *items: Item | str) -> None:
         self.count += 1
-        path = self.root / folder / f"{self.count:03d}.jsonl"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
-        os.utime(path, (self.count, self.count))
+        write_lines(self.root / folder / f"{self.count:03d}.jsonl", items, self.count)
 
     def run(self, query: str, files: int | None = None, **settings: str) -> None:
         options = Options(once=True, files_per_epoch=files, settings=settings, checkpoint="ck")
@@ -119,10 +115,6 @@ def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession)
     return Stream(tmp_path, spark)
 
 
-def call(*arguments: str) -> Result:
-    return CliRunner(env={"COLUMNS": "100"}).invoke(main, arguments)
-
-
 def stopped_by(function: object) -> Diagnostic:
     assert callable(function)
     with pytest.raises(DiagnosticError) as caught:
@@ -166,7 +158,7 @@ def test_markers_among_the_tuples_are_bad_tuples_where_only_those_of_a_folder_co
     simulated = Simulated(ONLY)
     assert simulated.quarantine == foreign
     assert simulated.canonical == FOREIGN_ROWS
-    shown = call("status", "ck")
+    shown = cedilla("status", "ck")
     assert "r: RQ326 5" in shown.stdout
 
 
@@ -228,7 +220,7 @@ def test_an_edit_of_who_may_send_markers_is_confirmed(stream: Stream) -> None:
     stream.write("r", *rows(1, 50.0), CELSIUS)
     stream.run(FOLDER)
     (stream.root / "q.rq").write_text(ONLY)
-    shown = call("plan", "q.rq", "ck")
+    shown = cedilla("plan", "q.rq", "ck")
     assert shown.exit_code == 1
     assert "`markers only`" in shown.stdout
     assert "a bad tuple (RQ326)" in shown.stdout
@@ -243,7 +235,7 @@ def test_settings_about_markers_are_edited_at_once(stream: Stream) -> None:
     stream.write("r", *rows(1, 50.0))
     stream.run(OPEN)
     (stream.root / "q.rq").write_text(f"{QUARANTINE}set doubtful = abort;\n")
-    shown = call("plan", "q.rq", "ck")
+    shown = cedilla("plan", "q.rq", "ck")
     assert shown.exit_code == 0
     assert "bad_markers: abort → quarantine" in shown.stdout
     assert "doubtful: warn → abort" in shown.stdout
@@ -255,10 +247,10 @@ def test_markers_only_is_written_as_it_is_read(stream: Stream) -> None:
     assert plan.sources[0].markers_only
     (stream.root / "q.rq").write_text(ONLY)
     for view in ([], ["--full"]):
-        assert 'markers only "ops"' in call("explain", "q.rq", *view).stdout
-    assert '"markers_only": true' in call("explain", "q.rq", "--format", "json").stdout
-    assert "markers_only=True" in call("compile", "q.rq").stdout
-    assert call("trace", "q.rq", "[[k = 1, unit(t, degC)]]").exit_code == 0
+        assert 'markers only "ops"' in cedilla("explain", "q.rq", *view).stdout
+    assert '"markers_only": true' in cedilla("explain", "q.rq", "--format", "json").stdout
+    assert "markers_only=True" in cedilla("compile", "q.rq").stdout
+    assert cedilla("trace", "q.rq", "[[k = 1, unit(t, degC)]]").exit_code == 0
 
 
 @pytest.mark.parametrize("clause", ["markers only", "markers only ops", 'only "ops"', 'markers "ops" only'])
@@ -272,10 +264,10 @@ def test_a_clause_without_its_folder_is_told(clause: str) -> None:
 def test_validate_and_senders_know_who_may_send_markers(stream: Stream) -> None:
     write_foreign(stream)
     (stream.root / "q.rq").write_text(ONLY)
-    alone = call("validate", "r", "--query", "q.rq", "--markers", "ops", "--format", "json")
+    alone = cedilla("validate", "r", "--query", "q.rq", "--markers", "ops", "--format", "json")
     assert json.loads(alone.stdout)["counts"] == {"RQ326": 5}
     assert json.loads(alone.stdout)["accents"] == 1
-    refused = call("accent", "r", "--query", "q.rq", "[[k = 1, unit(t, degC)]]")
+    refused = cedilla("accent", "r", "--query", "q.rq", "[[k = 1, unit(t, degC)]]")
     assert refused.exit_code == 1
     assert "RQ326" in refused.stderr
 
@@ -383,12 +375,12 @@ def test_bad_markers_are_set_aside_once_where_a_run_stops_and_goes_on(stream: St
 
 def test_trace_says_of_a_bad_marker_what_stays(stream: Stream) -> None:
     (stream.root / "q.rq").write_text(QUARANTINE)
-    shown = call("trace", "q.rq", "[[k = 1, unit(t, degC)]]", "[[k = 1, alter(t, y -> y * y)]]", "[k = 1]")
+    shown = cedilla("trace", "q.rq", "[[k = 1, unit(t, degC)]]", "[[k = 1, alter(t, y -> y * y)]]", "[k = 1]")
     assert shown.exit_code == 0
     assert "set aside (RQ202): it changes nothing" in shown.stdout
     assert "`t` of k = 1 stays in degC" in shown.stdout
     (stream.root / "q.rq").write_text(OPEN)
-    assert call("trace", "q.rq", "[[k = 1, alter(t, y -> y * y)]]").exit_code == 1
+    assert cedilla("trace", "q.rq", "[[k = 1, alter(t, y -> y * y)]]").exit_code == 1
 
 
 # --- doubtful ones ---
@@ -449,5 +441,5 @@ def test_a_stop_by_a_marker_says_what_is_committed_and_which_line_to_mend(
     done = "nothing comes before it" if first else "what comes before it is committed, up to epoch 0"
     place = f"file:{stream.root}/r/001.jsonl:{len(before) + 1}"
     assert note == f"{done}; nothing is lost: mend or delete {place}, and the next run goes on there"
-    shown = call("status", "ck")
+    shown = cedilla("status", "ck")
     assert first or note in shown.stdout

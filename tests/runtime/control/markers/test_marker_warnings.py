@@ -9,13 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.warnings import standing
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -25,24 +23,17 @@ from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.console import Console, epoch_line
 from cedilla.runtime.terminal.report import EpochReport
-from tests.kit.pipeline import Run
+from tests.kit.command import said_of_markers
+from tests.kit.lines import as_lines
+from tests.kit.query import Query
+from tests.kit.sensor_streams import random_stream
 from tests.kit.stream import Item, is_tuple
-from tests.runtime.pipeline.test_sensors import random_stream
 
 QUERY = """
 stream pumps(ts: long, pump: int in {1, 2, 3}, litres: double, place?: string in {"north", "south"})
   from json "in" punctuated on ts;
 emit select[litres > 0](pumps) to json "out";
 """
-SCHEMA = declared_schema(
-    'ts: long, pump: int in {1, 2, 3}, litres: double, place?: string in {"north", "south"}'
-)
-FIRST = "[[pump = 1, alter(litres, y -> y * 1000)]]"
-AGAIN = "[[alter(litres, y -> y * 1000)]]"
-
-
-def call(*arguments: str) -> Result:
-    return CliRunner(env={"COLUMNS": "80"}).invoke(main, arguments)
 
 
 @pytest.fixture
@@ -52,20 +43,11 @@ def query(tmp_path: Path) -> Path:
     return path
 
 
-def said(query: Path, markers: list[str], command: str) -> str:
-    """What a command says of a stream of markers, without the places."""
-    folder = query.parent / "in"
-    folder.mkdir(exist_ok=True)
-    (folder / "a.jsonl").write_text("".join(json.dumps({"$accent": text}) + "\n" for text in markers))
-    match command:
-        case "simulate":
-            done = call("simulate", str(query), "--source", f"pumps={folder}")
-        case "validate":
-            done = call("validate", str(folder), "--query", str(query))
-        case _:
-            done = call("trace", str(query), "--on", "pumps", *markers)
-    assert done.exit_code == (1 if "error[" in done.output else 0), done.output
-    return done.output
+SCHEMA = declared_schema(
+    'ts: long, pump: int in {1, 2, 3}, litres: double, place?: string in {"north", "south"}'
+)
+FIRST = "[[pump = 1, alter(litres, y -> y * 1000)]]"
+AGAIN = "[[alter(litres, y -> y * 1000)]]"
 
 
 # --- descriptions that meet nothing ---
@@ -86,7 +68,7 @@ IMPOSSIBLE = {
 def test_an_accent_that_describes_no_possible_tuple_is_refused(
     query: Path, command: str, description: str
 ) -> None:
-    output = said(query, [f"[[{description}, alter(litres, y -> y * 1000)]]"], command)
+    output = said_of_markers(query, [f"[[{description}, alter(litres, y -> y * 1000)]]"], command)
     assert "error[RQ216]: the accent describes no possible tuple" in output
     assert IMPOSSIBLE[description] in output
     assert f"1 | [[{description}, alter" in output
@@ -94,7 +76,7 @@ def test_an_accent_that_describes_no_possible_tuple_is_refused(
 
 @pytest.mark.parametrize("primitive", ["+(p: double)", "-(litres)", "alter(litres, y -> y * 1000)"])
 def test_every_kind_of_accent_is_refused_there(query: Path, primitive: str) -> None:
-    assert "error[RQ216]" in said(query, [f"[[pump = 22, {primitive}]]"], "trace")
+    assert "error[RQ216]" in said_of_markers(query, [f"[[pump = 22, {primitive}]]"], "trace")
 
 
 def test_what_may_come_or_is_closed_is_not_refused() -> None:
@@ -104,14 +86,14 @@ def test_what_may_come_or_is_closed_is_not_refused() -> None:
         {"$accent": FIRST},
         {"$accent": "[[pump != 7, alter(litres, y -> y * 2)]]"},
     ]
-    lines = [Line(json.dumps(item), f"s:{n}") for n, item in enumerate(stream, 1)]
+    lines = as_lines(stream)
     assert (verdict := validate(lines, SCHEMA)).valid
     assert not verdict.warnings
 
 
 @pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
 def test_a_value_that_cannot_be_beside_ones_that_can_is_a_warning(query: Path, command: str) -> None:
-    output = said(query, ["[[pump in {2, 22}, alter(litres, y -> y * 1000)]]"], command)
+    output = said_of_markers(query, ["[[pump in {2, 22}, alter(litres, y -> y * 1000)]]"], command)
     assert "warning[RQ217]: the accent describes `pump = 22`, which no tuple has" in output
     assert "did you mean `2`?" in output
 
@@ -200,7 +182,7 @@ def test_a_recode_that_leaves_out_values_that_may_come_is_a_warning(case: str) -
 
 @pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
 def test_every_command_warns_of_it(query: Path, command: str) -> None:
-    output = said(query, ['[[pump = 1, recode(place, {"north": "N"})]]'], command)
+    output = said_of_markers(query, ['[[pump = 1, recode(place, {"north": "N"})]]'], command)
     assert 'warning[RQ232]: the recode leaves out "south" of `place`' in output
     assert '`recode(place, {"north": "N", "south": "south"})`' in output
 
@@ -210,7 +192,7 @@ def test_every_command_warns_of_it(query: Path, command: str) -> None:
 
 @pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
 def test_an_equal_alter_over_an_earlier_one_is_a_loud_warning(query: Path, command: str) -> None:
-    output = said(query, [FIRST, AGAIN], command)
+    output = said_of_markers(query, [FIRST, AGAIN], command)
     assert output.count("warning[RQ218]") == 1
     assert (
         "an equal alter of `litres` is in force already for [pump = 1]: values there are converted twice"
@@ -234,11 +216,11 @@ SILENT: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("markers", SILENT.values(), ids=SILENT.keys())
 def test_what_is_no_repetition_is_not_warned_of(query: Path, markers: list[str]) -> None:
-    assert "warning" not in said(query, markers, "validate")
+    assert "warning" not in said_of_markers(query, markers, "validate")
 
 
 def test_a_function_in_between_does_not_hide_the_repetition(query: Path) -> None:
-    output = said(query, [FIRST, "[[alter(litres, y -> y + 1)]]", AGAIN], "validate")
+    output = said_of_markers(query, [FIRST, "[[alter(litres, y -> y + 1)]]", AGAIN], "validate")
     assert "warning[RQ218]" in output
     assert "is written y * 1000000 + 1000" in output
 
@@ -255,7 +237,7 @@ def test_closed_cells_are_not_converted(query: Path) -> None:
 
 def test_many_earlier_markers_are_counted(query: Path) -> None:
     each = [f"[[pump = {pump}, alter(litres, y -> y * 1000)]]" for pump in (1, 2, 3)]
-    output = said(query, [*each, AGAIN], "validate")
+    output = said_of_markers(query, [*each, AGAIN], "validate")
     assert "in force already for [pump in {1, 2, 3}]: values there" in output
     assert all(f"a.jsonl:{number}: {text}" in output for number, text in enumerate(each, 1))
 
@@ -293,7 +275,7 @@ def naive_repetitions(stream: list[Item]) -> list[int]:
 @pytest.mark.parametrize("seed", range(30))
 def test_repetitions_are_those_of_a_list_per_sensor(seed: int) -> None:
     stream = random_stream(random.Random(seed), 60)
-    lines = [Line(json.dumps(item), f"s:{number}") for number, item in enumerate(stream, 1)]
+    lines = as_lines(stream)
     warned: list[Diagnostic] = []
     validate(lines, declared_schema("ts: long, s: int in {1, 2, 3}, t: double"), warned.append)
     assert [each.span.line for each in warned if each.span is not None] == naive_repetitions(stream)
@@ -334,7 +316,7 @@ def test_an_accent_that_changes_nothing_says_so_when_it_comes_first(
 
 def test_an_accent_about_closed_tuples_changes_nothing_and_says_nothing() -> None:
     items: list[Item] = [{"$punctuation": '[m = "a"]'}, {"$accent": KWH}, {"$accent": WH}]
-    stream = [Line(json.dumps(item), f"s:{n}") for n, item in enumerate(items, 1)]
+    stream = as_lines(items)
     assert not validate(stream, IN_UNITS).warnings
 
 
@@ -349,7 +331,7 @@ emit aggregate[sum(energy) as total by ts](e) to json "out";
 def test_a_run_says_once_that_the_unit_was_in_force(
     spark: SparkSession, tmp_path: Path, per_epoch: int | None
 ) -> None:
-    run = Run(spark, tmp_path, METERS)
+    run = Query(spark, tmp_path, METERS)
     row: Item = {"ts": 0, "m": "a", "energy": 1000.0}
     run.write("e", [row, {"$accent": '[[m = "a", unit(energy, kWh)]]'}])
     run.write("e", [{"$accent": '[[m = "b", unit(energy, kWh)]]'}, row])
@@ -374,7 +356,7 @@ def test_a_hint_about_a_missing_unit_names_none(marker: str) -> None:
 
 
 def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     row: Item = {"ts": 1, "pump": 1, "litres": 2000.0}
     run.write("pumps", [{"$accent": FIRST}, row])
     run.process()
@@ -407,7 +389,7 @@ def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession,
 
 def test_a_run_warns_of_a_recode_of_a_part_once(spark: SparkSession, tmp_path: Path) -> None:
     """In the epoch of the marker; what is set aside after it is counted as ever, also after a restart."""
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     row: Item = {"ts": 1, "pump": 1, "litres": 2.0, "place": "south"}
     for batch, items in enumerate(
         ([row, {"$accent": '[[recode(place, {"north": "N"})]]'}], [row, {**row, "place": "N"}])

@@ -6,21 +6,20 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.cli.main import main
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.produce.topics import _keys_in  # pyright: ignore[reportPrivateUsage]
 from cedilla.runtime.reading.units import Units
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.marker_runs import compare
+from tests.kit.query import Query
 from tests.kit.stream import Item, decode
-from tests.runtime.control.markers.test_marker_runs import compare
 
 STREAM = """
 stream r(ts: long unit ms, s: int in {1, 2}, t: double unit degF, p: double, at: timestamp)
@@ -134,7 +133,7 @@ ITEMS: list[list[Item]] = [
 
 @pytest.mark.either_engine
 def test_conditions_with_units_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     for items in ITEMS:
         run.write("r", items)
     run.process(1)
@@ -148,14 +147,14 @@ def test_tools_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     lines = "".join(f"{json.dumps(item)}\n" for part in ITEMS for item in part)
     (tmp_path / "r.jsonl").write_text(lines)
     schema = STREAM[STREAM.index("(") + 1 : STREAM.index(")")]
-    valid = CliRunner().invoke(main, ["validate", "r.jsonl", "--schema", schema])
+    valid = cedilla("validate", "r.jsonl", "--schema", schema)
     assert "1 findings (RQ305: 1)" in valid.output
     (tmp_path / "r.jsonl").write_text("".join(lines.splitlines(True)[:-1]))
-    written = CliRunner().invoke(main, ["canonize", "r.jsonl", "--schema", schema])
+    written = cedilla("canonize", "r.jsonl", "--schema", schema)
     canonical = [json.loads(line) for line in written.output.splitlines()]
     assert {line["p"] for line in canonical if "p" in line} == {1}
     assert {"$punctuation": "[t < 32]"} in canonical
-    traced = CliRunner().invoke(main, ["trace", "q.rq", "--on", "r", "[t > 30 degC]"])
+    traced = cedilla("trace", "q.rq", "--on", "r", "[t > 30 degC]")
     assert "[t > 86]" in traced.output
 
 

@@ -3,30 +3,28 @@ without them. What may be a mistake, or would change what the query reads, stays
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
 from cedilla.runtime.checkpoint.plan_changes import changes_text
-from cedilla.runtime.cli.main import main
-from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
-from tests.kit.pipeline import Run
+from tests.kit.command import cedilla
+from tests.kit.lines import as_lines
+from tests.kit.query import Query
+from tests.kit.sensor_streams import random_stream
 from tests.kit.stream import Item, decode, is_tuple
 from tests.runtime.checkpoint.plan_edits import commit_of, edited
-from tests.runtime.pipeline.test_sensors import random_stream
 
 DECLARED = "ts: long, s: int in {1, 2, 3}, t: double, mode?: string"
 QUERY = f"""
@@ -88,7 +86,7 @@ def test_a_query_sees_a_stream_without_what_it_does_not_declare(seed: int) -> No
 @pytest.mark.parametrize("files_per_epoch", [None, 1])
 def test_an_engine_passes_them_over(spark: SparkSession, tmp_path: Path, files_per_epoch: int | None) -> None:
     """In one epoch, file by file, and after a restart, which notes nothing again."""
-    run, other = (Run(spark, tmp_path / name, QUERY) for name in ("with", "without"))
+    run, other = (Query(spark, tmp_path / name, QUERY) for name in ("with", "without"))
     chance = random.Random(3)
     stream = random_stream(chance, 60)
     for part in (stream[:20], stream[20:40], stream[40:]):
@@ -161,28 +159,24 @@ def test_an_add_afterwards_brings_the_attribute() -> None:
 # --- other commands ---
 
 
-def lines(items: list[Item]) -> list[Line]:
-    return [Line(json.dumps(item), f"s:{n}") for n, item in enumerate(items, 1)]
-
-
 def test_validate_and_canonize_pass_them_over_too() -> None:
     row: Item = {"ts": 5, "s": 1, "t": 1.5}
     items = [row, *map(of, ACCENTS + PUNCTUATIONS), of("[ts < 10]")]
     found: list[Diagnostic] = []
-    verdict = validate(lines(items), declared_schema(DECLARED), found.append)
+    verdict = validate(as_lines(items), declared_schema(DECLARED), found.append)
     assert verdict.valid
     assert [d.code for d in found] == ["RQ233"] * 3
     assert (verdict.accents, verdict.punctuations) == (len(ACCENTS), len(PUNCTUATIONS) + 1)
     written, plain = StringIO(), StringIO()
-    canonize(lines(items), declared_schema(DECLARED), written)
-    canonize(lines([row, of("[ts < 10]")]), declared_schema(DECLARED), plain)
+    canonize(as_lines(items), declared_schema(DECLARED), written)
+    canonize(as_lines([row, of("[ts < 10]")]), declared_schema(DECLARED), plain)
     assert written.getvalue() == plain.getvalue()
 
 
 def test_trace_says_that_a_marker_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "q.rq").write_text(QUERY)
     for text in ("[[-(signal)]]", "[signal < 5]"):
-        done = CliRunner().invoke(main, ["trace", str(tmp_path / "q.rq"), "--on", "r", text])
+        done = cedilla("trace", str(tmp_path / "q.rq"), "--on", "r", text)
         assert done.exit_code == 0, done.output
         assert "note[RQ233]" in done.output
         assert "passed over" in done.output or "closes nothing" in done.output

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from tests.kit.pipeline import Run
+from tests.kit.query import Query
+from tests.kit.sensor_streams import PLACES, QUERY
 from tests.kit.stream import Item, is_tuple
-from tests.runtime.pipeline.test_sensors import PLACES, QUERY
 
 pytestmark = pytest.mark.either_engine
 
@@ -33,7 +33,7 @@ def accents(items: list[Item]) -> list[str]:
 def test_one_covering_alter_once_no_sensor_reports_fahrenheit(
     spark: SparkSession, tmp_path: Path, third: Item
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("placement", [*PLACES, {"$punctuation": "[]"}])
     run.write(
         "sensors",
@@ -60,7 +60,7 @@ def test_one_covering_alter_once_no_sensor_reports_fahrenheit(
 
 
 def test_without_the_last_sensor_the_output_stays_in_fahrenheit(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("placement", [*PLACES, {"$punctuation": "[]"}])
     alters = [{"$accent": f"[[s = {s}, alter(t, {CELSIUS})]]"} for s in (1, 2)]
     run.write("sensors", [*alters, reading(1, 1, 20.0), {"$punctuation": "[ts < 10]"}])
@@ -69,7 +69,7 @@ def test_without_the_last_sensor_the_output_stays_in_fahrenheit(spark: SparkSess
 
 
 def test_in_original_units_never_changes_them(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, QUERY.replace('"out/average"', '"out/average" in original units'))
+    run = Query(spark, tmp_path, QUERY.replace('"out/average"', '"out/average" in original units'))
     run.write("placement", [*PLACES, {"$punctuation": "[]"}])
     run.write("sensors", [{"$accent": f"[[alter(t, {CELSIUS})]]"}, {"$punctuation": "[ts < 10]"}])
     run.write("sensors", [reading(11, 1, 20.0), {"$punctuation": "[]"}])
@@ -83,7 +83,7 @@ def test_in_original_units_never_changes_them(spark: SparkSession, tmp_path: Pat
 def test_a_drop_waits_for_the_state_unless_it_is_eager(
     spark: SparkSession, tmp_path: Path, drop: str, announced: int
 ) -> None:
-    run = Run(spark, tmp_path, QUERY)
+    run = Query(spark, tmp_path, QUERY)
     run.write("placement", [*PLACES, {"$punctuation": "[]"}])
     run.write("sensors", [{"$accent": "[[+(p: double)]]"}, {**reading(1, 1, 50.0), "p": 7.0}])
     run.write("sensors", [{"$accent": "[[-(p)]]"}, reading(2, 1, 60.0)])
@@ -102,7 +102,7 @@ def test_an_alter_is_announced_though_the_predicate_reads_the_attribute(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """What the predicate excludes is closed, in terms of the altered attribute; no reader needs to hear of it."""
-    run = Run(
+    run = Query(
         spark, tmp_path, 'stream r(t: double) from json "in"; out := select[t > 9](r); emit out to json "o";'
     )
     run.write(
@@ -125,7 +125,7 @@ def test_an_added_attribute_that_has_no_average_is_left_out_and_said(
 ) -> None:
     """G37; under `set accents = strict` it ends the query."""
     for setting in ("accumulate", "strict"):
-        run = Run(spark, tmp_path / setting, QUERY)
+        run = Query(spark, tmp_path / setting, QUERY)
         run.write("placement", [*PLACES, {"$punctuation": "[]"}])
         added = {"$accent": "[[+(firmware: string)]]"}
         run.write(

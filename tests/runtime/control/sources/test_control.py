@@ -17,9 +17,9 @@ from cedilla.runtime.checkpoint.tree_files import dump_tree, load_tree
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from tests.kit.seeds import soak_seeds
+from tests.kit.sensor_streams import QUERY, wild_stream
 from tests.kit.stream import Decoder, Item
 from tests.kit.tiers import tiered
-from tests.runtime.pipeline.test_sensors import QUERY, wild_stream
 
 
 def follow(stream: list[Item]) -> SourceState:

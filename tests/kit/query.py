@@ -1,4 +1,4 @@
-"""Runs of real engines in tests: a query's text, streams as lists of items, cut into files and epochs."""
+"""The harness of queries: their text, streams as lists of items in files, and what an engine or the reference gives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
@@ -18,14 +18,34 @@ from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.report import EpochReport
+from tests.kit.epochs import outputs
+from tests.kit.lines import write_lines
 from tests.kit.stream import Item, read_output
 
 
+@frozen
+class Simulated:
+    """The outputs of the reference, and the lines that it rejects, each with its code."""
+
+    folder: Path
+    rejected: list[tuple[Input, str]] = field(factory=list[tuple[Input, str]])
+
+    def output(self, emit: str) -> list[Item]:
+        return read_output(self.folder / emit)
+
+    @property
+    def codes(self) -> list[str]:
+        return [code for _, code in self.rejected]
+
+
 @define
-class Run:
-    """A query over folders below `root`: `in/SOURCE`, `out/EMIT`, `checkpoint`."""
+class Query:
+    """A query over folders below `root`: `in/SOURCE`, `out/EMIT`, `checkpoint`; `simulated/EMIT` of the reference."""
 
     spark: SparkSession
     root: Path
@@ -42,12 +62,8 @@ class Run:
     def write(self, source: str, items: Sequence[Item | str], name: str | None = None) -> Path:
         """A file of a source; later ones come later in its order. Text items are written as they are."""
         folder = self.root / "in" / source
-        folder.mkdir(parents=True, exist_ok=True)
         self._count += 1
-        path = folder / (name or f"{self._count:05d}.jsonl")
-        path.write_text("".join((i if isinstance(i, str) else json.dumps(i)) + "\n" for i in items))
-        os.utime(path, (self._count, self._count))
-        return path
+        return write_lines(folder / (name or f"{self._count:05d}.jsonl"), items, self._count)
 
     def executor(
         self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None
@@ -96,6 +112,25 @@ class Run:
         executor = self.executor(files_per_epoch, settings)
         executor.process(0, self.files(executor))
         return executor
+
+    def epochs(self, epochs: Sequence[Mapping[str, Sequence[Item]]]) -> dict[str, list[str]]:
+        """The tuples of each output, computed in memory from the items of each source in each epoch."""
+        return outputs(self.spark, self.root, self.query, epochs)
+
+    def simulate(self, **settings: str) -> Simulated:
+        """The reference on the same files."""
+        plan = compile_query(self.query).plan
+        simulated = Simulated(self.root / "simulated")
+        simulate(
+            self.query,
+            Options(
+                sources={s.name: str(self.root / "in" / s.name) for s in plan.sources},
+                sinks={emit.name: str(simulated.folder / emit.name) for emit in plan.emits},
+                settings=settings,
+            ),
+            lambda line, code: simulated.rejected.append((line, code)),
+        )
+        return simulated
 
     def output(self, emit: str) -> list[Item]:
         return read_output(self.root / "out" / emit)

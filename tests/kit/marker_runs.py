@@ -1,0 +1,66 @@
+"""Runs of markers as one step, compared with the same markers one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from cedilla.compiler import regions
+from cedilla.compiler.plan import Plan
+from cedilla.compiler.regions import POSITION, Level, Tree
+from cedilla.runtime.control.markers import advance as advancing
+from cedilla.runtime.control.markers.advance import MarkerEffects, advance
+from cedilla.runtime.control.sinks.announce import SinkState, announce
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.items.marker import MarkerLine
+
+
+def started(plan: Plan) -> dict[str, SourceState]:
+    return {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+
+
+def one_by_one(plan: Plan, lines: list[MarkerLine]) -> MarkerEffects:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(advancing, "group_at", lambda *_: None)
+        return advance(plan, started(plan), {"r": lines}, place)
+
+
+def place(source: str, marker: MarkerLine) -> str:
+    return f"{source}:{marker.position}"
+
+
+def at_places(state: SourceState, places: list[int]) -> list[Any]:
+    """What holds for tuples that stand at some places."""
+    trees: list[Mapping[str, Tree]] = [state.placed_present, state.placed_original, state.names.placed]
+    placed = {
+        "closed": state.placed_closed,
+        **{f"{i}{name}": t for i, of in enumerate(trees) for name, t in of.items()},
+    }
+    return [{name: _at(tree, place) for name, tree in placed.items()} for place in places]
+
+
+def _at(tree: Tree, place: int) -> Tree:
+    if isinstance(tree, Level) and tree.attribute == POSITION:
+        return tree.at(place)
+    return regions.map_children(tree, lambda child: _at(child, place)) if isinstance(tree, Level) else tree
+
+
+def compare(plan: Plan, items: list[MarkerLine | None]) -> MarkerEffects:
+    """The effects of markers; fails where they are not those that they have one by one."""
+    lines = [item for item in items if item is not None]
+    positions = [line.position for line in lines]
+    free = sorted({*range(max(positions) + 3)} - {*positions})
+    together, apart = advance(plan, started(plan), {"r": lines}, place), one_by_one(plan, lines)
+    assert together.stops == apart.stops
+    assert (together.accents, together.punctuations) == (apart.accents, apart.punctuations)
+    assert together.warnings == apart.warnings
+    here, there = together.states["r"], apart.states["r"]
+    assert at_places(here, free) == at_places(there, free)
+    assert here.most_present == there.most_present
+    assert here.dropped == there.dropped
+    assert here.next_epoch() == there.next_epoch()
+    start = SinkState.start(here.facts())
+    assert announce(start, here.facts(), here.facts()) == announce(start, there.facts(), there.facts())
+    return together

@@ -1,0 +1,71 @@
+"""Runs of random plans on an engine."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from cedilla.runtime.items.json_objects import json_text
+from tests.kit.epochs import outputs
+from tests.kit.query import Query
+from tests.kit.stream import Item
+from tests.laws.reference_runs import TABLE, accepted, bag, cut, decoded, described
+from tests.laws.relational import evaluate_plan
+from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
+
+
+def written(spark: SparkSession, root: Path, made: World, parts: list[list[tuple[str, Any]]]) -> Query:
+    """The items as files of a run, one file of each source a part; texts are lines as they are."""
+    run, chance = Query(spark, root, made.text), Random(len(parts))
+    run.write("d", [item for _, item in TABLE])
+    for part in parts:
+        for source in ("r", "s"):
+            items = [item for name, item in part if name == source]
+            run.write(source, [i if isinstance(i, str) else line_of(chance, i) for i in items])
+    return run
+
+
+def line_of(chance: Random, item: Item) -> str:
+    """A line; some whole numbers have a point, as pandas writes them."""
+    whole = ((name, item[name]) for name in ("k", "ts") if isinstance(item.get(name), int))
+    forms = {name: Decimal(f"{value}{chance.choice(['', '', '', '.0', '.000'])}") for name, value in whole}
+    return json_text({**item, **forms})
+
+
+def output(folder: Path) -> list[Item]:
+    """An output's lines; numbers of more digits than a double has are exact."""
+    files = (file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir()))
+    lines = (line for file in files for line in file.read_text().splitlines())
+    return [json.loads(line, parse_float=number) for line in lines]
+
+
+def number(text: str) -> float | Decimal:
+    """A number of a line; one of more digits than a double has is exact."""
+    return Decimal(text) if len(re.sub(r"\D", "", text)) > 17 else float(text)
+
+
+KINDS = ((ALL, 0), (ORDERED, 0), (ALL, 2))
+
+
+def check_random_plan(session: SparkSession, root: Path, seed: int) -> None:
+    """A random plan computed by a session, on a random stream."""
+    rng = Random(seed)
+    kinds, edges = KINDS[seed % 3]
+    made = world(rng, 4, kinds, edges)
+    items = accepted(made.plan, stream(rng, 40, made.extra, accents=False))
+    told = described(made, items)
+    (emit,) = made.plan.emits
+    epochs: list[dict[str, list[Item]]] = []
+    for part in cut(rng, items):
+        epochs.append({s: [item for name, item in part if name == s] for s in ("r", "s")})
+    epochs[0]["d"] = [item for _, item in TABLE]
+    found = [
+        json.loads(line, parse_float=number) for line in outputs(session, root, made.text, epochs)[emit.name]
+    ]
+    assert bag(decoded(found)) == bag(evaluate_plan(made.plan, canonical(items))[emit.relation]), told

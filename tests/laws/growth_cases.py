@@ -1,0 +1,61 @@
+"""Random cases of domains that grow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.plan import Plan
+from tests.laws.reference_runs import Items, accepted, bag
+from tests.laws.relational import evaluate_plan
+from tests.laws.worlds import ALL, World, canonical, stream, world
+
+
+def before(world: World) -> str:
+    """The query's text when the fleet had two members."""
+    return world.text.replace("k: int in {1, 2, 3}", "k: int in {1, 2}", 2)
+
+
+def without_newcomer(items: Items) -> Items:
+    """What a stream says before its new member is known of: no tuples of it, and no marker that names it."""
+    return [
+        (source, item)
+        for source, item in items
+        if item.get("k") != 3
+        and not any("k = 3" in str(item.get(m, "")) for m in ("$accent", "$punctuation"))
+    ]
+
+
+def random_case(rng: Random, size: int, length: int) -> tuple[World, Plan, Items, int]:
+    """A query, its plan when the fleet had two members, a valid stream, and after how many items the third comes."""
+    made = world(rng, size, ALL)
+    small = compile_query(before(made)).plan
+    items = accepted(made.plan, stream(rng, length))
+    bound = rng.randint(0, len(items))
+    early = accepted(small, without_newcomer(items[:bound]))
+    return made, small, accepted(made.plan, [*early, *items[bound:]]), len(early)
+
+
+def meaning(
+    made: World, items: Items, rejected: Sequence[tuple[str, str, Mapping[str, Any]]], told: str
+) -> Counter[Any]:
+    """What the query says of a whole stream but for its rejected tuples, which are late ones of the newcomer."""
+    rest = list(items)
+    for source, code, item in rejected:
+        assert code == "RQ305", told
+        assert item["k"] == 3, told  # only the newcomer's, where its past is closed
+        rest.remove((source, dict(item)))
+    return bag(evaluate_plan(made.plan, canonical(rest))[made.plan.emits[0].relation])
+
+
+GROWTHS: Items = [(source, {"$accent": "[[grow(k, {3})]]"}) for source in ("r", "s")]
+
+
+def from_table(world: World) -> str:
+    """The query's text where both streams have their domain from a table."""
+    return 'table fleet(k: int) from json "fleet";' + world.text.replace(
+        "k: int in {1, 2, 3}", "k: int in fleet.k", 2
+    )

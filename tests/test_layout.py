@@ -1,0 +1,37 @@
+"""The shape of the tests: they mirror the packages, and share by `tests/kit`, never by a test module."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.kit import ROOT
+
+TESTS = ROOT / "tests"
+MODULES = sorted(file for file in TESTS.rglob("*.py") if "benchmarks" not in file.parts)
+
+
+def imported(file: Path) -> set[str]:
+    """Every module that a file imports, at any depth."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def test_no_module_imports_a_test_module() -> None:
+    tests = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts)
+        for file in MODULES
+        if file.name.startswith("test_")
+    }
+    assert {str(file.relative_to(ROOT)): found for file in MODULES if (found := imported(file) & tests)} == {}
+
+
+@pytest.mark.parametrize("package", ["grammar", "compiler", "runtime"])
+def test_folders_of_tests_are_those_of_the_packages(package: str) -> None:
+    folders = {file.parent.relative_to(TESTS) for file in (TESTS / package).rglob("test_*.py")}
+    assert {folder for folder in folders if not (ROOT / folder).is_dir()} == set()
