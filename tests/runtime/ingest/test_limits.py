@@ -161,7 +161,7 @@ def test_a_line_of_many_blanks_is_too_long_and_not_nothing(
 def test_a_marker_in_a_line_that_is_too_long_ends_the_query(
     spark: SparkSession, tmp_path: Path, marker: str, padding: str
 ) -> None:
-    run = Run(spark, tmp_path, SHORT.format("json", ""))
+    run = Query(spark, tmp_path, SHORT.format("json", ""))
     path = run.write("r", ['{"k": 0}', marker + padding, '{"k": 2}'])
     with pytest.raises(DiagnosticError, match="RQ212"):
         run.process()
@@ -172,7 +172,7 @@ def test_a_marker_in_a_line_that_is_too_long_ends_the_query(
 
 @pytest.mark.either_engine
 def test_a_first_line_of_csv_that_is_too_long_ends_the_query(spark: SparkSession, tmp_path: Path) -> None:
-    run = Run(spark, tmp_path, SHORT.format("csv", ""))
+    run = Query(spark, tmp_path, SHORT.format("csv", ""))
     path = run.write("r", ["k,s," + "x" * 2048, "1,a,b"])
     with pytest.raises(DiagnosticError, match=r"RQ426.*its first line is longer than 2 KiB"):
         run.process()
