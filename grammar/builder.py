@@ -166,6 +166,11 @@ class Builder(ClauseBuilder):
         self.constants[str(name)] = self.given.get(name, known)
         return syntax.Let(str(name), known, span=self._span(meta))
 
+    def stated(
+        self, meta: Meta, _accent: Token, source: Token, accent: syntax.AccentText
+    ) -> syntax.StatedAccent:
+        return syntax.StatedAccent(str(source), accent, span=self._span(meta))
+
     def definition(self, meta: Meta, name: Token, relation: Relation) -> syntax.Definition:
         return syntax.Definition(str(name), relation, span=self._span(meta))
 

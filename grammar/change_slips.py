@@ -14,7 +14,7 @@ from cedilla.grammar.syntax import TYPES
 
 _UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`, `"{request}"`'
 _SHAPES = {
-    "unit": "a unit accent has the attribute, then its unit: `unit(t, degC)`",
+    "unit": "a unit accent has the attribute, then its unit: `unit(t, degC)` or `unit({t, p}, degC)`",
     "rename": "a rename has the new name, then the attribute, both without quotes: `rename(temp, t)`",
     "recode": "a recode has the attribute, then codes as they were and as they are: `recode(k, {1: 2, 2: 1})`",
 }

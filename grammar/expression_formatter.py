@@ -149,7 +149,7 @@ def pattern_text(pattern: syntax.SetPattern | syntax.RangePattern) -> str:
 
 def format_accent(accent: syntax.AccentText) -> str:
     """`[[description, change]]`."""
-    return f"[[{', '.join([*map(_condition, accent.description), _change(accent.primitive)])}]]"
+    return f"[[{', '.join([*map(_condition, accent.description), _change(accent.primitives)])}]]"
 
 
 def format_punctuation(punctuation: syntax.PunctuationText) -> str:
@@ -157,21 +157,24 @@ def format_punctuation(punctuation: syntax.PunctuationText) -> str:
     return f"[{', '.join(map(_condition, punctuation.conditions)) or '*'}]"
 
 
-def _change(primitive: syntax.Primitive) -> str:
-    match primitive:
+def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
+    first, *others = primitives
+    names = ", ".join(each.name for each in primitives)
+    one_or_set = f"{{{names}}}" if others else names
+    match first:
         case syntax.AddAttribute(name, type, unit):
             return f"+({name}: {type_text(type)}{'' if unit is None else f' unit {unit_text(unit)}'})"
-        case syntax.DropAttribute(name):
-            return f"-({name})"
-        case syntax.AlterAttribute(name, parameter, body, inverse, unit):
+        case syntax.DropAttribute():
+            return f"-({names})"
+        case syntax.AlterAttribute(_, parameter, body, inverse, unit):
             more = ""
             if inverse is not None:
                 more = f", {inverse.parameter} -> {format_expression(inverse.body)}"
             if unit is not None:
                 more += f", unit {unit_text(unit)}"
-            return f"alter({name}, {parameter} -> {format_expression(body)}{more})"
-        case syntax.SetUnit(name, unit):
-            return f"unit({name}, {unit_text(unit)})"
+            return f"alter({one_or_set}, {parameter} -> {format_expression(body)}{more})"
+        case syntax.SetUnit(_, unit):
+            return f"unit({one_or_set}, {unit_text(unit)})"
         case syntax.RenameAttribute(name, field):
             return f"rename({field}, {name})"
         case syntax.RecodeAttribute(name, codes):

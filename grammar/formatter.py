@@ -17,6 +17,7 @@ from cedilla.grammar.expression_formatter import (
     alias_text,
     branch_text,
     call_text,
+    format_accent,
     format_expression,
     item_text,
     measure_text,
@@ -95,6 +96,8 @@ def format_statement(statement: Statement) -> str:
         case syntax.Let(name, value):
             written = value.text if isinstance(value, syntax.Literal) else measure_text(value)
             return f"let {name} = {written};"
+        case syntax.StatedAccent(source, accent):
+            return f"accent {source} {format_accent(accent)};"
         case syntax.Definition(name, relation):
             head = f"{name} := "
             return f"{head}{_laid(relation, _Place(0, len(head), 1))};"

@@ -359,8 +359,8 @@ def marker(slip: Slip) -> Diagnostic | None:
     is_function = [t.type for t in slip.before[-4:]] == ["ALTER", "LPAR", "NAME", "COMMA"]
     if "ARROW" in slip.accepts or is_function:
         return slip.unexpected("a function is written `y -> y * 2`: `alter(t, y -> y * 2)`")
-    if slip.found in (",", "=", ":") and slip.requires("RPAR") and {"-", "−"} & {*slip.before[-3:-2]}:
-        return slip.unexpected("an attribute alone, `-(p)`; another one is an accent of its own")
+    if slip.found in ("=", ":") and {"-", "−"} & {*slip.before[-3:-2]}:
+        return slip.unexpected("names alone, `-(p)` or `-(p, q)`")
     if "+" in slip.before[-6:] and slip.found in (",", "=") and "UNIT" in slip.accepts:
         return slip.unexpected(
             "an attribute has a name and a type, `+(p: double)`; another is an accent of its own"

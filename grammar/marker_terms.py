@@ -20,7 +20,9 @@ class MarkerBuilder(TermBuilder):
     """One method per rule of `rq.lark`. Adds errors to `problems` and continues."""
 
     def accent(self, meta: Meta, *parts: Any) -> syntax.AccentText:
-        return syntax.AccentText(parts[:-1], parts[-1], span=self._span(meta))
+        *conditions, change = parts
+        changes = cast("tuple[syntax.Primitive, ...]", change if isinstance(change, tuple) else (change,))
+        return syntax.AccentText(tuple(conditions), changes, span=self._span(meta))
 
     def punctuation(self, meta: Meta, *conditions: syntax.Condition | None) -> syntax.PunctuationText:
         named = tuple(condition for condition in conditions if condition is not None)
@@ -52,27 +54,36 @@ class MarkerBuilder(TermBuilder):
     ) -> syntax.AddAttribute:
         return syntax.AddAttribute(str(name), type, unit, span=self._span(meta))
 
-    def drop(self, meta: Meta, name: Token) -> syntax.DropAttribute:
-        return syntax.DropAttribute(str(name), span=self._span(meta))
+    def several(self, meta: Meta, *names: Token) -> tuple[Token, ...]:
+        if twice := next((name for n, name in enumerate(names) if name in names[:n]), None):
+            self._report("RQ001", f"`{twice}` is named twice", meta, "each attribute once")
+        return names
+
+    def drop(self, meta: Meta, *names: Token) -> tuple[syntax.DropAttribute, ...]:
+        return tuple(syntax.DropAttribute(str(n), span=self._span(meta)) for n in self.several(meta, *names))
 
     def alter(
         self,
         meta: Meta,
-        name: Token,
+        names: Token | tuple[Token, ...],
         mapping: syntax.Inverse,
         inverse: syntax.Inverse | None,
         _unit: Token | None,
         unit: str | None,
-    ) -> syntax.AlterAttribute:
-        return syntax.AlterAttribute(
-            str(name), mapping.parameter, mapping.body, inverse, unit, span=self._span(meta)
+    ) -> tuple[syntax.AlterAttribute, ...]:
+        span = self._span(meta)
+        return tuple(
+            syntax.AlterAttribute(name, mapping.parameter, mapping.body, inverse, unit, span=span)
+            for name in _each(names)
         )
 
     def grow(self, meta: Meta, _grow: Token, name: Token, members: syntax.SetPattern) -> syntax.GrowDomain:
         return syntax.GrowDomain(str(name), members, span=self._span(meta))
 
-    def to_unit(self, meta: Meta, _unit: Token, name: Token, unit: str) -> syntax.SetUnit:
-        return syntax.SetUnit(str(name), unit, span=self._span(meta))
+    def to_unit(
+        self, meta: Meta, _unit: Token, names: Token | tuple[Token, ...], unit: str
+    ) -> tuple[syntax.SetUnit, ...]:
+        return tuple(syntax.SetUnit(name, unit, span=self._span(meta)) for name in _each(names))
 
     def renaming(self, meta: Meta, _rename: Token, field: Token, name: Token) -> syntax.RenameAttribute:
         return syntax.RenameAttribute(str(name), str(field), span=self._span(meta))
@@ -91,3 +102,7 @@ class MarkerBuilder(TermBuilder):
         return syntax.Inverse(str(parameter), body, span=self._span(meta))
 
     unit_mapping = mapping
+
+
+def _each(names: Token | tuple[Token, ...]) -> tuple[str, ...]:
+    return tuple(map(str, names)) if isinstance(names, tuple) else (str(names),)

@@ -16,6 +16,7 @@ from cedilla.grammar import complaints, lalr, recovery
 from cedilla.grammar.builder import Builder
 from cedilla.grammar.depth import check_depth
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.expression_formatter import format_accent
 from cedilla.grammar.syntax import (
     AccentText,
     AlterAttribute,
@@ -65,6 +66,18 @@ def parse_accent(text: str, source: str = "<accent>") -> AccentText:
     return _parse(text, source, "accent")
 
 
+def single_accents(text: str, source: str = "<accent>") -> tuple[str, ...]:
+    """Returns the accents of one attribute each that a text stands for; the text itself if it names only one."""
+    if _SEVERAL.search(text) is None:
+        return (text,)
+    singles = parse_accent(text, source).singles
+    return (text,) if len(singles) == 1 else tuple(map(format_accent, singles))
+
+
+_SEVERAL = re.compile(r"(?:alter|unit|≀)\s*\(\s*\{|[-−]\s*\(")
+"""An accent that may name several attributes."""
+
+
 def _ones(number: re.Match[str]) -> str:
     return "1" * len(number[0])
 
@@ -88,15 +101,16 @@ def _at(like: AccentText, number: str, numbers: Mapping[int, str]) -> AccentText
     assert isinstance(first.pattern, Comparison)
     value = evolve(first.pattern.value, value=int(number), text=number)
     first = evolve(first, pattern=evolve(first.pattern, value=value))
-    primitive = like.primitive
+    primitives = like.primitives
     if numbers:
-        if not isinstance(primitive, AlterAttribute) or primitive.inverse is not None:
+        primitive = primitives[0]
+        if len(primitives) > 1 or not isinstance(primitive, AlterAttribute) or primitive.inverse is not None:
             return None
         left = dict(numbers)
-        primitive = evolve(primitive, body=_with_numbers(primitive.body, left))
+        primitives = (evolve(primitive, body=_with_numbers(primitive.body, left)),)
         if left:
             return None
-    return evolve(like, description=(first, *others), primitive=primitive)
+    return evolve(like, description=(first, *others), primitives=primitives)
 
 
 def _with_numbers(node: Expression, numbers: dict[int, str]) -> Expression:

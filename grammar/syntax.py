@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Literal as OneOf
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.relation_nodes import *
@@ -206,7 +206,17 @@ class Emit(Node):
 
 
 Constant = Literal | Measure
-Statement = StreamDeclaration | OperatorDeclaration | Setting | Let | Definition | Emit
+
+
+@frozen
+class StatedAccent(Node):
+    """`accent pumps [[firmware >= 1098, unit(power, kW)]];`: an accent before the first tuple of a source."""
+
+    source: str
+    accent: AccentText
+
+
+Statement = StreamDeclaration | OperatorDeclaration | Setting | Let | StatedAccent | Definition | Emit
 
 
 @frozen
@@ -297,7 +307,23 @@ class AccentText(Node):
     """`[[description, primitive]]` (paper, section 2): the description is a conjunction, possibly empty."""
 
     description: tuple[Condition, ...]
-    primitive: Primitive
+    primitives: tuple[Primitive, ...]
+    """One, or the same change of several attributes: `unit({day, total}, kWh)`."""
+
+    @property
+    def primitive(self) -> Primitive:
+        """The only primitive. Raises `ValueError` if there are several; `singles` has each."""
+        (primitive,) = self.primitives
+        return primitive
+
+    @property
+    def singles(self) -> tuple[AccentText, ...]:
+        """The accents of one attribute each, which hold together."""
+        return (
+            (self,)
+            if len(self.primitives) == 1
+            else tuple(evolve(self, primitives=(each,)) for each in self.primitives)
+        )
 
 
 @frozen

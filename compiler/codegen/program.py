@@ -154,6 +154,8 @@ def _source(source: Source) -> str:
         arguments["by_name"] = "True"
     if source.markers_only:
         arguments["markers_only"] = "True"
+    if source.accents:
+        arguments["accents"] = _tuple(repr(accent.text) for accent in source.accents)
     return _call("Source", {**arguments, "line": str(source.line)})
 
 

@@ -32,6 +32,7 @@ from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.grammar.suggestions import meant
 from cedilla.grammar.syntax import (
+    AccentText,
     AddAttribute,
     AlterAttribute,
     Condition,
@@ -68,7 +69,19 @@ def read_accent(
     may have arrays. `units`: those of canonical values. `names`: those of renames. Raises `DiagnosticError`:
     RQ0xx (syntax), RQ142 to RQ144, RQ201 to RQ204, RQ207, RQ208, RQ460 as the error pages say.
     """
-    node = parse_accent(text, source)
+    return accent_of(parse_accent(text, source), text, types, arrays=arrays, units=units, names=names)
+
+
+def accent_of(
+    node: AccentText,
+    text: str,
+    types: Types,
+    *,
+    arrays: bool = False,
+    units: Units = _NO_UNITS,
+    names: Names = _NO_NAMES,
+) -> Accent:
+    """Returns the accent of a parsed text, as `read_accent` does."""
     conditions, named = _by_attribute(node.description, types, names)
     mentions = frozenset(condition.attribute for condition in conditions)
     primitive = node.primitive

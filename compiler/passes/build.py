@@ -19,6 +19,7 @@ from cedilla.compiler.passes.declared_units import declared_units
 from cedilla.compiler.passes.one_input import Input, operator_of
 from cedilla.compiler.passes.report import Report, check_once, fresh, relation_names
 from cedilla.compiler.passes.sources import source_of
+from cedilla.compiler.passes.stated_accents import SourceEvolution
 from cedilla.compiler.passes.unit_alignment import Changed, absorbing, align_units, conversion_of, fixed_units
 from cedilla.compiler.passes.unknown_attributes import with_places
 from cedilla.compiler.plan import Emit, Plan, Source
@@ -58,6 +59,8 @@ class _Builder:
     constants: list[syntax.Let] = field(factory=list[syntax.Let])
     declared: dict[str, syntax.OperatorDeclaration] = field(factory=dict[str, syntax.OperatorDeclaration])
 
+    evolution: dict[str, SourceEvolution] = field(factory=dict[str, SourceEvolution])
+
     def add(self, statement: syntax.Statement) -> None:
         match statement:
             case syntax.StreamDeclaration():
@@ -72,6 +75,9 @@ class _Builder:
                 check_once(statement.inputs, f"{name}(...)", statement.span)
             case syntax.Setting(name, value):
                 self.settings[name] = value
+            case syntax.StatedAccent(name):
+                if name in self.relations:
+                    self._state(statement)
             case syntax.Let():
                 self.constants.append(statement)
             case syntax.Definition(name, relation):
@@ -96,6 +102,13 @@ class _Builder:
 
     def _are_planned(self, names: Iterable[str]) -> bool:
         return all(name in self.relations for name in names)
+
+    def _state(self, node: syntax.StatedAccent) -> None:
+        source = self.relations[node.source].node
+        assert isinstance(source, Source)
+        evolution = self.evolution.setdefault(source.name, SourceEvolution.of(source))
+        source = evolve(source, accents=(*source.accents, evolution.stated(node)))
+        self.relations[source.name] = evolve(self.relations[source.name], node=source)
 
     def _emit(self, node: syntax.Emit) -> None:
         check_sink_format(node.format, node.format_span or node.span)

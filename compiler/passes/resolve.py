@@ -17,7 +17,7 @@ def resolve(query: syntax.Query, report: Report) -> syntax.Query:
     """Names every relation: each definition then applies one operator to sources and definitions above it.
 
     Errors: RQ101 for an unknown relation, RQ104 for a second statement of a name, RQ112 for a join pair of other
-    relations, RQ118 for a user operator that is not declared so.
+    relations, RQ118 for a user operator that is not declared so, RQ236 for an accent of a computed relation.
     """
     resolver = _Resolver(report, relation_names(query))
     for statement in query.statements:
@@ -34,6 +34,7 @@ class _Resolver:
     """A name in the query -> its relation; two names may be of one."""
     broken: set[str] = field(factory=set[str])
     """Relations whose definition has an error, which is reported once."""
+    streams: list[str] = field(factory=list[str])
     constants: set[str] = field(factory=set[str])
     settings: dict[str, str] = field(factory=dict[str, str])
     operators: dict[str, syntax.OperatorDeclaration] = field(factory=dict[str, syntax.OperatorDeclaration])
@@ -50,6 +51,7 @@ class _Resolver:
                     if isinstance(domain, syntax.TableColumn) and domain.table != name:
                         self._relation_of(domain.table, domain.span)
                 self._define(name, name)
+                self.streams.append(name)
             case syntax.OperatorDeclaration(name):
                 if self.operators.setdefault(name, statement) is not statement:
                     raise failure("RQ104", f"`{name}` is declared twice", statement.span, hint=_ONE)
@@ -60,6 +62,8 @@ class _Resolver:
                 self._declare(name, statement.span)
                 self.broken.discard(name)
                 self.constants.add(name)
+            case syntax.StatedAccent(source):
+                statement = evolve(statement, source=self._stream(source, statement.span))
             case syntax.Definition(name, relation):
                 self._declare(name, statement.span)
                 self.current = name
@@ -111,6 +115,13 @@ class _Resolver:
         if name not in self.relations:
             raise failure("RQ101", f"unknown relation `{name}`", span, hint=self._hint(name))
         return self.relations[name]
+
+    def _stream(self, name: str, span: Span) -> str:
+        relation = self._relation_of(name, span)
+        if relation not in self.streams:
+            hint = f"an accent describes the tuples of a stream or table: {', '.join(self.streams)}"
+            raise failure("RQ236", f"`{name}` is computed", span, hint=hint)
+        return relation
 
     def _hint(self, name: str) -> str | None:
         guess = meant(name, self.relations, "relations") if self.relations else None

@@ -13,7 +13,7 @@ from cedilla.compiler.plan.plan import (
     derive,
     follow,
 )
-from cedilla.compiler.plan.sources import Attribute, Heartbeat, Source, TableColumn
+from cedilla.compiler.plan.sources import Attribute, Heartbeat, Source, StatedAccent, TableColumn
 
 __all__ = [
     "DEFAULTS",
@@ -23,6 +23,7 @@ __all__ = [
     "Heartbeat",
     "Plan",
     "Source",
+    "StatedAccent",
     "TableColumn",
     "check_paths",
     "derive",

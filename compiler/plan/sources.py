@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -108,6 +109,19 @@ class Heartbeat:
     delay: Fraction = field(converter=Fraction)
 
 
+@frozen
+class StatedAccent:
+    """An accent that the query states, in the wire format: it precedes the first tuple (theory N10)."""
+
+    text: str
+    line: int = field(default=0, eq=False)
+    span: Span | None = field(default=None, eq=False, repr=False)
+
+
+def _stated(accents: Iterable[StatedAccent | str]) -> tuple[StatedAccent, ...]:
+    return tuple(StatedAccent(accent) if isinstance(accent, str) else accent for accent in accents)
+
+
 @frozen(kw_only=True)
 class Source:
     """A stream, or a table: a bounded relation, closed by `*` from the start."""
@@ -129,6 +143,8 @@ class Source:
     """Reads files in the order of their names, not of their times (theory G38)."""
     markers_only: bool = False
     """Only markers of that folder count; others are bad tuples (RQ326)."""
+    accents: tuple[StatedAccent, ...] = field(default=(), converter=_stated)
+    """Accents that the query states, in their order."""
     partitions: int | None = field(default=None, eq=False)
     """The number of partitions of a topic, once the brokers were asked."""
     line: int = field(default=0, eq=False)

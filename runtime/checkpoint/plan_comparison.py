@@ -6,6 +6,7 @@ built anew from a named epoch on. An output goes on where it breaks nothing that
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,14 +16,16 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import released_too_much
-from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
+from cedilla.compiler.plan import Emit, Plan, Source, StatedAccent, derive, follow
 from cedilla.compiler.regions import Tree
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.change import Change, Changes, Effect
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_matching import SIDES, match, match_emits, read_by_emits
 from cedilla.runtime.checkpoint.source_changes import compare_source, region_texts
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import of_states
+from cedilla.runtime.control.markers.stated_accents import inverse, with_accents
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
@@ -50,6 +53,8 @@ class _Comparison:
 
     def compared(self) -> Changes:
         intact = self._sources()
+        if self.commit.epoch >= 0:
+            self._stated_accents()
         if self.commit.epoch < 0 or any(item.effect == "new checkpoint" for item in self.items):
             return Changes(self.epoch, self.items, self.commit)
         self.matched = match(self.old, self.plan, intact)
@@ -104,6 +109,34 @@ class _Comparison:
             if old.table and old.name not in self.plan.source_of:
                 self._add("at once", f"table {old.name}", "is gone")
         return intact
+
+    def _stated_accents(self) -> None:
+        """Applies accents that the edit states, and inverses of those that it no longer states (theory N10)."""
+        epoch = f"from epoch {self.epoch} on"
+        for source in self.plan.sources:
+            old = self.old.source_of.get(source.name)
+            before = Counter(() if old is None else old.accents)
+            gone, came = before - Counter(source.accents), Counter(source.accents) - before
+            where = f"{'table' if source.table else 'stream'} {source.name} (line {source.line})"
+            undone: list[StatedAccent] = []
+            for accent in reversed([*gone.elements()]):
+                texts = inverse(source, self.states[source.name], accent)
+                if texts is None:
+                    why = "no accent undoes it for the tuples that come"
+                    self._add("new checkpoint", where, f"{accent.text} is gone", why)
+                    continue
+                undone += map(StatedAccent, texts)
+                why = f"{', '.join(texts)} holds {epoch}; tuples before it stay as they were read"
+                self._add("continues", where, f"{accent.text} is gone", why)
+            new = [accent for accent in source.accents if accent in came]
+            for accent in new:
+                why = f"it holds {epoch}; tuples before it stay as they were read"
+                self._add("continues", where, f"{accent.text} is new", why)
+            try:
+                self.states, _ = with_accents(self.plan, self.states, {source.name: [*undone, *new]})
+            except DiagnosticError as error:
+                first = error.diagnostics[0]
+                self._add("new checkpoint", where, "accents", f"{first.message} ({first.code})")
 
     # --- what evolution has done already ---
 

@@ -99,6 +99,7 @@ def _dump(stored: StoredPlan) -> dict[str, Any]:
                 "partitioned": source.partitioned,
                 "by_name": source.by_name,
                 "markers_only": source.markers_only,
+                "accents": [accent.text for accent in source.accents],
                 "heartbeat": source.heartbeat and [source.heartbeat.attribute, str(source.heartbeat.delay)],
             }
             for source in plan.sources
@@ -127,6 +128,7 @@ def _load(data: dict[str, Any]) -> StoredPlan:
             partitioned=more["partitioned"],
             by_name=more["by_name"],
             markers_only=more["markers_only"],
+            accents=more["accents"],
             punctuated=tuple(map(tuple, more["punctuated"])),
             heartbeat=more["heartbeat"] and Heartbeat(more["heartbeat"][0], Fraction(more["heartbeat"][1])),
         )

@@ -156,6 +156,7 @@ def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diag
     """Returns the text of a query by its name, and all findings about it for an engine."""
     from cedilla.compiler.analysis.findings import all_findings
     from cedilla.compiler.compile import compile_query
+    from cedilla.runtime.control.markers.stated_accents import start_with_warnings
     from cedilla.runtime.terminal.places import check_unread
 
     texts: dict[str, str] = {}
@@ -166,6 +167,7 @@ def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diag
         plan = compiled.plan
         found = (*compiled.warnings, *all_findings(plan))
         try:
+            found = (*start_with_warnings(plan)[1], *found)
             check_unread(plan)
         except DiagnosticError as error:
             return texts, (*error.diagnostics, *found)

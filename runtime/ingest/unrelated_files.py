@@ -44,7 +44,7 @@ def unrelated_files(files: Files, source: Source, types: Types, part: Slice) -> 
 def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:
     """Yields the name that an accent introduces."""
     if marker.kind == "accent":
-        match parse_accent(marker.wire(types)).primitive:
+        match parse_accent(marker.wire(types)).primitives[0]:
             case AddAttribute(name):
                 yield name
             case RenameAttribute(_, field):

@@ -22,10 +22,12 @@ from cedilla.compiler.operators.reactions import SCALED
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
+from cedilla.grammar.parser import single_accents
 from cedilla.runtime.control.descriptions.region_texts import MAX_SHOWN, joined_texts, region_texts
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth
+from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
 from cedilla.runtime.control.sources.required_attributes import required_attributes
@@ -73,7 +75,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrac
     """
     all_markers = list(markers)
     named = {source for source, _ in all_markers}
-    states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+    states = starting_states(plan)
     for source in plan.sources:
         if source.table and source.name not in named:
             states[source.name] = states[source.name].close(True).next_epoch()
@@ -81,7 +83,12 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrac
     state_safety = safety(plan)
     sink_states = {name: announce(SinkState.start(facts), facts, facts)[0] for name, facts in before.items()}
     sinks = {emit.name: sink_states[emit.relation] for emit in plan.emits}
-    for number, (source, text) in enumerate(all_markers, 1):
+    numbered = [
+        (number, source, single)
+        for number, (source, text) in enumerate(all_markers, 1)
+        for single in _singles(text, number)
+    ]
+    for number, source, text in numbered:
         begun = states[source]
         states, warnings, aside = _advanced(plan, states, source, text, number)
         if aside is not None:
@@ -167,6 +174,11 @@ def _advanced(
     doubtful = [warning.diagnostic for warning in effects.warnings]
     doubtful += [aside.warning] if aside is not None and aside.warning is not None else []
     return dict(effects.states), tuple(_placed(each, text, number) for each in doubtful), aside
+
+
+def _singles(text: str, number: int) -> tuple[str, ...]:
+    """Returns the accents of one attribute each that a marker stands for."""
+    return single_accents(text, marker_name(number)) if _is_accent(text) else (text,)
 
 
 def _is_accent(text: str) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import json
 import sys
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -16,6 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 from attrs import evolve, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
+from cedilla.grammar.parser import single_accents
 from cedilla.grammar.settings import LARGEST, SETTINGS, size, size_text
 from cedilla.runtime.items.json_objects import JsonObject, parse_line
 from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
@@ -57,6 +59,21 @@ class Line:
         if self.fault:
             raise ValueError(self.fault)
         return parse_line(self.text) if self.item is None else self.item
+
+    @property
+    def singles(self) -> tuple[Line, ...]:
+        """The lines of one attribute each that an accent of several stands for; else the line itself."""
+        if '"$accent"' not in self.text:
+            return (self,)
+        try:
+            texts = single_accents(str(self.holds().get("$accent")))
+        except (ValueError, DiagnosticError):  # the reader of the line reports it
+            return (self,)
+        if len(texts) == 1:
+            return (self,)
+        return tuple(
+            evolve(self, text=json.dumps({"$accent": each}), item={"$accent": each}) for each in texts
+        )
 
     def mark(self, diagnostic: Diagnostic, marker: str | None = None) -> Diagnostic:
         """Returns the diagnostic with the position and the text of the line as its last note, and with an excerpt of

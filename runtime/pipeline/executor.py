@@ -23,8 +23,8 @@ from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import news
 from cedilla.runtime.control.markers.advance import MarkerEffects, advance
 from cedilla.runtime.control.markers.bad_markers import check_doubtful
+from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.sinks.announce import SinkState
-from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import refusal
@@ -105,9 +105,7 @@ class Executor:
         if self.last.epoch < 0:
             self.last = evolve(
                 self.last,
-                sources={
-                    s.name: SourceState.start(s, self.plan.droppable[s.name]) for s in self.plan.sources
-                },
+                sources=starting_states(self.plan),
                 sinks={e.name: SinkState.start(self.plan.start[e.relation]) for e in self.plan.emits},
             )
             self._check_sinks()

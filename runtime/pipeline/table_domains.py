@@ -11,9 +11,11 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.parser import single_accents
 from cedilla.runtime.control.domains.table_domains import MAX_VALUES, Values, gone, grown, listed, looked_up
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.listing import listed_files
@@ -84,7 +86,7 @@ class TableDomains:
         if not files:
             return dict.fromkeys(names, frozenset[Value]())
         part = self.marker_search.at({table.name: Slice(format_, files)})[table.name]
-        state = SourceState.start(table, plan.droppable[table.name])
+        state = starting_state(table, plan.droppable[table.name])
         for marker in (
             m for m in part.scan.markers if m.kind != "columns"
         ):  # the first epoch complains of these
@@ -107,10 +109,11 @@ def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -
         text = marker.wire(state.field_types)
         if marker.kind == "punctuation":
             return state.punctuate(read_punctuation(table, state, text), marker.position)
-        if read_growth(state, text) is not None:
-            return state
-        accent = read_accent(table, state, text)
-        return evolve(with_accent(state, accent, marker.position), dropped={})
+        for single in single_accents(text):
+            if read_growth(state, single) is None:
+                accent = read_accent(table, state, single)
+                state = evolve(with_accent(state, accent, marker.position), dropped={})
+        return state
     except DiagnosticError as error:
         if passed_over(table, state, error, marker.kind, marker.wire(state.field_types)) is not None:
             return state

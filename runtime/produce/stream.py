@@ -241,7 +241,7 @@ class Stream:
 
 def _checked(checker: StreamChecker, line: Line) -> list[Diagnostic]:
     """Returns the warnings about the next line. Raises `DiagnosticError` for errors."""
-    _, diagnostics = checker.take(line)
+    diagnostics = [each for single in line.singles for each in checker.take(single)[1]]
     if errors := [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]:
         raise DiagnosticError(errors)
     return diagnostics

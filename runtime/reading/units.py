@@ -26,7 +26,7 @@ from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.grammar.parser import parse_accent
+from cedilla.grammar.parser import parse_accent, single_accents
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import canonical_maps, raw_quantities
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -113,6 +113,10 @@ class Units:
 
         Raises `DiagnosticError` as for the markers of a source. Ignores growths of domains.
         """
+        for single in single_accents(text):
+            self._single(single, position)
+
+    def _single(self, text: str, position: int) -> None:
         if isinstance(parse_accent(text).primitive, syntax.GrowDomain):
             return
         if isinstance(parse_accent(text).primitive, syntax.RenameAttribute | syntax.RecodeAttribute):
@@ -224,7 +228,7 @@ def _plain(value: Any) -> Any:
 
 def added(text: str) -> tuple[str, Type] | None:
     """Returns the attribute that an accent adds, with its type."""
-    primitive = parse_accent(text).primitive
+    primitive, *_ = parse_accent(text).primitives
     return (primitive.name, Type.of(primitive.type)) if isinstance(primitive, syntax.AddAttribute) else None
 
 

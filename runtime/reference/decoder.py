@@ -235,7 +235,8 @@ class Decoder:
     def feed(self, item: Item) -> Item | None:
         """Takes an item; returns a tuple in canonical values."""
         if "$accent" in item:
-            self._accent(parse_accent(item["$accent"]))
+            for accent in parse_accent(item["$accent"]).singles:
+                self._accent(accent)
         elif "$punctuation" in item:
             self.punctuations.append((len(self.accents), parse_punctuation(item["$punctuation"])))
         else:
@@ -247,7 +248,7 @@ class Decoder:
         if change.name in self.names:  # of the tuples that bring the attribute by this name
             anything = syntax.Condition(change.name, syntax.Wildcard(span=accent.span), span=accent.span)
             change = evolve(change, name=self.names[change.name])
-            accent = evolve(accent, description=(*accent.description, anything), primitive=change)
+            accent = evolve(accent, description=(*accent.description, anything), primitives=(change,))
         if isinstance(change, syntax.RenameAttribute) and change.field != change.name:
             self.names[change.field] = change.name
         self.accents.append(accent)

@@ -24,6 +24,7 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
 from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.unannounced import add_inferred, inferred, is_name
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops
@@ -96,7 +97,7 @@ class Reference:
 
     def __attrs_post_init__(self) -> None:
         plan = self.plan
-        self.states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+        self.states = starting_states(plan)
         self.sinks = {e.name: SinkState.start(plan.start[e.relation]) for e in plan.emits}
         self.nodes = {o.name: node_of(o, self.purge) for o in plan.operators}
         for name, node in self.nodes.items():

@@ -170,7 +170,7 @@ class Writer:
         if text is not None and unit != alter.unit:
             accent = parse_accent(text)
             assert isinstance(accent.primitive, AlterAttribute)
-            text = format_accent(evolve(accent, primitive=evolve(accent.primitive, unit=unit)))
+            text = format_accent(evolve(accent, primitives=(evolve(accent.primitive, unit=unit),)))
         return CanonicalMarker(evolve(marker.item, primitive=evolve(alter, unit=unit)), text)
 
     def _behind(self, alter: Alter, described: Tree, original: Maps, closed: Tree) -> Affine | None:

@@ -60,7 +60,7 @@ def canonize(
         rows = _Rows(tuples, {a.name for a in schema.source.attributes if a.type.is_integral})
         gathered: _Gathered = _OneByOne(follower, rows) if used is not None else _AtOnce(follower, rows)
         always = _AlwaysThere(schema)
-        for line in lines:
+        for line in (single for each in lines for single in each.singles):
             before = follower.state
             item, diagnostics = follower.take(line)
             if item is None or any(each.severity == "error" for each in diagnostics):

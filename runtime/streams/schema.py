@@ -93,7 +93,7 @@ def inferred_schema(lines: Iterable[Line]) -> Schema:
 def _added(text: str) -> set[str]:
     """Returns the attribute that an accent adds, if it is an Add."""
     try:
-        primitive = parse_accent(text).primitive
+        primitive = parse_accent(text).primitives[0]
     except DiagnosticError:
         return set()
     return {primitive.name} if isinstance(primitive, AddAttribute) else set()

@@ -24,6 +24,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.growth import is_new
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
@@ -86,7 +87,7 @@ class StreamChecker:
         self._judged: SourceState | None = None
         self._punctuations = 0
         # Any attribute may be dropped: the reader of the stream does not matter here.
-        self.state = SourceState.start(
+        self.state = starting_state(
             schema.source, frozenset(attribute.name for attribute in schema.source.attributes)
         )
 

@@ -72,7 +72,7 @@ class Suspects:
         are too many.
         """
         follower = StreamChecker(self.schema)
-        for line in lines:
+        for line in (single for each in lines for single in each.singles):
             before = follower.state
             item, _ = follower.take(line)
             if isinstance(item, Accent) and isinstance(item.primitive, Add):

@@ -49,15 +49,17 @@ def validate(
     follower = StreamChecker(schema)
     verdict = verdict or Verdict()
     for line in lines:
-        item, diagnostics = follower.take(line)
         verdict.lines += 1
-        verdict.tuples += isinstance(item, Row)
-        is_accent = item.kind == "accent" if isinstance(item, PassedOver) else isinstance(item, Accent | Grow)
-        verdict.accents += is_accent
-        verdict.punctuations += not is_accent and isinstance(item, Punctuation | PassedOver)
-        for diagnostic in diagnostics:
-            (verdict.findings if diagnostic.severity == "error" else verdict.warnings)[diagnostic.code] += 1
-            on_finding(diagnostic)
+        for single in line.singles:
+            item, diagnostics = follower.take(single)
+            verdict.tuples += isinstance(item, Row)
+            passed = isinstance(item, PassedOver)
+            is_accent = item.kind == "accent" if passed else isinstance(item, Accent | Grow)
+            verdict.accents += is_accent
+            verdict.punctuations += not is_accent and isinstance(item, Punctuation | PassedOver)
+            for each in diagnostics:
+                (verdict.findings if each.severity == "error" else verdict.warnings)[each.code] += 1
+                on_finding(each)
     return verdict
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -185,6 +186,7 @@ STATEMENTS = (
     | make(syntax.Let, st.just("named_by_no_other"), LITERALS)
     | make(syntax.Definition, NAMES, RELATIONS)
     | make(syntax.Emit, RELATIONS, NAMES, STRINGS, st.booleans())
+    | make(syntax.StatedAccent, NAMES, st.deferred(lambda: ACCENTS))
 )
 QUERIES = make(syntax.Query, several(STATEMENTS, 0))
 
@@ -230,7 +232,20 @@ def test_queries_over_many_lines(query: syntax.Query) -> None:
         check(query)
 
 
-@given(make(syntax.AccentText, several(CONDITIONS, 0), PRIMITIVES))
+def change(primitive: syntax.Primitive, names: list[str]) -> tuple[syntax.Primitive, ...]:
+    """The same change of several attributes, where it may be one."""
+    if not isinstance(primitive, syntax.DropAttribute | syntax.AlterAttribute | syntax.SetUnit):
+        return (primitive,)
+    return tuple(evolve(primitive, name=name) for name in names)
+
+
+CHANGES = st.builds(change, PRIMITIVES, st.lists(NAMES, min_size=1, max_size=3, unique=True))
+
+
+ACCENTS = make(syntax.AccentText, several(CONDITIONS, 0), CHANGES)
+
+
+@given(ACCENTS)
 def test_accents(accent: syntax.AccentText) -> None:
     assert parse_accent(format_accent(accent)) == accent
 

@@ -12,6 +12,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Accent, Add, Alter
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.parser import single_accents
 from cedilla.runtime.control.domains.growth import check_growth, is_new
 from cedilla.runtime.control.markers.accent_in_plan import check_accent
 from cedilla.runtime.control.markers.bad_markers import (
@@ -213,6 +214,42 @@ def _apply(
     if marker.kind in ("malformed", "suspicious_key"):
         message, hint = marker.problem or problem(marker.text)
         raise failure(marker.code, message, hint=hint)
+    text = marker.wire(states[source].field_types)
+    singles = single_accents(text) if marker.kind == "accent" else (text,)
+    if len(singles) == 1:
+        return _apply_single(plan, states, source, marker, place)
+    return _apply_several(plan, states, source, marker, singles, place)
+
+
+def _apply_several(
+    plan: Plan,
+    states: Mapping[str, SourceState],
+    source: str,
+    marker: MarkerLine,
+    singles: Sequence[str],
+    place: str,
+) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
+    """Applies an accent of several attributes, or nothing of it. `singles`: the same for each attribute."""
+    begun, warnings = states[source], list[Diagnostic]()
+    for text in singles:
+        single = evolve(marker, text=text, translate=None)
+        try:
+            state, _, more = _apply_single(plan, states, source, single, place)
+        except EpochMustEnd as cut:
+            if cut.state is None:
+                raise
+            accent = read_accent(plan.source_of[source], begun, text)
+            raise EpochMustEnd(expecting(begun, accent)) from None
+        except DiagnosticError as error:  # columns of the single one are not those of the marker
+            raise DiagnosticError(evolve(d, span=None) for d in error.diagnostics) from None
+        warnings += more
+        states = {**states, source: state}
+    return states[source], "accent", tuple(warnings)
+
+
+def _apply_single(
+    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
+) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     try:
         return _applied(plan, states, source, marker, place)
     except DiagnosticError as error:

@@ -18,6 +18,7 @@ from cedilla.grammar.syntax import (
     AlterAttribute,
     DropAttribute,
     GrowDomain,
+    Primitive,
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
@@ -110,9 +111,16 @@ def what_stays(plan: Plan, states: Mapping[str, SourceState], source: str, marke
         accent = parse_accent(text, "<accent>")
     except DiagnosticError:
         return _NOTHING
-    name, where = accent.primitive.name, _where(accent, text)
+    where = _where(accent, text)
+    return "; ".join(_what_stays(plan, states, source, each, where) for each in accent.primitives)
+
+
+def _what_stays(
+    plan: Plan, states: Mapping[str, SourceState], source: str, primitive: Primitive, where: str
+) -> str:
+    name = primitive.name
     what = f"`{name}` of {where}" if where else f"`{name}`"
-    match accent.primitive:
+    match primitive:
         case AddAttribute():
             return f"{what} is not added"
         case DropAttribute():

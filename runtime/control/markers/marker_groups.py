@@ -141,12 +141,11 @@ class _GroupParser:
         text = marker.text
         try:
             if marker.kind == "accent":
+                node = parse_accent(text, "<accent>")
+                if len(node.primitives) > 1:
+                    return None
                 meaning = read_accent(self.source, self.state, text)
-                region, conditions, key = (
-                    meaning.description,
-                    parse_accent(text, "<accent>").description,
-                    _round_key(meaning),
-                )
+                region, conditions, key = meaning.description, node.description, _round_key(meaning)
             else:
                 meaning = read_punctuation(self.source, self.state, text)
                 region, conditions, key = (

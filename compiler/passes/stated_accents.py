@@ -1,0 +1,53 @@
+"""Accents that the query states: they precede the first tuple of their source (theory N10)."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.facts.marker_parser import accent_of
+from cedilla.compiler.facts.markers import Add, Rename
+from cedilla.compiler.plan.sources import Source, StatedAccent
+from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.expression_formatter import format_accent
+from cedilla.grammar.syntax import AccentText, GrowDomain
+from cedilla.grammar.syntax import StatedAccent as StatedAccentNode
+
+
+@define
+class SourceEvolution:
+    """The types, units and names of a source after the accents that the query states of it."""
+
+    types: dict[str, Type]
+    units: dict[str, str]
+    names: dict[str, str] = field(factory=dict[str, str])
+
+    @classmethod
+    def of(cls, source: Source) -> SourceEvolution:
+        """Returns those of the declaration."""
+        return cls({a.name: a.type for a in source.attributes}, source.units)
+
+    def stated(self, node: StatedAccentNode) -> StatedAccent:
+        """Checks an accent after those before it. Raises `DiagnosticError`: codes of accents, and RQ236 for a growth.
+
+        Only the run can see whether it ends the query (RQ209 to RQ211): this depends on all accents together.
+        """
+        text = format_accent(node.accent)
+        for single in node.accent.singles:
+            self._take(single, text)
+        return StatedAccent(text, node.span.line, node.span)
+
+    def _take(self, node: AccentText, text: str) -> None:
+        primitive = node.primitive
+        if isinstance(primitive, GrowDomain):
+            hint = f"the declaration lists the values: `{primitive.name}: ... in {{...}}`"
+            raise failure("RQ236", "a domain grows only inside a stream", primitive.span, hint=hint)
+        match accent_of(node, text, self.types, units=self.units, names=self.names).primitive:
+            case Add(attribute, type_, unit):
+                self.types.setdefault(attribute, type_)
+                if unit is not None:
+                    self.units.setdefault(attribute, unit)
+            case Rename(attribute, name):
+                self.names[name] = attribute
+            case _:
+                pass

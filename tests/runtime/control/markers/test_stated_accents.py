@@ -1,0 +1,242 @@
+"""Accents that the query states, and accents of several attributes: before the first tuple, and after an edit."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla import DiagnosticError, Options, compile_query, run, simulate
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.stream import Item, decode, read_output
+
+DECLARED = """
+stream pumps(ts: long, id: int in {1, 2}, fw: int, day: double unit Wh, total: double unit Wh)
+  from json "pumps"
+  punctuated on ts;
+"""
+EMITS = """
+hours := aggregate[sum(day) as day, max(total) as total by hour](window[60 on ts as hour](pumps));
+emit hours to json "hours";
+emit pumps to json "copy";
+"""
+STATED = "accent pumps [[fw >= 1098, unit({day, total}, kWh)]];\n"
+ROWS: Sequence[Item] = (
+    {"ts": 0, "id": 1, "fw": 1000, "day": 250.0, "total": 9000.0},
+    {"ts": 1, "id": 2, "fw": 1098, "day": 0.5, "total": 7.0},
+    {"$punctuation": "[ts < 60]"},
+    {"ts": 61, "id": 1, "fw": 1100, "day": 0.75, "total": 9.75},
+    {"$punctuation": "[]"},
+)
+HOURS: Sequence[Item] = (
+    {"hour": 0, "day": 750.0, "total": 9000.0},
+    {"hour": 1, "day": 750.0, "total": 9750.0},
+)
+
+
+def accent(text: str) -> Item:
+    return {"$accent": text}
+
+
+def canonical(folder: Path) -> list[Item]:
+    return [{name: float(value) for name, value in row.items()} for row in decode(read_output(folder))]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("files", [1, 5], ids=["one file", "a file a line"])
+def test_a_stated_accent_holds_from_the_first_tuple_on(spark: SparkSession, here: Path, files: int) -> None:
+    size = -(-len(ROWS) // files)
+    for number in range(files):
+        write_lines(here / "pumps" / f"{number:03}.jsonl", ROWS[number * size : (number + 1) * size], number)
+    query = DECLARED + STATED + EMITS
+    run(query, Options(once=True, files_per_epoch=1, checkpoint="ck"), spark=spark)
+    assert canonical(here / "hours") == list(HOURS)
+    simulated = outputs(query, "hours", "pumps")
+    assert simulated["hours"] == list(HOURS)
+    assert canonical(here / "copy") == simulated["pumps"]
+
+
+def outputs(query: str, *names: str) -> dict[str, list[Item]]:
+    """Canonical tuples of a simulated query by output."""
+    folders = {name: f"simulated/{name}" for name in names}
+    shutil.rmtree("simulated", ignore_errors=True)
+    simulate(query, Options(sinks=folders))
+    return {name: canonical(Path(folder)) for name, folder in folders.items()}
+
+
+def copied(query: str) -> list[Item]:
+    return outputs(query, "pumps")["pumps"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["[[fw >= 1098, unit({day, total}, kWh)]]"],
+        ["[[fw >= 1098, alter({day, total}, y -> y / 1000)]]", "[[id = 2, unit(day, MWh)]]"],
+        ["[[rename(daily, day)]]", "[[id = 1, recode(fw, {1000: 7})]]"],
+        ["[[+(kind: int)]]", "[[kind = 2, unit(total, kWh)]]"],
+        ["[[-(total, day)]]"],
+    ],
+)
+def test_a_stated_accent_equals_a_first_line_of_the_stream(here: Path, texts: list[str]) -> None:
+    rows = [*ROWS[:2], {"ts": 5, "id": 1, "fw": 7, "daily": 3.0, "total": 4.0, "kind": 2}, *ROWS[2:]]
+    write_lines(here / "pumps/1.jsonl", [*map(accent, texts), *rows])
+    copy = 'emit pumps to json "copy";\n'
+    in_stream = copied(DECLARED + copy)
+    write_lines(here / "pumps/1.jsonl", rows)
+    stated = "".join(f"accent pumps {text};\n" for text in texts)
+    assert copied(DECLARED + stated + copy) == in_stream
+
+
+def code(query: str) -> tuple[str, int]:
+    with pytest.raises(DiagnosticError) as caught:
+        simulate(query)
+    first = caught.value.diagnostics[0]
+    assert first.span is not None
+    return first.code, first.span.line
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("accent pump [[unit(day, kWh)]];", "RQ101"),
+        ("accent hours [[unit(day, kWh)]];", "RQ236"),
+        ("accent pumps [[grow(id, {3})]];", "RQ236"),
+        ("accent pumps [[unit(days, kWh)]];", "RQ207"),
+        ("accent pumps [[unit(day, degC)]];", "RQ142"),
+        ("accent pumps [[day > 5, unit({total, day}, kWh)]];", "RQ201"),
+        ("accent pumps [[-(ts)]];", "RQ209"),
+        ("accent pumps [[+(day: double)]];", "RQ205"),
+        ("accent pumps [[rename(fw, day)]];", "RQ460"),
+    ],
+)
+def test_a_wrong_statement_is_a_code_at_its_line(here: Path, statement: str, expected: str) -> None:
+    write_lines(here / "pumps/1.jsonl", ROWS)
+    assert code(f"{DECLARED}{EMITS}{statement}\n") == (expected, 9)
+    for settings in ("set bad_markers = quarantine;\n", "set accents = strict;\n"):
+        assert code(f"{DECLARED}{EMITS}{statement}\n{settings}")[0] == expected
+
+
+def test_check_finds_what_only_the_whole_plan_refuses(here: Path) -> None:
+    (here / "q.rq").write_text(f"{DECLARED}{EMITS}accent pumps [[-(ts)]];\n")
+    done = cedilla("check", "q.rq")
+    assert done.exit_code == 1
+    assert "RQ209" in done.output
+    assert "q.rq:9:1" in done.output
+
+
+def test_the_program_states_the_same_accents() -> None:
+    compiled = compile_query(DECLARED + STATED + EMITS)
+    assert "[[fw >= 1098, unit({day, total}, kWh)]]" in compiled.program
+
+
+# --- edits ---
+
+
+class Edits:
+    """A query that is edited while its checkpoint stays, and what it gives."""
+
+    def __init__(self, root: Path, spark: SparkSession) -> None:
+        self.root, self.spark, self.count = root, spark, 0
+
+    def step(self, statements: str, *rows: Item) -> None:
+        """Reads one more file with other statements."""
+        self.count += 1
+        write_lines(self.root / f"pumps/{self.count}.jsonl", rows, self.count)
+        query = f'{DECLARED}{statements}emit pumps to json "copy";\n'
+        (self.root / "q.rq").write_text(query)
+        run(query, Options(once=True, checkpoint="ck", yes=True), spark=self.spark)
+
+    def plan(self, statements: str) -> str:
+        (self.root / "q.rq").write_text(f'{DECLARED}{statements}emit pumps to json "copy";\n')
+        return cedilla("plan", "q.rq", "ck").output
+
+
+def row(ts: int, day: float) -> Item:
+    return {"ts": ts, "id": 1, "fw": 1100, "day": day, "total": 1.0}
+
+
+@pytest.mark.either_engine
+def test_an_edit_of_the_statements_is_a_marker_where_the_run_goes_on(spark: SparkSession, here: Path) -> None:
+    edits, day = Edits(here, spark), "accent pumps [[unit(day, kWh)]];\n"
+    edits.step("", row(1, 500.0))
+    assert "[[unit(day, kWh)]] is new" in edits.plan(day)
+    edits.step(day, row(2, 0.5))
+    edits.step(day, row(3, 0.25))
+    shown = edits.plan("")
+    assert "[[unit(day, kWh)]] is gone" in shown
+    assert "[[unit(day, Wh)]] holds from epoch" in shown
+    edits.step("", row(4, 125.0))
+    assert [item["day"] for item in canonical(here / "copy")] == [500.0, 500.0, 250.0, 125.0]
+
+
+@pytest.mark.parametrize(
+    ("statement", "undone"),
+    [
+        ("[[+(kind: int)]]", "[[-(kind)]]"),
+        ("[[id = 1, alter({day, total}, y -> y * 3 + 1)]]", "[[id = 1, alter(total, y -> (y - 1) / 3)]]"),
+        ("[[rename(daily, day)]]", "[[rename(day, day)]]"),
+        ("[[recode(fw, {1: 2})]]", "[[recode(fw, {2: 1})]]"),
+    ],
+)
+def test_a_statement_that_is_gone_is_undone_by_its_inverse(
+    sail: SparkSession, here: Path, statement: str, undone: str
+) -> None:
+    edits = Edits(here, sail)
+    edits.step(f"accent pumps {statement};\n", {"$punctuation": "[ts < 0]"})
+    assert f"{undone} holds from epoch" in edits.plan("").replace("\n                 ", " ")
+
+
+def test_a_statement_without_an_inverse_stays(sail: SparkSession, here: Path) -> None:
+    edits = Edits(here, sail)
+    edits.step("accent pumps [[-(total)]];\n", {"ts": 1, "id": 1, "fw": 1, "day": 1.0})
+    shown = edits.plan("")
+    assert "new checkpoint" in shown
+    assert "no accent undoes it" in shown
+
+
+# --- several attributes ---
+
+
+def test_an_accent_of_several_attributes_is_applied_whole_or_not_at_all(here: Path) -> None:
+    wrong = accent("[[unit({day, fw}, kWh)]]")
+    write_lines(here / "pumps/1.jsonl", [ROWS[0], wrong, row(2, 500.0)])
+    query = f'{DECLARED}set bad_markers = quarantine;\nemit pumps to json "copy";\n'
+    assert [item["day"] for item in copied(query)] == [250.0, 500.0]
+
+
+@pytest.mark.either_engine
+def test_several_attributes_change_in_one_place(spark: SparkSession, here: Path) -> None:
+    both = accent("[[fw >= 1098, alter({day, total}, y -> y / 1000)]]")
+    write_lines(here / "pumps/1.jsonl", [ROWS[0], both, *ROWS[1:]])
+    run(DECLARED + EMITS, Options(once=True, checkpoint="ck"), spark=spark)
+    assert canonical(here / "hours") == list(HOURS)
+
+
+def test_whole_numbers_of_several_attributes_end_an_epoch_once(here: Path) -> None:
+    query = 'stream pumps(a: int, b: int, t: double) from json "r";\nemit pumps to json "copy";\n'
+    items = [{"a": 2, "b": 3, "t": 1.0}, accent("[[alter({a, b}, y -> y * 2)]]"), {"a": 2, "b": 3, "t": 2.0}]
+    write_lines(here / "r/1.jsonl", items)
+    assert [(i["a"], i["b"]) for i in copied(query)] == [(2, 3), (1, 1.5)]
+
+
+def test_the_tools_take_an_accent_of_several_attributes(here: Path) -> None:
+    both = accent("[[fw >= 1098, unit({day, total}, kWh)]]")
+    write_lines(here / "pumps/1.jsonl", [both, *ROWS])
+    (here / "q.rq").write_text(DECLARED + EMITS)
+    assert cedilla("validate", "pumps", "--query", "q.rq").exit_code == 0
+    canonized = cedilla("canonize", "pumps", "--query", "q.rq").output
+    assert "unit(day, kWh)" in canonized or "alter(day" in canonized
+    traced = cedilla("trace", "q.rq", both["$accent"]).output
+    assert "day" in traced
+    assert "total" in traced
