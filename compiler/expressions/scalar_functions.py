@@ -52,7 +52,7 @@ WORDS = {
     "unit": f"one of the constants {', '.join(map(repr, UNITS))}",
     "dateunit": f"one of the constants {', '.join(map(repr, UNITS[-4:]))}",
     "format": "a constant of yyyy, MM, dd, HH, mm, ss, SSS, signs and quoted text",
-    "like": r"a constant with % and _, in which \ precedes %, _ or \ only",
+    "like": r"a constant with % and _; \ precedes %, _ or \ only",
     "regex": r"a constant regular expression of characters, . [...] (...) | ^ $ * + ? {n,m} \d \w \s \b",
     "group": "the number of a group of the regular expression, a constant",
     "replacement": r"a constant without $ and \ ",

@@ -112,7 +112,7 @@ def verify_command(query: str, options: Options) -> None:
 @click.argument("checkpoint", metavar="CHECKPOINT")
 @format_option
 def status_command(checkpoint: str, form: str) -> None:
-    """Show where a query stands: accents in force, what waits, what is closed, state. Starts no Spark."""
+    """Show the position of a query: accents in force, waiting rows, closed regions, state. Starts no engine."""
     from cedilla.runtime.inspect.status import read_status, status_json, status_text
 
     console = Console()

@@ -24,7 +24,7 @@ engine_option = click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default="spark",
-    help="The engine that is to run it; what it would compute otherwise is an error (RQ425).",
+    help="The engine; a call that it computes differently is an error (RQ425).",
 )
 
 schema_option = click.option(
@@ -32,9 +32,7 @@ schema_option = click.option(
     metavar="ATTRIBUTES",
     help='The attributes, as a stream declares them: "ts: long, p?: double".',
 )
-_MARKERS = click.option(
-    "--markers", metavar="FOLDER", help="A folder of markers beside that of the tuples, as in a query."
-)
+_MARKERS = click.option("--markers", metavar="FOLDER", help="A marker folder, as in a query.")
 _QUERY = click.option("--query", metavar="QUERY", help="Take the attributes from a source of this query.")
 _SOURCE = click.option("--source", metavar="NAME", help="Which source of the query; its only one otherwise.")
 

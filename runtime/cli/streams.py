@@ -182,7 +182,7 @@ def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
 def read_command(
     folder: str, units: InUnits, follow: bool, form: str, schema: str | None, query: str | None
 ) -> None:
-    """Print the tuples of an output, each attribute in one unit, for whoever knows no accents. Starts no Spark.
+    """Print the tuples of an output, each attribute in one unit, for readers that know no accents. Starts no engine.
 
     FOLDER is in JSON Lines, XML (with --query or --schema) or Parquet; or it is a topic, HOST:PORT/TOPIC.
     """

@@ -261,7 +261,7 @@ MUTATIONS = (
         "value in code.map and value in (back",
     ),
     Mutation(
-        "N1, N3 a description says of what comes later what it says of it as it is written",
+        "N1, N3 a description includes later values as they are written",
         "compiler/regions/value_mapping.py",
         "Map({**own, **children})",
         "Map(children)",
@@ -321,7 +321,7 @@ MUTATIONS = (
         "            if False or",
     ),
     Mutation(
-        "N4 the unit behind an Alter is that of all it describes",
+        "N4 the unit of an Alter is right for all described tuples",
         "runtime/control/sinks/announce.py",
         "    if len(before) != 1:",
         "    if not before:",
@@ -333,7 +333,7 @@ MUTATIONS = (
         "        return function is not False and function != wanted",
     ),
     Mutation(
-        "G32 values that tell others apart do not begin anew",
+        "G32 values that descriptions use do not start again",
         "runtime/control/markers/one_accent.py",
         "    check_added_again(state, accent, live)\n",
         "",

@@ -1,4 +1,4 @@
-"""Whatever a valid stream says, and whatever its schema, its canonical stream is valid, and has the same tuples.
+"""The canonical stream of every valid stream is valid and has the same tuples, whatever its schema.
 
 The law of `tests/runtime/streams/test_canonize.py` is what it means, on streams of which every attribute is required
 and has no domain. Here attributes are optional, dropped and added, have domains and units, and most markers

@@ -1,4 +1,4 @@
-"""Every kind of change in one stream: a query reads what a sender has meant (theory 2.5, 2.7, N2 to N5, G32).
+"""Every kind of change in one stream: a query reads the tuples that a sender intended (theory 2.5, 2.7, N2 to N5, G32).
 
 The sender is plain Python: it has canonical tuples, and writes each as the accents so far tell, one behind the other,
 whatever their descriptions name. A Drop of what others are told apart by (RQ229) is left out: who writes tuples without

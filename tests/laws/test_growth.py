@@ -1,4 +1,4 @@
-"""A domain that grows in the middle of a stream (theory N1): nothing is lost, nothing that was said is taken back."""
+"""A domain that grows in the middle of a stream (theory N1): nothing is lost, and no announcement is revoked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream that recodes says what it says without: codes are undone at the source (theory N3).
+"""A stream that recodes means the same as without recodes: the source undoes codes (theory N3).
 
 A small oracle knows the codes of `state` for each pair (s, k) and those of `k` for each s, and writes the same stream
 in its first codes: what a marker says by raw values, it says for the canonical ones of each pair, one by one. Where the

@@ -1,4 +1,4 @@
-"""A stream that renames attributes says what it says without: renames are undone at the source (theory N2).
+"""A stream that renames attributes means the same as without renames: the source undoes them (theory N2).
 
 A small oracle knows by which name each pair (s, q) brings `t` and `p`, and writes the same stream by the names of the
 query: what a marker says by another name, it says for the pairs that have this name, one by one.

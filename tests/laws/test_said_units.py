@@ -1,4 +1,4 @@
-"""What Alters say of units is true, changes nothing else, and is refused where it is wrong (theory N4).
+"""Units that Alters name are true, change nothing else, and are refused if they are wrong (theory N4).
 
 A unit that an output says behind an Alter is the one that its values are in, for all that the description matches: so
 whoever reads the output may know its units and domains or not. What a stream says is compared with each tuple's value,

@@ -1,0 +1,46 @@
+"""Pages, docstrings and comments are in plain English: few texts have a phrase of `phrases.toml`."""
+
+import pytest
+
+from tests.docs.prose import MAX_WORDS, PHRASES, Text, texts
+from tests.kit import ROOT
+
+LIMITS = {
+    "docs": 2.0,
+    "README.md": 2.0,
+    "CONTRIBUTING.md": 2.0,
+    "grammar": 5.0,
+    "compiler": 4.0,
+    "runtime": 4.0,
+}
+"""The greatest share of texts with a phrase, in percent."""
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_few_texts_have_a_phrase_to_decode(name: str) -> None:
+    found = list(texts([ROOT / name]))
+    stilted = [text for text in found if text.phrases()]
+    share = 100 * len(stilted) / len(found)
+    lines = "\n".join(f"{text.path}:{text.line}: {'; '.join(text.phrases())}" for text in stilted)
+    assert share <= LIMITS[name], f"{share:.1f} percent of the texts:\n{lines}"
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_no_sentence_is_too_long(name: str) -> None:
+    long = [f"{text.path}:{text.line}" for text in texts([ROOT / name]) if text.longest() > MAX_WORDS]
+    assert long == []
+
+
+@pytest.mark.parametrize(
+    ("words", "plain"),
+    [
+        ("Rows behind the marker", "after"),
+        ("Nobody counts them.", "no one, someone, the reader"),
+        ("What has no place waits.", "name the subject first"),
+        ("Let the threads go, and brokers", "releases, drops"),
+    ],
+)
+def test_a_phrase_is_found_with_its_plain_words(words: str, plain: str) -> None:
+    assert plain in PHRASES
+    assert any(phrase.endswith(f": {plain}") for phrase in Text(ROOT, 1, words).phrases())
+    assert Text(ROOT, 1, "Returns the rows after the marker.").phrases() == []
