@@ -6,7 +6,7 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.grammar.diagnostics import Severity
 
@@ -25,7 +25,11 @@ _ELSEWHERE = {"RQ46": "RQ2", "RQ324": "RQ4", "RQ325": "RQ4"}
 
 @frozen
 class Code:
-    """One code. `example`: a relation or statements that the code is reported for; `page`: a page of `docs`."""
+    """One code.
+
+    `example`: a relation or statements that the code is reported for; `markers`: accents of a stream that it is
+    reported for; `page`: a page of `docs`.
+    """
 
     name: str
     meaning: str
@@ -33,6 +37,7 @@ class Code:
     page: str
     severity: Severity = "error"
     example: str | None = None
+    markers: tuple[str, ...] = field(default=(), converter=tuple)
 
     @property
     def family(self) -> str:

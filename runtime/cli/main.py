@@ -48,7 +48,7 @@ def _installed() -> str:
     cls=Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Documentation: docs/README.md; a first query in five minutes: README.md",
+    epilog="Documentation: docs/README.md; a first query in five minutes: docs/start.md",
 )
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."

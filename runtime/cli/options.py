@@ -18,7 +18,9 @@ def query_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("query", metavar="QUERY")(param_option(command))
 
 
-format_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+format_option = click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", help="Text, or JSON as data."
+)
 
 engine_option = click.option(
     "--engine",

@@ -23,7 +23,12 @@ _STRICT = ("RQ106", "RQ125", "RQ126", "RQ130", "RQ159", "RQ162")
 """Warnings that `check --strict` fails on."""
 
 _output = click.option(
-    "-o", "output", metavar="FILE.py", type=click.File("w", encoding="utf-8", lazy=True), default="-"
+    "-o",
+    "output",
+    metavar="FILE.py",
+    type=click.File("w", encoding="utf-8", lazy=True),
+    default="-",
+    help="The file of the program; standard output by default.",
 )
 
 
@@ -40,7 +45,13 @@ def compile_command(query: str, output: TextIO) -> None:
 
 @click.command("explain")
 @query_argument
-@click.option("--format", "form", type=click.Choice(["text", "json", "dot", "mermaid"]), default="text")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "dot", "mermaid"]),
+    default="text",
+    help="Text, JSON as data, or a diagram for Graphviz or Mermaid.",
+)
 @click.option("--full", is_flag=True, help="With signatures, invariants, and the rule of each reaction.")
 @click.option(
     "--evolution", is_flag=True, help="For every accent a source may send: where it goes, waits, aborts."

@@ -176,7 +176,14 @@ def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
     help="Every accent undone; the same, but nothing where it has no one meaning; or as it would be written now.",
 )
 @click.option("--follow", is_flag=True, help="Wait for new epochs, until Ctrl-C.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "table"]), default="jsonl", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "table"]),
+    default="jsonl",
+    show_default=True,
+    help="A tuple a line as JSON, or a table.",
+)
 @schema_option
 @click.option("--query", metavar="QUERY", help="Take the types from the query that writes the output.")
 def read_command(

@@ -73,7 +73,9 @@ def errors() -> str:
         "# Codes of errors and warnings\n\nA code never gets a second meaning. `cedilla check Q.rq --format json` "
         "gives a message as data: `code`, `severity`, `message`, `span`, `notes`, `help`. An error ends the command "
         "with exit status 1. `check --strict` does the same for warnings that are likely mistakes.\n\n"
-        "Examples use these relations:\n\n```rq declarations\n" + PRELUDE + 'emit r to json "out";\n```'
+        "Examples use these relations; accents are those of `m`:\n\n```rq declarations\n"
+        + PRELUDE
+        + 'emit r to json "out";\n```'
     ]
     entries = sorted(codes().values(), key=lambda code: code.family)
     for family, members in groupby(entries, key=lambda code: code.family):
@@ -82,7 +84,10 @@ def errors() -> str:
             severity = "" if code.severity == "error" else f"*{code.severity.capitalize()}.* "
             target = os.path.relpath(DOCS / code.page, DOCS / "reference")
             lines = [f"**{code.name}** {severity}{code.meaning}", f"Fix: {code.fix} ([more]({target}))"]
-            parts.append("\\\n".join([*lines, f"Example: `{code.example}`"] if code.example else lines))
+            shown = [text for text in (code.example, *code.markers) if text]
+            if shown:
+                lines.append(f"Example: {', then '.join(f'`{text}`' for text in shown)}")
+            parts.append("\\\n".join(lines))
     return "\n\n".join(parts)
 
 
@@ -90,6 +95,7 @@ PRELUDE = """\
 stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
 stream q(ts: long, s: int, u: string, x?: double) from json "q" punctuated on ts;
 table names(s: int, name: string) from json "names";
+stream m(ts: long, s: int in {1, 2}, k: int in {1, 2, 3}, temp: double unit degF, c: string, p?: double) from json "m";
 """
 
 

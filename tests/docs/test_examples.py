@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "queries").rglob("README.md")])
+LINKED = sorted([*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "tests").rglob("*.md")])
 PRELUDE = """\
 stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
 table names(s: int, name: string) from json "names";
@@ -176,7 +177,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
+@pytest.mark.parametrize("page", LINKED, ids=name)
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     # What stands in code is no link, but a link may be put around code.
     prose = _CODE.sub("code", _FENCE.sub("", page.read_text("utf-8")))

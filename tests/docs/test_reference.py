@@ -7,8 +7,9 @@ import pytest
 from cedilla.compiler.analysis.findings import all_findings
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.codes import codes
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
+from cedilla.runtime.inspect.trace import trace
 from tests.docs.reference import COMMAND, DOCS, example_query, pages
 from tests.kit import ROOT
 
@@ -34,6 +35,19 @@ def test_the_example_of_a_code_is_reported_with_it(name: str) -> None:
         reported = [*compiled.warnings, *all_findings(compiled.plan)]
     except DiagnosticError as error:
         reported = [*error.diagnostics]
+    assert (name, code.severity) in {(d.code, d.severity) for d in reported}
+
+
+@pytest.mark.parametrize("name", [code.name for code in codes().values() if code.markers])
+def test_the_markers_of_a_code_are_reported_with_it(name: str) -> None:
+    code = codes()[name]
+    plan = compile_query(example_query("m")).plan
+    reported: list[Diagnostic] = []
+    try:
+        for traced in trace(plan, [("m", marker) for marker in code.markers]):
+            reported += traced.warnings
+    except DiagnosticError as error:
+        reported += error.diagnostics
     assert (name, code.severity) in {(d.code, d.severity) for d in reported}
 
 
