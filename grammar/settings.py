@@ -31,8 +31,8 @@ SETTING_MEANINGS: dict[str, str] = {
     "gaps": "Lost records of a topic (RQ446) or deleted rows of a Delta table (RQ438) end the query; `skip` continues "
     "after them.",
     "bad_markers": "A bad marker ends the query; `quarantine` sets it aside and names each unit that stays (RQ235).",
-    "doubtful": "A doubtful accent (RQ217, RQ218, RQ229, RQ230), or a jump under `suspect` (RQ223), is a warning; "
-    "`abort` ends the query before it counts.",
+    "doubtful": "An accent for impossible values (RQ217), a repeated Alter (RQ218) or a jump under `suspect` (RQ223) "
+    "gives a warning; `abort` ends the query before it counts.",
     "longest_line": "The greatest size of a line of JSON or CSV, or of a record of a topic, as whole `KiB` or `MiB`: "
     "from 1 KiB to 256 MiB. A longer tuple is rejected (RQ301), a longer marker is malformed (RQ212). A run needs "
     "memory for a few such lines.",

@@ -19,7 +19,7 @@ from cedilla.runtime.terminal.options import allow_path_option, params_of
 if TYPE_CHECKING:
     from cedilla.compiler import Engine
 
-_STRICT = ("RQ106", "RQ125", "RQ126", "RQ130", "RQ159", "RQ162")
+STRICT = ("RQ106", "RQ125", "RQ126", "RQ130", "RQ159", "RQ162")
 """Warnings that `check --strict` fails on."""
 
 _output = click.option(
@@ -94,7 +94,7 @@ def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
         console.out(render(found, texts) or f"{query}: nothing to complain about")
     if any(each.code in USAGE for each in found):
         sys.exit(2)
-    sys.exit(any(each.severity == "error" or (strict and each.code in _STRICT) for each in found))
+    sys.exit(any(each.severity == "error" or (strict and each.code in STRICT) for each in found))
 
 
 @click.command("trace")

@@ -16,13 +16,14 @@ from pathlib import Path
 
 import click
 
-from cedilla.compiler.analysis.reactions import described, summary
+from cedilla.compiler.analysis.reactions import SIGNS, described, summary
 from cedilla.compiler.analysis.safety import safety
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
 from cedilla.compiler.expressions.scalar_functions import FUNCTIONS, WORDS, Function
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.expressions.units_of_functions import GIVEN, KEPT, READ_IN
+from cedilla.compiler.expressions.usages import USAGES
 from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.operators.base import KINDS
 from cedilla.compiler.operators.reactions import signature
@@ -177,7 +178,7 @@ def functions() -> str:
     for first, spellings in names.items():
         title = _SECTIONS.get(first, title)
         function = FUNCTIONS[first]
-        written = " / ".join(f"`{name}`" for name in spellings)
+        written = " / ".join(f"`{name}`" for name in (USAGES[first][0], *spellings[1:]))
         rows.setdefault(title, []).append(
             (written, _arguments(function), _result(function), _notes(function))
         )
@@ -201,7 +202,7 @@ def _result(function: Function) -> str:
         case str():
             return "the type of the arguments"
         case _:
-            return "the type that holds all results"
+            return "by the types of the arguments"
 
 
 _DEFINED = {
@@ -214,7 +215,7 @@ _DEFINED = {
 
 
 def _notes(function: Function) -> str:
-    notes = [_DEFINED[function.defined]]
+    notes = [USAGES[function.name][1] or _DEFINED[function.defined]]
     if function.name in KEPT:
         notes.append("keeps the unit")
     if unit := READ_IN.get(function.name):
@@ -255,6 +256,8 @@ def operator_page(operator: type[Operator]) -> Path:
     return DOCS / "operators" / f"{operator.method.replace('_', '-')}.md"
 
 
+STARTS = (*(f"{SIGNS[kind]} " for kind in KINDS), "described by ")
+"""The first words of the summaries of an operator's reactions."""
 _TABLE = re.compile(f"{BEGIN}\n.*?{END}", re.DOTALL)
 _QUERY = re.compile(r"^```rq\n((?:.*\n)*?)```$", re.MULTILINE)
 
@@ -280,9 +283,11 @@ def operator_table(plan: Plan, operator: Operator) -> str:
         ("purges", invariants.purges),
     ]
     rows += [("keeps", f"{b.memory.what}: {b.verdict}, {b.because}") for b in safety(plan).of(operator.name)]
-    rows += [("accents", summary(plan, operator, kind)) for kind in KINDS]
-    if text := described(plan, operator):
-        rows.append(("", text))
+    texts = (*(summary(plan, operator, kind) for kind in KINDS), described(plan, operator))
+    labels = ("Add `+`", "Drop `−`", "Alter `≀`", "described by")
+    rows += [
+        (label, text[len(start) :]) for label, start, text in zip(labels, STARTS, texts, strict=True) if text
+    ]
     return table(("of the example", ""), rows)
 
 

@@ -1,14 +1,18 @@
 """Reference pages are what the code gives, and the registry of codes is right."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from cedilla.compiler.analysis.findings import all_findings
 from cedilla.compiler.compile import compile_query
+from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
+from cedilla.compiler.expressions.usages import USAGES
 from cedilla.grammar.codes import codes
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
+from cedilla.runtime.cli.query import STRICT
 from cedilla.runtime.inspect.trace import trace
 from tests.docs.reference import COMMAND, DOCS, example_query, pages
 from tests.kit import ROOT
@@ -49,6 +53,19 @@ def test_the_markers_of_a_code_are_reported_with_it(name: str) -> None:
     except DiagnosticError as error:
         reported += error.diagnostics
     assert (name, code.severity) in {(d.code, d.severity) for d in reported}
+
+
+def test_every_scalar_function_has_a_call_with_its_arguments() -> None:
+    assert list(USAGES) == list(dict.fromkeys(function.name for function in FUNCTIONS.values()))
+    arguments = {name: re.findall(r"\w+", usage.partition("(")[2]) for name, (usage, _) in USAGES.items()}
+    assert {name: len(words) for name, words in arguments.items()} == {
+        name: len(FUNCTIONS[name].takes) for name in USAGES
+    }
+
+
+def test_the_page_of_check_names_the_warnings_that_fail_when_strict() -> None:
+    page = (DOCS / "tools.md").read_text("utf-8")
+    assert f"({', '.join(STRICT)})" in page
 
 
 def test_every_setting_has_a_meaning() -> None:
