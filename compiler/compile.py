@@ -69,6 +69,24 @@ def _is_path(query: str | Path) -> bool:
     return isinstance(query, Path) or ("\n" not in query and query.endswith(".rq"))
 
 
+def is_right(text: str, start: int) -> bool:
+    """Returns True if no statement from a place of a text on has an error or is likely wrong."""
+    try:
+        found = plan_query(parse_query(text)).warnings
+    except DiagnosticError as error:
+        found = error.diagnostics
+    return not any(
+        each.span is not None
+        and each.span.start >= start
+        and (each.severity == "error" or each.code in _LIKELY_WRONG)
+        for each in found
+    )
+
+
+_LIKELY_WRONG = ("RQ106", "RQ125", "RQ126", "RQ165")
+"""Warnings of attributes that are never there, and of conditions that no tuple meets."""
+
+
 def compile_query(
     query: str | Path,
     source: str | None = None,
@@ -85,7 +103,7 @@ def compile_query(
         source, text = str(query), query_text(str(query), Path(query).read_bytes)
     else:
         source, text = source or "<text>", str(query)
-    parsed = parse_query(text, source)
+    parsed = parse_query(text, source, check=is_right)
     if params:
         parsed = parse_query(text, source, given_constants(parsed, params))
     compiled = plan_query(parsed, Path(source).stem.strip("<>") or "query")

@@ -10,7 +10,7 @@ from cedilla.grammar import foreign, foreign_words, forms
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.slips import Rule, Slip, listed, span_of
 from cedilla.grammar.suggestions import closest
-from cedilla.grammar.syntax import TYPES
+from cedilla.grammar.syntax import TYPES, UNITS
 
 _UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`, `"{request}"`'
 _SHAPES = {
@@ -31,6 +31,15 @@ def conversion(slip: Slip) -> Diagnostic | None:
     behind_relation = found in ("with", "in") and "TO" in slip.accepts
     is_range = "between" in map(str, slip.before[-6:])
     kind = re.match(r"\s*(\w*)", slip.rest)
+    if (
+        found == "to"
+        and kind
+        and kind[1].lower().removesuffix("s") in UNITS
+        and "floor" in map(str, slip.before)
+    ):
+        return slip.unexpected(
+            f"a time is cut off by `date_trunc('{kind[1].lower().removesuffix('s')}', at)`"
+        )
     if found == "to" and "PLUS" in slip.accepts and kind and kind[1].lower() in {*TYPES, *foreign.TYPES}:
         name = foreign.TYPES.get(kind[1].lower(), kind[1].lower())
         return slip.unexpected(f"a value is converted by `{name}(x)`")
@@ -235,7 +244,7 @@ def description(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(
             "a condition compares with a constant, not with a function: `at < 2025-01-31T12:00:00Z`"
         )
-    if last.type == "MOMENT" and slip.found.type == "NAME":
+    if last.type == "MOMENT" and slip.found.type == "NAME" and re.match(r"[\])]", slip.rest.lstrip()):
         return slip.unexpected("a time is in UTC, or has an offset: `2025-01-31T12:00:00+01:00`")
     if found == "." and last.type == "NUMBER":
         return slip.unexpected("a time is written in ISO form: `2025-01-31`, `2025-01-31T12:00:00Z`")
@@ -252,7 +261,10 @@ def description(slip: Slip) -> Diagnostic | None:
     if found in ("->", "→", "*", "/") and slip.first == "[[":
         return slip.unexpected(f"values are changed by `{forms.CHANGES['alter']}`")
     if (found in ("{", "[", "(") and last == "=") or (
-        slip.found.type in ("NUMBER", "STRING") and last == "," and "NAME" in slip.accepts
+        slip.found.type in ("NUMBER", "STRING")
+        and last == ","
+        and "NAME" in slip.accepts
+        and "(" not in words
     ):
         return slip.unexpected("several values are written `s in {1, 2}`")
     return None

@@ -10,6 +10,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 from cedilla.grammar import foreign, foreign_words, forms, lalr, repairs, terminals
 from cedilla.grammar.change_slips import MARKERS
 from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.edits import Check, Editor
 from cedilla.grammar.habits import HABITS
 from cedilla.grammar.slips import SLIPS, Slip, span_of
 
@@ -39,8 +40,7 @@ _CHARACTERS = {
     "\ufeff": "this is an invisible mark; leave it out",
 }
 _OF_RELATIONS = {
-    "|": "operators are written around their input: `select[t > 90](R)`",
-    "&": "what both relations have is `A intersect B`, all of both `A union B`",
+    "&": "tuples of both relations are `A intersect B`, all of them `A union B`",
 }
 """Characters after a relation."""
 _OF_LISTS = {"|": "a comma comes between: `a, b`; disjunction is written `or`"}
@@ -58,8 +58,10 @@ _OF_OPERANDS = {
 """Characters after an operand, where they have another meaning."""
 
 
-def explain(error: UnexpectedInput, text: str, source: str, start: lalr.Start) -> Diagnostic:
-    """The diagnostic for what lark could not read in `text`."""
+def explain(
+    error: UnexpectedInput, text: str, source: str, start: lalr.Start, check: Check | None = None
+) -> Diagnostic:
+    """The diagnostic for what lark could not read in `text`. `check`: an edit is proposed only if it passes."""
     if isinstance(error, UnexpectedCharacters):
         return _illegal(text, source, lalr.position(error), start)
     before, found = lalr.stop(text, start)
@@ -68,6 +70,9 @@ def explain(error: UnexpectedInput, text: str, source: str, start: lalr.Start) -
         accepts -= {"NAME", "STRING"}  # a unit
     slip = _refused(Slip(found, before, accepts, source, text[found.end_pos or len(text) :]), text, start)
     found, accepts = slip.found, slip.accepts
+    editor = Editor(slip, text, start, check)
+    if check is not None and (diagnostic := repairs.repaired(editor, repairs.CERTAIN)) is not None:
+        return diagnostic
     if found.type == "$END":
         message, place = "unexpected end of the text", end_of(text, source)
         help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(slip)
@@ -75,9 +80,13 @@ def explain(error: UnexpectedInput, text: str, source: str, start: lalr.Start) -
     for rule in (*HABITS, *MARKERS, *SLIPS):
         if (diagnostic := rule(slip)) is not None:
             return diagnostic
-    if (diagnostic := repairs.repaired(slip, text, start)) is not None:
+    unchecked = () if check is not None else repairs.CERTAIN
+    if (diagnostic := repairs.repaired(editor, (*unchecked, *repairs.LIKELY))) is not None:
         return diagnostic
     return Diagnostic("RQ001", "error", f"unexpected `{found}`", span_of(found, source), help=_expected(slip))
+
+
+_LITTLE = {other for others in foreign_words.STANDS_FOR.values() for other in others}
 
 
 def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
@@ -106,7 +115,7 @@ def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
         return _slip_at(slip.before[:-1], slip.last, slip.last, slip, text, start)
     number, word = slip.before[-2:] if len(slip.before) > 1 else (slip.last, slip.last)
     lower = str(word).lower()
-    known = (foreign_words.OPERANDS, foreign_words.LITTLE, foreign_words.WORDS)
+    known = (foreign_words.OPERANDS, _LITTLE, foreign_words.WORDS)
     if number.type == "NUMBER" and word.type == "NAME" and any(lower in words for words in known):
         return _slip_at(slip.before[:-1], word, word, slip, text, start)
     return slip
@@ -181,6 +190,8 @@ def _illegal(text: str, source: str, position: int, start: lalr.Start) -> Diagno
     if character == "~" and text[position - 1] in "=!":
         others = _OF_OPERANDS
     help = others.get(character) or _CHARACTERS.get(character)
+    if character == "|" and others is _OF_RELATIONS:
+        help = foreign.around(text[position:])
     shown = character if character.isprintable() else f"U+{ord(character):04X}"
     form = forms.form_of(before, before[-1]) if before and help is None else None
     if form is not None:

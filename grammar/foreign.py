@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from cedilla.grammar import forms
+
 TYPES = {
     **dict.fromkeys(("integer", "int32", "smallint", "tinyint", "short", "byte", "int4", "serial"), "int"),
     **dict.fromkeys(("bigint", "int64", "int8", "uint", "uint32", "uint64", "biginteger"), "long"),
@@ -190,6 +194,16 @@ OPERATORS = {
     ),
 }
 """Operators by other names, with what does the same."""
+
+
+def around(text: str) -> str:
+    """Returns the hint for an operator that is written after its input; `text` begins with its name."""
+    named = re.match(r"[\W_]*(\w*)", text)
+    name = named[1].lower() if named else ""
+    form = forms.OPERATORS.get(name, "select[t > 90](R)")
+    other = None if name in forms.OPERATORS else OPERATORS.get(name) or CLAUSES.get(name)
+    return other or f"operators are written around their input: `{form}`"
+
 
 AFTER_GROUPS = {
     "having": "results are selected after it: `select[mean > 90](aggregate[...](R))`",

@@ -7,11 +7,11 @@ _DIFFERENCE = (
     "`datediff(ended, began)` counts days"
 )
 _EARLIER = (
-    "there is none: an expression sees one tuple; `aggregate[last(x) - first(x) as change by w](R)` compares the ends "
+    "an expression sees one tuple; `aggregate[last(x) - first(x) as change by w](R)` compares the ends "
     "of a window `w`"
 )
 _BEST = "the best tuples of each group are `top[1 by at desc per k](R)`"
-_NO_LISTS = "there is none: values are numbers, strings, booleans and times, not lists or objects"
+_NO_LISTS = "values are numbers, strings, booleans and times, not lists or objects"
 _INSIDE = 'a field inside of an object is declared: `city: string from "address.city"`'
 _EXTREME = "the tuple with the largest `y` of each group is `top[1 by y desc per k](R)`"
 _COUNTER = "a counter in a window `w`: `aggregate[last(x) - first(x) as grown by w](R)`, by seconds `/ 300`"
@@ -21,15 +21,15 @@ _MOVING = (
 _CAST = "a value is converted by `int(x)`, `double(x)`, `string(x)`, `date(x)` or `timestamp(x)`"
 _COLUMN = "an attribute is written by its name alone, without quotes: `a`; a constant as it is: `5`"
 _ANY = "whether a condition holds for some tuples is `count(where t > 90) > 0`, for all `count(where t <= 90) = 0`"
-_JOINED = "there is none: `collect(x)` gives the values as an array"
-_REGRESSION = "there is none; `slope(x, y)` and `corr(x, y)` are the functions of two values"
+_JOINED = "`collect(x)` gives the values as an array"
+_REGRESSION = "of two values there are `slope(x, y)` and `corr(x, y)`"
 
 _AGGREGATES = {
     "avg(x)": "mean average avrg",
     "avg_angle(x)": "mean_angle circular_mean circmean avg_direction",
     "count(distinct x)": "count_distinct countdistinct distinct_count distinctcount approx_count_distinct "
     "approx_distinct nunique n_distinct uniq unique dcount cardinality",
-    "count()": "count_all count_rows countrows nrow size_of_group counter",
+    "count()": "n count_all count_rows countrows nrow size_of_group counter",
     "sum(distinct x)": "sum_distinct sumdistinct",
     "quantile(x, 0.95)": "percentile percentile_approx approx_percentile percentile_cont quantiles approx_quantile "
     "quantile_cont quantile_over_time histogram_quantile pct",
@@ -57,13 +57,13 @@ _AGGREGATES = {
 }
 _AGGREGATES_INSTEAD = {
     _EXTREME: "max_by min_by maxby minby argmax argmin arg_max arg_min max_row idxmax idxmin",
-    "there is none; count first, then choose: `top[1 by n desc per k](aggregate[count() as n by k, x](R))`": "mode "
+    "count first, then choose: `top[1 by n desc per k](aggregate[count() as n by k, x](R))`": "mode "
     "most_frequent most_common approx_top_k",
     _ANY: "bool_or bool_and boolor booland any every all some logical_or logical_and or_agg and_agg",
-    "there is none for the bits of numbers": "bit_and bit_or bit_xor bitand bitor bitxor",
+    "no function combines the bits of numbers": "bit_and bit_or bit_xor bitand bitor bitxor",
     _JOINED: "string_agg listagg group_concat concat_agg string_join textjoin concat_all wm_concat strings_concat",
     _COUNTER: "rate irate increase delta idelta deriv derivative changes resets differences",
-    "there is none; `count()` by `floor(x / 10)` counts in bins: `extend[floor(x / 10) as bin](R)`": "histogram "
+    "`count()` by `floor(x / 10)` counts in bins: `extend[floor(x / 10) as bin](R)`": "histogram "
     "histogram_numeric width_bucket bucket",
     _MOVING: "ewma ema moving_avg moving_average rolling rolling_mean sma movingaverage",
     "`quantile(x, 0.95)` lies between two neighbours, `largest(x, n)` is one of the values": "percentile_disc "
@@ -75,7 +75,7 @@ _AGGREGATES_INSTEAD = {
 _SCALARS = {
     "double(x)": "float number to_number tonumber to_double numeric val todouble to_float parsefloat float64",
     "int(x)": "integer to_int toint parseint toint32 int32",
-    "long(x)": "to_long tolong int64 truncate truncatenumber fix toint64",
+    "long(x)": "to_long tolong int64 fix toint64",
     "string(x)": "str to_string tostring varchar text",
     "boolean(x)": "bool to_boolean toboolean",
     "length(s)": "strlen size count_chars string_length charlength lenght nchar",
@@ -89,7 +89,7 @@ _SCALARS = {
     "trim(s)": "strip",
     "ltrim(s)": "lstrip trimstart",
     "rtrim(s)": "rstrip trimend",
-    "concat(s, s)": "strcat concatenate concat_string str_concat",
+    "concat(s, s)": "paste paste0 strcat concatenate concat_string str_concat",
     "substring(s, from, length)": "mid substrb slice substr_utf8 substring_utf8",
     "split_part(s, ',', 1)": "split split_string strtok str_split split_index splitpart",
     "startswith(s, part)": "starts_with begins_with beginswith has_prefix hasprefix",
@@ -112,6 +112,12 @@ _SCALARS = {
     "floor(x)": "rounddown round_down",
     "floor(a / b)": "int_div intdiv integer_divide quotient div",
     "mod(x, y)": "modulo modulus remainder rem fmod",
+    "floor(x / 10) * 10": "bin bin_at",
+    "s = ''": "isempty is_empty empty",
+    "s != ''": "isnotempty is_not_empty",
+    "sin(radians(x))": "sind",
+    "cos(radians(x))": "cosd",
+    "tan(radians(x))": "tand",
     "x * x": "square sqr squared",
     "pow(x, 1 / 3)": "nthroot",
     "sqrt(x)": "sqroot square_root squareroot",
@@ -146,6 +152,11 @@ _SCALARS = {
     "date(s)": "make_date date_from_parts datefromparts to_date_ntz",
 }
 _SCALARS_INSTEAD = {
+    "`round(x, 2)` rounds to digits, `long(x)` cuts all of them off": "truncate truncatenumber trunc_to",
+    "times are in UTC: there are no other zones in a query": "convert_timezone convert_tz at_timezone tz_convert "
+    "to_utc_timestamp from_utc_timestamp tolocaltime astimezone timezone",
+    "tuples with a partner are `A semi join B on k`, those without one `A anti join B on k`": "exists not_exists",
+    "an expression has exact decimals where an attribute is declared as a `decimal`": "decimal to_decimal",
     _CAST: "cast convert try_cast safe_cast astype",
     _DIFFERENCE: "timestampdiff timestamp_diff age timediff time_diff seconds_between minutes_between hours_between "
     "datetime_diff",
@@ -166,7 +177,7 @@ _SCALARS_INSTEAD = {
     "format printf format_string sprintf format_number to_text fmt",
     "windows are made by `window[5 minutes on at as w](R)`, and `w` is their number": "tumble tumbling hop date_bin "
     "tumble_start tumble_end window_start window_end hop_start session_start window",
-    "`x in {1, 2, 3}` compares with several values": "in_list isin is_in one_of oneof any_of in_set",
+    "`x in {1, 2, 3}` compares with several values": "any some in_list isin is_in one_of oneof any_of in_set",
     "`x in [low, high]` is a range": "between is_between inrange in_range",
 }
 

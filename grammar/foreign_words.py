@@ -81,71 +81,137 @@ WORDS = frozenset(
             "per",
             "where",
         ),
-        *("stream", "table", "set", "let", "emit", "operator", "punctuated", "heartbeat", "delay", "except"),
+        *(
+            "stream",
+            "table",
+            "set",
+            "let",
+            "emit",
+            "accent",
+            "operator",
+            "punctuated",
+            "heartbeat",
+            "delay",
+            "except",
+        ),
         *("left", "semi", "anti", "true", "false", "rows"),
         *operator_forms.WORDS,
     )
 )
 """Words of the language that are written in capitals elsewhere."""
 
-LITTLE = frozenset(
-    (
-        *("as", "on", "by", "per", "in", "to", "with", "for", "over", "using", "within", "of", "at", "from"),
-        *(
-            "into",
-            "then",
-            "else",
-            "otherwise",
-            "and",
-            "or",
-            "until",
-            "through",
-            "till",
-            "is",
-            "equals",
-            "keyed",
-        ),
-        *("partition", "group", "each", "slide", "sliding", "hop", "step", "expect"),
-        *("format", "since", "until", "plus", "merge", "append"),
-        *(
-            "rows",
-            "row",
-            "tuples",
-            "records",
-            "events",
-            "elif",
-            "elseif",
-            "case",
-            "if",
-            "wait",
-            "lag",
-            "lateness",
-        ),
-    )
-)
-"""Little words that stand for one another in other languages."""
+KNOWN = frozenset((*OPERANDS, *LEADING)) - {"isnull", "select", "set", "let", "top"}
+"""Words of other languages: they are not slips for words that are written nearly the same."""
+
+STANDS_FOR = {
+    word: frozenset(others.split())
+    for word, others in {
+        "as": "is named called to for into = : -> =>",
+        "on": "over at by for using in along of with",
+        "by": "per over for on each group partition within keyed of in ,",
+        "per": "by for each over within partition group keyed in of",
+        "every": "slide sliding hop hopping step each by per , advance",
+        "to": "into in as on at -> => > >>",
+        "from": "in of at to read <-",
+        "in": "to as of at is = : /",
+        "with": "using and where ,",
+        "then": ": , -> => ? do",
+        "else": "otherwise default elif : ,",
+        "when": "if case elif elseif , | while",
+        "end": "esac fi } done",
+        "and": ", ; to & with until through till plus but",
+        "or": ", ; |",
+        "except": "without minus but expect excluding exclude",
+        "delay": "wait lag lateness after within by of",
+        "rows": "row tuples records events elements",
+        "ordered": "sorted",
+        ",": "; . and or | in from for to then with",
+        "=": "== := : is equals -> => on to",
+        ";": ": . , !",
+        ":": "= := as -> => is of ;",
+        ":=": "= : as <- is ==",
+        "->": "=> = : →",
+        "<": "lt less below before under",
+        "(": "[ {",
+    }.items()
+}
+"""Word or sign of the language -> words and signs that others write in its place, with the same meaning."""
 
 NEEDLESS = frozenset(
     (
-        *("keyed", "partitioned"),
-        *("the", "of", "on", "by", "in", "to", "as", "with", "for", "order", "group", "table", "stream"),
         *(
-            "only",
-            "first",
-            "last",
+            "keyed",
+            "partitioned",
+            "the",
+            "of",
+            "on",
+            "by",
+            "for",
+            "order",
+            "group",
+            "table",
+            "stream",
+            "is",
+            "inner",
+        ),
+        *(
+            "left outer",
             "tumbling",
             "hopping",
             "sliding",
             "window",
-            "every",
             "each",
-            "row",
-            "rows",
+            "attribute",
+            "column",
+            "gap",
+            "size",
         ),
-        *("is", "then", "where", "optional", "attribute", "column", "outer", "inner", "gap", "size", "named"),
+        *(f"{word} by" for word in ("order", "group", "sort", "ordered", "sorted", "grouped")),
+        *("[ every", "[ last", "[ first"),
     )
 )
-"""Words that say nothing where they are not expected."""
+"""Words that say nothing where they are not expected. Of two words the second one does, or both."""
+
+BEGINNINGS = frozenset(("stream", "table", "emit", "set", "let"))
+"""First words of statements that are forgotten."""
+
+GLUE = frozenset(
+    (
+        *(
+            "as",
+            "by",
+            "on",
+            "in",
+            "to",
+            "from",
+            "every",
+            "per",
+            "delay",
+            "is",
+            "null",
+            "and",
+            "or",
+            "with",
+            "join",
+        ),
+        *(
+            "when",
+            "then",
+            "else",
+            "end",
+            "unit",
+            "punctuated",
+            "original",
+            "units",
+            "emit",
+            "set",
+            "let",
+            "stream",
+        ),
+        *("table", ",", "=", ":", ":=", "->", "(", ")", "[", "]", "{", "}", "[[", "]]"),
+    )
+)
+"""Words and signs that are forgotten; others say something."""
 
 CALLED = frozenset(
     (

@@ -11,6 +11,8 @@ from cedilla.grammar.operator_forms import FORMS, SIGNS, WORDS
 OPERATORS = {word: FORMS[word].example for word in WORDS}
 """Operator -> its form."""
 
+FORMATS = frozenset(("json", "parquet", "xml", "csv", "kafka", "kafka_otlp", "delta", "otlp"))
+
 CLAUSES = {
     "punctuated": "punctuated on ts",
     "heartbeat": "heartbeat at delay 10 seconds",
@@ -49,6 +51,11 @@ CHANGES = {
 AFFINE = "an alter has the shape `y -> y * a + b` with a > 0"
 ACCENT = "[[s = 2, alter(t, y -> y * 2)]]"
 PUNCTUATION = "[ts <= 600, s = 2]"
+
+
+def form_of_word(word: str) -> str | None:
+    """The form of the operator, the clause or the statement that a word begins."""
+    return next((forms[word] for forms in (OPERATORS, CLAUSES, STATEMENTS) if word in forms), None)
 
 
 def form_of(tokens: Sequence[Token], found: Token) -> str | None:

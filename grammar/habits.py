@@ -9,7 +9,7 @@ from lark import Token
 from cedilla.grammar import foreign, foreign_words
 from cedilla.grammar.change_slips import CHANGES, typed_unit
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.foreign_functions import SCALARS
+from cedilla.grammar.foreign_functions import AGGREGATES, SCALARS
 from cedilla.grammar.forms import CLAUSES, statement_of
 from cedilla.grammar.settings import SETTINGS
 from cedilla.grammar.slips import Rule, Slip, span_of
@@ -69,8 +69,17 @@ def operator(slip: Slip) -> Diagnostic | None:
         if help is not None:
             at = span_of(slip.last, slip.source)
             return slip.complain(f"unknown operator `{slip.last}`", help, at)
-    if slip.found == ".":
-        return slip.unexpected("operators are written around their input: `select[t > 90](R)`")
+    if slip.found in (".", "{"):
+        return slip.unexpected(foreign.around("select" if slip.found == "{" else slip.rest))
+    if (
+        slip.found in ("by", "without")
+        and slip.last.type in ("NAME", "RPAR")
+        and _statement(slip)[-2:-1] != ["to"]
+    ):
+        return slip.unexpected(foreign.OPERATORS["groupby"])
+    if slip.last.type == "DISTINCT" and slip.before[-2] in ("union", "intersect", "minus"):
+        help = "equal tuples are left out by `distinct(A union B)`; `A intersect B` and `A minus B` do so by themselves"
+        return slip.complain("unexpected `distinct`", help, span_of(slip.last, slip.source))
     if slip.last.type == "DISTINCT" and slip.found.type == "NAME":
         return slip.unexpected("attributes are written in brackets: `distinct[a, b](R)`")
     return None
@@ -79,7 +88,7 @@ def operator(slip: Slip) -> Diagnostic | None:
 def output(slip: Slip) -> Diagnostic | None:
     """`emit r into json "o"`, `emit to json "o"`, `emit r as json "o"`."""
     words = _statement(slip)
-    if "JOIN" not in slip.accepts or words[:1] != ["emit"]:
+    if "JOIN" not in slip.accepts or words[:1] != ["emit"] or words.count("(") > words.count(")"):
         return None
     if words[1:] == ["to"]:
         return slip.unexpected('an output requires a relation: `emit R to json "path"`')
@@ -100,8 +109,6 @@ def clause(slip: Slip) -> Diagnostic | None:
         guess = closest(found, foreign.CLAUSES)
         if guess is not None and found not in map(str, slip.before):
             return slip.unexpected(foreign.CLAUSES[guess])
-    if found == "group" and "BY" in slip.accepts:
-        return slip.unexpected(_AGGREGATE)
     word = closest(found, [each for each in foreign.AFTER_GROUPS if len(each) > 5], most=2) or found.lower()
     if {"COMMA", "RSQB"} <= slip.accepts and (help := foreign.AFTER_GROUPS.get(word)):
         return slip.unexpected(help)
@@ -114,8 +121,6 @@ def aggregate(slip: Slip) -> Diagnostic | None:
     """`aggregate[l, avg(t) as m]`, `aggregate[by l, ...]`, `aggregate[avg(t) as m, by l]`."""
     if slip.found == "," and {"BY", "EXCEPT", "LPAR"} <= slip.accepts:
         return slip.unexpected(_AGGREGATE)
-    if slip.found == "by" and "except" in map(str, slip.before[-8:]) and "RSQB" in slip.accepts:
-        return slip.unexpected("groups come before what is left out: `aggregate[avg by l except t](R)`")
     is_query = slip.first not in ("[", "[[")
     if is_query and slip.found == "(" and slip.last.type == "NAME" and {"COMMA", "RSQB"} <= slip.accepts:
         hint = "a key is an attribute: `extend[hour(at) as h](R)` computes one before"
@@ -128,11 +133,6 @@ def aggregate(slip: Slip) -> Diagnostic | None:
         listed = "AS" in slip.accepts and any(token in ("aggregate", "γ") for token in slip.before)
         if {"BY", "EXCEPT", "LPAR"} <= slip.accepts or listed:
             return slip.complain("unexpected `by`", _AGGREGATE, span_of(slip.last, slip.source))
-        if "DIRECTION" in slip.accepts:
-            help = "keys are written without `by`: `sort[t desc](R)`"
-            return slip.complain("unexpected `by`", help, span_of(slip.last, slip.source))
-    if slip.last.type == "DIRECTION" and _adjacent(slip.last, slip.found):
-        return slip.complain(f"unexpected `{slip.last}{slip.found}`", "a direction is `asc` or `desc`")
     return None
 
 
@@ -154,8 +154,10 @@ def foreign_call(slip: Slip) -> Diagnostic | None:
     found, last = slip.found, slip.last
     before = [str(token) for token in slip.before]
     if found == "(" and before[-2:-1] == ["."] and "PLUS" in slip.accepts:
-        more = "" if slip.rest.startswith(")") else ", ..."
-        return slip.unexpected(f"a function has its arguments in parentheses: `{last}({before[-3]}{more})`")
+        known = SCALARS.get(last.lower()) or AGGREGATES.get(last.lower())
+        return slip.unexpected(
+            known or "a function has all its arguments in parentheses: `startswith(s, 'a')`"
+        )
     if found == "*" and last == ".":
         return slip.unexpected("all attributes are `*` alone")
     if found == "[" and slip.rest[:1] in ("'", '"') and "PLUS" in slip.accepts:
@@ -180,7 +182,9 @@ def foreign_call(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(SCALARS[name])
     if found == "within" and slip.rest.lstrip().lower().startswith("group"):
         return slip.unexpected("a quantile is `quantile(x, 0.95)`")
-    if name in foreign.OPERATORS and {"JOIN", "SELECT"} & slip.accepts:
+    words = _statement(slip)
+    is_relation = words[:1] != ["stream"] and words.count("[") == words.count("]")
+    if name in foreign.OPERATORS and is_relation and "PLUS" not in slip.accepts:
         return slip.unexpected(foreign.OPERATORS[name])
     if (
         name
@@ -219,9 +223,6 @@ def parameters(slip: Slip) -> Diagnostic | None:
 def separator(slip: Slip) -> Diagnostic | None:
     """`[a, b,]`, `[a b]`, `[x as a * 2]`, a string that ends too early."""
     found, last = slip.found, slip.last
-    if found in (")", "]", "}") and last == ",":
-        at = span_of(last, slip.source)
-        return slip.complain(f"nothing follows the comma before `{found}`", "leave the comma out", at)
     if last.type == "STRING" and _adjacent(last, found) and re.match(r"\w", str(found)):
         help = "its quote is missing, or one inside it needs `\\` in front: 'it\\'s', \"it's\""
         return slip.complain(
@@ -315,8 +316,6 @@ def declaration(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(f"values are written `in {{1, 2, 3}}` or `in [1, 10)`{column}{single}")
     if "PUNCTUATED" in accepts and (help := _clause(slip)):
         return slip.unexpected(help)
-    if last == "punctuated":
-        return slip.unexpected("attributes come after `on`: `punctuated on ts`")
     if slip.requires("DELAY"):
         return slip.unexpected("a heartbeat requires its attribute and its delay: `heartbeat ts delay 10`")
     if slip.requires("STRING") and (last in _QUOTED or slip.found not in ("(", ":", ",", "=", "[")):

@@ -16,6 +16,7 @@ from cedilla.grammar import complaints, lalr, recovery
 from cedilla.grammar.builder import Builder
 from cedilla.grammar.depth import check_depth
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.edits import Check
 from cedilla.grammar.expression_formatter import format_accent
 from cedilla.grammar.syntax import (
     AccentText,
@@ -40,13 +41,15 @@ def parse_query(
     given: Mapping[str, Constant] | None = None,
     *,
     keep_names: bool = False,
+    check: Check | None = None,
 ) -> Query:
     """A whole `.rq` text (design, section 4).
 
     Constants are put where they are named: those of `given` in place of their `let`. With `keep_names` the nodes
-    are still written by the name (`format_query`).
+    are still written by the name (`format_query`). Of a wrong text, a hint proposes an edit only if it passes
+    `check`.
     """
-    return _parse(text, source, "query", Builder(source, given, keep_names=keep_names))
+    return _parse(text, source, "query", Builder(source, given, keep_names=keep_names), check)
 
 
 @lru_cache(_MARKERS)
@@ -141,30 +144,34 @@ def parse_expression(text: str, source: str = "<expression>") -> Expression:
 
 
 @overload
-def _parse(text: str, source: str, start: OneOf["query"], builder: Builder) -> Query: ...
+def _parse(text: str, source: str, start: OneOf["query"], builder: Builder, check: Check | None) -> Query: ...
 @overload
 def _parse(text: str, source: str, start: OneOf["accent"]) -> AccentText: ...
 @overload
 def _parse(text: str, source: str, start: OneOf["punctuation"]) -> PunctuationText: ...
 @overload
 def _parse(text: str, source: str, start: OneOf["expression"]) -> Expression: ...
-def _parse(text: str, source: str, start: lalr.Start, builder: Builder | None = None) -> object:
+def _parse(
+    text: str, source: str, start: lalr.Start, builder: Builder | None = None, check: Check | None = None
+) -> object:
     builder = builder or Builder(source)
     try:
         node = lalr.build(builder, lalr.parse(text, start))
     except UnexpectedInput as error:
         if start != "query":
             raise DiagnosticError([complaints.explain(error, text, source, start)]) from None
-        raise DiagnosticError(_all_errors(error, text, source, builder)) from None
+        raise DiagnosticError(_all_errors(error, text, source, builder, check)) from None
     if builder.problems:
         raise DiagnosticError(builder.problems)
     check_depth(text, node)
     return node
 
 
-def _all_errors(error: UnexpectedInput, text: str, source: str, builder: Builder) -> list[Diagnostic]:
+def _all_errors(
+    error: UnexpectedInput, text: str, source: str, builder: Builder, check: Check | None
+) -> list[Diagnostic]:
     """The syntax errors of a query, and what is wrong in its other statements, in the order of the text."""
-    found, rest = recovery.errors(error, text, source)
+    found, rest = recovery.errors(error, text, source, check)
     with suppress(UnexpectedInput):
         lalr.build(builder, lalr.parse(rest, "query"))
     return sorted((*found, *builder.problems), key=lambda each: 0 if each.span is None else each.span.start)

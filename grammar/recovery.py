@@ -9,26 +9,31 @@ from lark.exceptions import UnexpectedInput
 
 from cedilla.grammar import complaints, lalr, statements
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.edits import Check
 from cedilla.grammar.slips import UNENDED
 
 _MOST = 20
 """The greatest number of errors that are reported at once."""
 
 
-def errors(error: UnexpectedInput, text: str, source: str) -> tuple[list[Diagnostic], str]:
+def errors(
+    error: UnexpectedInput, text: str, source: str, check: Check | None = None
+) -> tuple[list[Diagnostic], str]:
     """The errors of a query's text from the first on, and the text with blanks for the statements that have one."""
     found: list[Diagnostic] = []
-    for each, rest in _errors(error, text, source):
+    for each, rest in _errors(error, text, source, check):
         found.append(each)
         text = rest
     return found, text
 
 
-def _errors(error: UnexpectedInput | None, text: str, source: str) -> Iterator[tuple[Diagnostic, str]]:
+def _errors(
+    error: UnexpectedInput | None, text: str, source: str, check: Check | None
+) -> Iterator[tuple[Diagnostic, str]]:
     for _ in range(_MOST):
         if error is None:
             return
-        diagnostic = complaints.explain(error, text, source, "query")
+        diagnostic = complaints.explain(error, text, source, "query", check)
         text = _without(text, diagnostic)
         yield diagnostic, text
         try:

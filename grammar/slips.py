@@ -10,7 +10,6 @@ from lark import Token
 
 from cedilla.grammar import foreign, foreign_words, forms, statements
 from cedilla.grammar.diagnostics import Diagnostic, Span
-from cedilla.grammar.settings import SETTINGS
 from cedilla.grammar.suggestions import closest
 
 _FOREIGN_JOINS = {
@@ -102,8 +101,6 @@ def place_after(token: Token, source: str) -> Span:
 
 def foreign_join(slip: Slip) -> Diagnostic | None:
     """Joins and operators that other languages have: `right join`, `left outer join`, `except`, `union all`."""
-    if slip.found == "outer" and slip.last.type == "JOIN_KIND":
-        return slip.unexpected("an outer join is written `A left join B on k`")
     if "JOIN" not in slip.accepts:
         return None
     if slip.found.lower() in _FOREIGN_JOINS and re.match(r"\s*(?:\w+\s+)?join\b", slip.rest, re.IGNORECASE):
@@ -117,9 +114,7 @@ def foreign_join(slip: Slip) -> Diagnostic | None:
     )
     if is_join or (slip.found.type == "NAME" and slip.found.endswith("join")):
         return slip.unexpected(_FOREIGN_JOINS["outer"])
-    if slip.found.type == slip.last.type == "NAME" and re.match(
-        r"\s*(?:,|(?:left|right|full|inner|cross)?\s*join|on|where)\b", slip.rest, re.IGNORECASE
-    ):
+    if is_alias(slip):
         return slip.unexpected("a relation has no second name here: `A join B on A.x = B.y` uses its own")
     if slip.found in ("-", "except"):
         return slip.unexpected("the difference of relations is written `A minus B`")
@@ -127,6 +122,17 @@ def foreign_join(slip: Slip) -> Diagnostic | None:
         help = "a union keeps all tuples; `distinct(A union B)` leaves out equal ones"
         return slip.complain("unexpected `all`", help, span_of(slip.last, slip.source))
     return None
+
+
+def is_alias(slip: Slip) -> bool:
+    """Returns True at `o` of `orders o join customers c`, `(orders o)` and `(orders as o)`."""
+    if slip.found == "as":
+        return slip.last.type == "NAME" and re.match(r"\s*\w+\s*\)", slip.rest) is not None
+    followed = r"\s*(?:[,)]|(?:(?:left|right|full|inner|cross)\s+)?join\b|on\b|where\b)"
+    return (
+        slip.found.type == slip.last.type == "NAME"
+        and re.match(followed, slip.rest, re.IGNORECASE) is not None
+    )
 
 
 def foreign_clause(slip: Slip) -> Diagnostic | None:
@@ -141,8 +147,6 @@ def foreign_clause(slip: Slip) -> Diagnostic | None:
             )
         if (help := foreign_words.OPERANDS.get(found.lower())) is not None:
             return slip.unexpected(help)
-    if found == "distinct" and "RPAR" in slip.accepts:
-        return slip.unexpected("`distinct` comes first: `count(distinct x)`")
     if found in (",", "to") and "between" in map(str, slip.before[-6:]) and "AND" in slip.accepts:
         return slip.unexpected("a range is written `x between 1 and 5`, or `x in [1, 5]`")
     if slip.last == "not" and slip.accepts <= {"BETWEEN", "IN"} and found not in ("in", "between"):
@@ -172,15 +176,10 @@ def unknown_operator(slip: Slip) -> Diagnostic | None:
     return slip.complain(f"unknown operator `{slip.last}`", help, span_of(slip.last, slip.source))
 
 
-def unfinished_case(slip: Slip) -> Diagnostic | None:
-    """`case x when 1 then ...`, a branch without its `then`, a `case` without its `end`."""
+def case_of_value(slip: Slip) -> Diagnostic | None:
+    """`case x when 1 then ...`."""
     if slip.last == "case" and "WHEN" in slip.accepts:
         return slip.unexpected("a case begins with a condition: `case when x = 1 then a else b end`")
-    closing = slip.found in ("]", ")", ";", "as", "end", "else", "when")
-    if "THEN" in slip.accepts and closing:
-        return slip.unexpected("a condition is followed by its value: `case when x = 1 then a else b end`")
-    if "END" in slip.accepts and closing:
-        return slip.unexpected("a case ends with `end`: `case when x = 1 then a else b end`")
     return None
 
 
@@ -202,8 +201,6 @@ def unknown_statement(slip: Slip) -> Diagnostic | None:
         return slip.unexpected('a source requires a name: `stream r(ts: long) from json "path";`')
     if not slip.requires("DEFINE"):
         return None
-    if slip.found == "=" and slip.last in SETTINGS:
-        return slip.unexpected("a setting is written `set late = abort;`")
     if slip.found == ".":
         return slip.unexpected(
             'operators are written around their input: `emit select[t > 90](R) to json "path";`'
@@ -295,12 +292,12 @@ def missing_parenthesis(slip: Slip) -> Diagnostic | None:
     """Operators without `[...]` or `(...)`, parentheses left open or closed too often."""
     if slip.requires("LPAR") and slip.last == "]":
         return slip.unexpected("the input of an operator is written in parentheses: `select[t > 90](R)`")
+    if slip.last == "select" and re.match(r"[^\[\]]*\bfrom\b", slip.rest):
+        return slip.unexpected("a query is written from the inside out: `project[a, b](select[t > 90](R))`")
     form = forms.OPERATORS.get(slip.last.type.lower())
     here = slip.requires("LSQB") or slip.found.line == slip.last.end_line
     if form and here and "LSQB" in slip.accepts and slip.found.type in ("LPAR", "NAME", "NUMBER"):
         return slip.unexpected(f"parameters are written in brackets: `{form}`")
-    if slip.found == ")" and not _open(slip):
-        return slip.unexpected("this parenthesis closes nothing")
     parts_members = slip.found == ";" and statements.closes(slip.rest, 0, 1)
     if slip.found in (";", "]", "]]") and "RPAR" in slip.accepts and _open(slip) and not parts_members:
         at = place_after(slip.last, slip.source)
@@ -347,7 +344,7 @@ SLIPS: tuple[Rule, ...] = (
     foreign_join,
     foreign_clause,
     unknown_operator,
-    unfinished_case,
+    case_of_value,
     missing_semicolon,
     unknown_statement,
     missing_from,

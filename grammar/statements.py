@@ -32,9 +32,10 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def closes(text: str, place: int, depth: int) -> bool:
-    """Whether brackets that are open at a place close on its line: a semicolon there parts the members of a list."""
+    """Returns True if brackets that are open at a place close before another statement begins: a semicolon there
+    parts the members of a list."""
     for piece in PIECE.finditer(text, place):
-        if piece[0] == "\n" or _BEGINS.match(text, piece.start()):
+        if _BEGINS.match(text, piece.start()):
             return False
         depth += _DEPTHS.get(piece[0], 0)
         if depth <= 0:

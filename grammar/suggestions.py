@@ -23,10 +23,11 @@ def closest(word: str, words: Iterable[str], most: int = 3) -> str | None:
     lower = word.lower()
     if lower in by_lower:
         return by_lower[lower]
-    near = sorted((edits(lower, other), other) for other in by_lower if _may_be(lower, other, most))
-    if not near or (len(near) > 1 and near[1][0] == near[0][0]):
-        return None
-    return by_lower[near[0][1]]
+    near = [(edits(lower, other), other) for other in by_lower if _may_be(lower, other, most)]
+    least = [other for count, other in near if count == min(near)[0]]
+    if len({other.removesuffix("s") for other in least}) == 1:  # one word, in the singular and the plural
+        least = [other for other in least if other.endswith("s") == lower.endswith("s")] or least
+    return by_lower[least[0]] if len(least) == 1 else None
 
 
 def meant(word: str, words: Iterable[str], what: str) -> str:

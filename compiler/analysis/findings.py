@@ -108,8 +108,8 @@ def read_once(plan: Plan) -> Iterator[Diagnostic]:
                         f"{operator.title} `{operator.name}` reads the table `{table}` once: "
                         f"tuples of a value that is new in `{listed}` {operator.without_partner(side)}",
                         operator.span,
-                        help=f"a stream of what has to be known of new values, its key in {listed}, is joined as it "
-                        "comes; nothing, where the table does not grow",
+                        help=f"join a stream instead, with a key in {listed}: its tuples are joined as they come; "
+                        "a table that does not grow may stay",
                     )
 
 

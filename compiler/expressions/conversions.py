@@ -122,6 +122,8 @@ _SCALES = re.compile(r"[cfk](?:_?to_?|2)[cfk]")
 def names_conversion(function: str) -> bool:
     """Returns True for names of conversions elsewhere: `degc`, `to_unit`, `f_to_c`."""
     parts = re.split("_|to|2", function)
+    if re.search("zone|tz|time", function):
+        return False
     is_conversion = (
         len(parts) == 1 or parts[0] in ("unit", "units", "convert") or re.search("^to|_to_|2", function)
     )

@@ -71,7 +71,7 @@ REFUSALS = (
         "regexp_replace",
         ("sail",),
         "`regexp_replace` by a regular expression that matches a text of no signs",
-        "it finds no empty match behind another match",
+        "it finds no empty match after another match",
         "a regular expression that takes one sign at least, `a+` for `a*`",
         lambda call: regexes.may_be_empty(_text(call, 1)),
     ),

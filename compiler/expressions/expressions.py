@@ -9,7 +9,14 @@ from typing import TypeVar
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import decimals, patterns, scalar_calls, scalar_functions, type_hints
+from cedilla.compiler.expressions import (
+    changing_functions,
+    decimals,
+    patterns,
+    scalar_calls,
+    scalar_functions,
+    type_hints,
+)
 from cedilla.compiler.expressions.conversions import called, written_out
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from cedilla.compiler.regions.affine import Affine
@@ -158,6 +165,7 @@ def type_of(expression: Expression, types: Types) -> Type:
             # Check the function before its arguments, which may be valid in another language only.
             scalar_calls.function_of(expression)
             scalar_calls.check_count(expression)
+            scalar_calls.check_constants(expression, types)
             return scalar_calls.check(expression, [type_of(argument, types) for argument in arguments])
         case Case(branches, otherwise):
             for branch in branches:
@@ -225,6 +233,11 @@ def _check_comparison(left: Expression, right: Expression, types: Types, span: S
         raise clash(
             f"{left.text} is a string", left.span, f"an attribute is written without quotes: `{left.value}`"
         )
+    for side, other in ((left, right), (right, left)):
+        if not isinstance(side, Attribute) or side.qualifier is not None or side.name in types:
+            continue
+        if isinstance(other, Attribute) and types.get(other.name) == STRING:
+            raise unknown_attribute(side.name, types, side.span, is_text=True)
     of_left = type_of(left, types)
     if isinstance(right, Literal):
         patterns.value_of(of_left, right)
@@ -257,15 +270,17 @@ EMPTY = ("null", "NULL", "Null", "none", "None", "nil", "undefined", "TRUE", "FA
 """Constants of other languages, which no attribute is called."""
 
 
-def unknown_attribute(name: str, types: Types, span: Span | None) -> DiagnosticError:
-    """Returns the error of an unknown attribute (RQ102), with a suggestion."""
+def unknown_attribute(name: str, types: Types, span: Span | None, is_text: bool = False) -> DiagnosticError:
+    """Returns the error of an unknown attribute (RQ102), with a suggestion. `is_text`: a string may be meant."""
+    if changing_functions.is_changing(name):
+        return changing_functions.refused(name, span)
     help = meant(name, types, "attributes")
     if name.lower() in ("true", "false"):
         help = f"`{name.lower()}` is written in small letters"
     elif name in EMPTY:
         help = "`x is null` and `x is not null` ask whether a value is undefined; "
         help += "a `case` without `else` is undefined where no branch fits"
-    elif not help.startswith("did"):
+    elif is_text and not help.startswith("did"):
         help += f'; a string is written in quotes: "{name}"'
     return failure("RQ102", f"unknown attribute `{name}`", span, hint=help)
 

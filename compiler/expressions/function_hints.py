@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cedilla.compiler.expressions import aggregate_functions, scalar_functions
 from cedilla.compiler.expressions.conversions import names_conversion
 from cedilla.grammar import foreign
 from cedilla.grammar.foreign_functions import AGGREGATES, SCALARS, percentile
 from cedilla.grammar.suggestions import closest, meant
 
-_NO_GUESS = "there is none of this name: the page of the language lists all functions"
+_NO_GUESS = "no function has this name; docs/language.md lists all functions"
 
 
 def hint_for_scalar(name: str) -> str:
@@ -18,16 +20,26 @@ def hint_for_scalar(name: str) -> str:
     if hints:
         return "; ".join(hints)
     if (of_many := AGGREGATES.get(name) or percentile(name)) is not None:
-        return f"{of_many} functions of many tuples are for `aggregate[... as name by ...](R)`"
-    if (guess := closest(name, scalar_functions.FUNCTIONS)) is not None:
+        sign = "" if of_many.endswith("?") else ";"
+        return f"{of_many}{sign} functions of many tuples are for `aggregate[... as name by ...](R)`"
+    if (guess := _near(name, scalar_functions.FUNCTIONS)) is not None:
         return f"did you mean `{guess}`?"
-    guess = closest(name, aggregate_functions.FUNCTIONS)
+    guess = _near(name, aggregate_functions.FUNCTIONS)
     if guess is not None:
         return (
             f"`aggregate[{aggregate_functions.FUNCTIONS[guess].usage} as name by k, w](R)` has this function"
         )
-    guess = closest(name, (*SCALARS, *AGGREGATES), most=1)
+    guess = _near(name, (*SCALARS, *AGGREGATES), most=1)
     return _NO_GUESS if guess is None else hint_for_scalar(guess)
+
+
+def _near(name: str, functions: Iterable[str], most: int = 2) -> str | None:
+    """Returns the function that a name misspells. A longer name is another function (`sind`), unless it ends with a
+    plural or a letter twice."""
+    guess = closest(name, functions, most)
+    if guess is None or not name.startswith(guess):
+        return guess
+    return guess if name[len(guess) :] in ("", "s", guess[-1]) else None
 
 
 def hint_for_aggregate(name: str) -> str:
@@ -37,9 +49,9 @@ def hint_for_aggregate(name: str) -> str:
     if names_conversion(name):
         return foreign.CONVERTED
     functions = aggregate_functions.FUNCTIONS
-    if (guess := closest(name, functions)) is not None:
+    if (guess := _near(name, functions)) is not None:
         return f"did you mean `{functions[guess].usage}`?"
-    guess = closest(name, AGGREGATES, most=1)
+    guess = _near(name, AGGREGATES, most=1)
     if guess is not None:
         return AGGREGATES[guess]
     return SCALARS.get(name) or meant(name, functions, "functions")

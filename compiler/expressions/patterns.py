@@ -6,6 +6,7 @@ types normalise every bound to a half-open interval, so `<= 5` and `< 6` are the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 
@@ -35,12 +36,14 @@ def value_of(type_: Type, literal: Literal) -> Value:
     try:
         return type_.value(literal)
     except ValueError as problem:
-        raise failure(
-            "RQ103",
-            f"{problem}, but the attribute is of type {type_}",
-            literal.span,
-            hint=_NOT_EMPTY if literal.text.lower() in ("null", "none") else _HINTS.get(type_.name),
-        ) from None
+        hint = _NOT_EMPTY if literal.text.lower() in ("null", "none") else _HINTS.get(type_.name)
+        if type_.is_numeric and not _NUMBER.fullmatch(str(literal.value)):
+            hint = "the attribute is a number: `5` or `0.5`"
+        message = f"{problem}, but the attribute is of type {type_}"
+        raise failure("RQ103", message, literal.span, hint=hint) from None
+
+
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 
 _NOT_EMPTY = (

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 
 from cedilla.compiler.expressions import (
     aggregate_functions,
+    changing_functions,
     decimals,
     patterns,
     regexes,
@@ -33,30 +34,6 @@ from cedilla.grammar.suggestions import closest
 from cedilla.grammar.syntax import Attribute, Case, Expression, Literal, Scalar
 
 _LIKE = re.compile(r"(?:[^\\]|\\[_%\\])*", re.DOTALL)
-
-
-_CHANGING = {
-    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"),
-    *(
-        "now",
-        "current_timestamp",
-        "current_date",
-        "curdate",
-        "current_time",
-        "localtimestamp",
-        "unix_timestamp",
-        "today",
-        "getdate",
-        "sysdate",
-        "systimestamp",
-        "utcnow",
-        "proctime",
-        "current_row_timestamp",
-        "clock_timestamp",
-    ),
-    *("current_timezone", "current_user", "user", "session_user", "current_database", "current_schema"),
-    *("version", "spark_partition_id", "input_file_name"),
-}
 
 
 def check(node: Scalar, types: Sequence[Type]) -> Type:
@@ -142,12 +119,16 @@ def _widest(parts: Sequence[tuple[Expression, Type]]) -> Type:
     return decimals.common_type(decimals.digits_of(*part) for part in parts)
 
 
-_PLAIN = {"user", "version", "random", "rand", "shuffle", "uuid", "uniform"}
-
-
-def is_changing(name: str) -> bool:
-    """Returns True if a name without parentheses is a SQL function whose value changes."""
-    return name.lower() in _CHANGING - _PLAIN
+def check_constants(node: Scalar, types: Container[str]) -> None:
+    """Raises RQ103 where a constant is written without quotes, as in `date_trunc(hour, at)`."""
+    function = function_of(node)
+    for kind, argument in zip(_kinds(function, node), node.arguments, strict=True):
+        if kind not in ("unit", "dateunit") or not isinstance(argument, Attribute) or argument.name in types:
+            continue
+        near = closest(argument.name, UNITS)
+        hint = f"did you mean `'{near}'`?" if near else _EXAMPLES[kind]
+        message = f"{function.name} requires {WORDS[kind]}, found {argument.name}"
+        raise failure("RQ103", message, argument.span, hint=hint)
 
 
 def function_of(node: Scalar) -> Function:
@@ -161,11 +142,8 @@ def function_of(node: Scalar) -> Function:
         raise failure(
             "RQ117", "unknown function `unix_timestamp`", node.span, hint="did you mean `unix_seconds(at)`?"
         )
-    if node.name in _CHANGING:
-        message = (
-            f"`{node.name}` gives another value each time, and an epoch that is redone must give the same"
-        )
-        raise failure("RQ117", message, node.span, hint="a source can bring the value as an attribute")
+    if node.name in changing_functions.NAMES:
+        raise changing_functions.refused(node.name, node.span)
     if node.name in aggregate_functions.FUNCTIONS:
         hint = f"`aggregate[{aggregate_functions.FUNCTIONS[node.name].usage} as name by k, w](R)`"
         if node.name in ("max", "min") and len(node.arguments) > 1:

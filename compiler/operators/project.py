@@ -9,7 +9,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions, scalar_calls
+from cedilla.compiler.expressions import changing_functions, expressions
 from cedilla.compiler.expressions.aggregate_parts import slope_of_alter
 from cedilla.compiler.expressions.exact_conversions import converted_type
 from cedilla.compiler.expressions.step_functions import Step, stepped
@@ -41,7 +41,7 @@ from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.suggestions import meant, misspelt
-from cedilla.grammar.syntax import Attribute, Expression, Scalar
+from cedilla.grammar.syntax import Attribute, Expression
 
 _NOWHERE = Span("<*>", 0, 0, 1, 1, 1, 1)
 
@@ -154,10 +154,8 @@ class Project(Operator):
         name, read = attribute.name, frozenset[str]().union(*map(expressions.attributes, self.items.values()))
         if attribute.qualifier is not None:
             raise expressions.qualified(attribute, source.types)
-        if name in expressions.EMPTY:
+        if name in expressions.EMPTY or changing_functions.is_changing(name):
             raise expressions.unknown_attribute(name, source.types, attribute.span)
-        if scalar_calls.is_changing(name):
-            expressions.type_of(Scalar(name.lower(), (), span=attribute.span), source.types)
         near = misspelt(name, source.types.keys() - read)
         if near is not None:
             hint = f"did you mean `{near}`? An attribute that is to come later is declared: `{name}?: type`"

@@ -15,7 +15,7 @@ from cedilla.compiler import operators
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import Matching
-from cedilla.compiler.passes.declared_units import declared_units
+from cedilla.compiler.passes.declared_units import check_constant, declared_units
 from cedilla.compiler.passes.one_input import Input, operator_of
 from cedilla.compiler.passes.report import Report, check_once, fresh, relation_names
 from cedilla.compiler.passes.sources import source_of
@@ -78,8 +78,9 @@ class _Builder:
             case syntax.StatedAccent(name):
                 if name in self.relations:
                     self._state(statement)
-            case syntax.Let():
+            case syntax.Let(_, value):
                 self.constants.append(statement)
+                check_constant(value)
             case syntax.Definition(name, relation):
                 if self._are_planned(names := inputs_of(relation)):
                     self._operator(name, relation, names)

@@ -102,3 +102,9 @@ def taken_for_units(nodes: Iterable[syntax.AttributeDeclaration]) -> Iterator[Di
                 f"`{node.name}` is in what pint calls `{node.unit}`, whatever the attribute of this name says"
             )
             yield Diagnostic("RQ150", "warning", message, node.span, help=hint)
+
+
+def check_constant(value: syntax.Constant) -> None:
+    """Raises RQ143 if a constant has an unknown unit, also where nothing reads the constant."""
+    if isinstance(value, syntax.Literal) and value.unit not in (None, syntax.SECOND):
+        known_unit(value.unit, value.span)

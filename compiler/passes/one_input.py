@@ -136,6 +136,9 @@ def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.ProjectIte
         name = item.alias or (item.expression.name if isinstance(item.expression, syntax.Attribute) else None)
         if name is None:
             hint = _named(item.expression)
+            operand = getattr(item.expression, "operand", None)
+            if isinstance(operand, syntax.Attribute):
+                hint = f"{hint}; attributes that stay are named: `project[a, b](R)`"
             after = items[items.index(item) + 1 :]
             if after and isinstance(after[0].expression, syntax.Literal):
                 hint = f"{hint}; a number has a point and no comma: `0.5`"

@@ -163,7 +163,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
     elif node.partitioned is not None:
         hint = "the files of a folder are one stream, in one order"
         raise failure(
-            "RQ441", f"`partitioned by` is for topics, and `{node.name}` is none", node.span, hint=hint
+            "RQ441", f"`partitioned by` is for topics, and `{node.name}` has files", node.span, hint=hint
         )
 
 

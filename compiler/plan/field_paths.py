@@ -50,8 +50,8 @@ def _keys_in(origin: syntax.Origin) -> FieldPath:
         keys.append(plain if quoted is None else quoted.replace("``", "`"))
         position = match.end()
     if end or position < len(origin.text):
-        hint = "keys with dots between them, as in `address.city`; a key with a dot stands in backticks"
-        raise failure("RQ145", f'"{origin.text}" is no path', origin.span, hint=hint)
+        hint = "keys with dots between them, as in `address.city`; a key with a dot is written in backticks"
+        raise failure("RQ145", f'"{origin.text}" is not a path', origin.span, hint=hint)
     return tuple(keys)
 
 

@@ -18,6 +18,7 @@ TRAPS: Mapping[str, str] = {
     "c": "`{cent}`, or `speed_of_light`",
     "e": "`elementary_charge`; an energy is in `eV`",
     "k": "a unit with its prefix, as `kW`; or `boltzmann_constant`",
+    **dict.fromkeys(("kilo", "kilos", "kgs"), "`kilogram` of masses; a prefix alone is not a unit"),
     "pH": "`picohenry` of inductances; a pH value is a number without a unit",
     "PH": "`petahenry` of inductances; a pH value is a number without a unit",
     "st": "`stone` of masses, `stere` of volumes",

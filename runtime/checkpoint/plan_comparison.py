@@ -313,7 +313,7 @@ class _Comparison:
         came = [n for n in now.types if n not in was.types]
         gone = [n for n in was.types if n not in now.types]
         says = [f"an Add of {', '.join(came)}"] * bool(came) + [f"a Drop of {', '.join(gone)}"] * bool(gone)
-        why = f"from epoch {self.epoch} on its tuples are those of the edited query; no accent tells what has changed"
+        why = f"from epoch {self.epoch} on its tuples are those of the edited query; no accent announces the change"
         self._add("continues after", where, "is of what has changed", "; ".join([why, *says]))
 
     def _retyped(self, was: Facts, now: Facts) -> Iterator[str]:

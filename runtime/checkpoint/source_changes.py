@@ -57,9 +57,7 @@ class _Comparison:
     def _kind(self) -> Iterator[Change]:
         if self.old.table != self.new.table:
             words = ["table" if source.table else "stream" for source in (self.old, self.new)]
-            yield self._change(
-                "new checkpoint", " → ".join(words), "what has been read was read as the other"
-            )
+            yield self._change("new checkpoint", " → ".join(words), "earlier tuples were read as the other")
         if self.old.format != self.new.format:
             what = f"from {self.old.format} → from {self.new.format}"
             yield self._change("new checkpoint", what, "files that are listed already are in the old format")
@@ -299,7 +297,7 @@ class _Comparison:
             self.state = self.state.grow(name, extra)
 
 
-_ADDED = "what has been read lacks it; an output that has it says so by an Add"
+_ADDED = "earlier tuples lack it; an output that has it says so by an Add"
 _GROWN = (
     "a new value has changed nothing yet: what all have announced stays announced, what some have announced "
     "waits for it, too (N1)"

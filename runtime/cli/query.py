@@ -152,7 +152,7 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
         with reported(console, texts):
             name, text = read_query(query)
             texts[name] = text
-            laid_out = format_query(parse_query(text, name, keep_names=True), text)
+            laid_out = format_query(parse_query(text, name, keep_names=True, check=_is_right), text)
         changed = changed or laid_out != text
         if only_check and laid_out != text:
             console.out(f"{name}: would be laid out differently")
@@ -161,6 +161,12 @@ def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
         elif not only_check and laid_out != text:
             Path(query).write_text(laid_out, encoding="utf-8")
     sys.exit(only_check and changed)
+
+
+def _is_right(text: str, start: int) -> bool:
+    from cedilla.compiler.compile import is_right  # a wrong text only needs it
+
+    return is_right(text, start)
 
 
 def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:

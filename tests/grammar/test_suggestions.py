@@ -60,7 +60,7 @@ def hints(text: str) -> list[str]:
     ("statement", "hint"),
     [
         ("x := window[5 minutes at as w](r);", "missing `on` before `at`"),
-        ("x := top[10 by a within b](r);", "did you mean `,` or `per`?"),
+        ("x := top[10 by a within b](r);", "did you mean `per`?"),
         ("x := select{a > 1}(r);", "did you mean `[a > 1]`?"),
         ("x := select[if(a > 1; b; c)](r);", "did you mean `,`?"),
         ("x := aggregate[avg a as m by b](r);", "did you mean `avg(a)`?"),

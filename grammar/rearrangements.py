@@ -1,0 +1,152 @@
+"""Repairs that put words in another order: as in `repairs`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from lark import Token
+
+from cedilla.grammar import foreign_words, forms
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.edits import (
+    Editor,
+    closing,
+    end_of,
+    innermost,
+    pieces,
+    start_of,
+    with_depth,
+)
+from cedilla.grammar.slips import span_of
+
+_EXCHANGED = {*foreign_words.WORDS - {"from", "to"}, "(", ")", "[", "]", "{", "}", ";", "?"}
+
+
+_CLAUSES = re.compile(r"\b(?:every|on|as|by|per|except|from|to|with|in|punctuated|heartbeat|markers)\b")
+
+
+def call(e: Editor) -> Diagnostic | None:
+    """`avg amount`, `isnull x`: arguments without parentheses."""
+    last, found = e.slip.last, e.slip.found
+    if last.type != "NAME" or found.type not in ("NAME", "NUMBER", "STRING"):
+        return None
+    is_known = e.check is not None or last.lower() in foreign_words.CALLED
+    if (
+        is_known
+        and last not in foreign_words.WORDS
+        and e.accepts((end_of(last), end_of(found), f"({found})"))
+    ):
+        return e.slip.unexpected(f"did you mean `{last}({found})`?")
+    return None
+
+
+def method(e: Editor) -> Diagnostic | None:
+    """`state.upper()`, `state.startswith("p")`: a function after its first argument."""
+    tokens = e.slip.before[-3:]
+    if (
+        e.slip.found != "("
+        or len(tokens) < 3
+        or tokens[1] != "."
+        or (close := closing(e, e.slip.found)) is None
+    ):
+        return None
+    name, rest = str(tokens[2]).lower(), e.text[end_of(e.slip.found) : close[0]].strip()
+    written = f"{name}({', '.join(filter(None, (str(tokens[0]), rest)))})"
+    if e.accepts((start_of(tokens[0]), close[1], written)):
+        return e.slip.unexpected(f"a function has its arguments in parentheses: `{written}`")
+    return None
+
+
+def exchanged(e: Editor) -> Diagnostic | None:
+    """`from "readings" json`, `json from "readings"`, `latency ms in`: two words in the wrong order."""
+    tokens = (*e.slip.before[-2:], e.slip.found, *itertools.islice(_tokens(e, end_of(e.slip.found)), 1))
+    for first, second in itertools.pairwise(tokens):
+        words = {str(first), str(second)}
+        is_place = ("STRING" in (first.type, second.type) or words & {"from", "to"}) and words & forms.FORMATS
+        if "$END" in (first.type, second.type) or not (is_place or words & _EXCHANGED):
+            continue
+        begin, end = start_of(first), end_of(second)
+        if e.accepts((begin, end, f"{second} {first}")):
+            at = span_of(e.slip.found, e.slip.source)
+            return e.slip.complain(f"unexpected `{e.slip.found}`", f"did you mean `{second} {first}`?", at)
+    return None
+
+
+def _tokens(e: Editor, place: int) -> Iterator[Token]:
+    for piece in pieces(e, place):
+        if not piece[0].isspace() and not piece[0].startswith("#"):
+            yield Token("PIECE", piece[0], piece.start(), end_pos=piece.end())
+
+
+def moved_clause(e: Editor) -> Diagnostic | None:
+    """`window[on at 5 minutes as w]`, `top[2 per a by b desc]`: clauses in another order."""
+    opening = innermost(e.slip.before)
+    if opening is None or opening != "[" or (close := closing(e, opening)) is None:
+        return None
+    begin = end_of(opening)
+    inside = e.text[begin : close[0]]
+    places = [0, *(m.start() for m in _CLAUSES.finditer(inside) if m.start())]
+    parts = [inside[a:b].strip(" ,") for a, b in itertools.pairwise((*places, len(inside)))]
+    if not 2 <= len(parts) <= 6:
+        return None
+    good = {
+        " ".join(order)
+        for order in _reordered(list(filter(None, parts)))
+        if e.accepts((begin, close[0], " ".join(order)))
+    }
+    if len(good) != 1:
+        return None
+    return e.slip.unexpected(f"did you mean `[{good.pop()}]`?")
+
+
+def _reordered(parts: list[str]) -> Iterator[list[str]]:
+    """Yields the orders that differ in the place of one part."""
+    for place, part in enumerate(parts):
+        rest = parts[:place] + parts[place + 1 :]
+        for new in range(len(parts)):
+            if new != place:
+                yield [*rest[:new], part, *rest[new:]]
+
+
+def moved_unit(e: Editor) -> Diagnostic | None:
+    """`t degC > 30`."""
+    found = e.slip.found
+    rest = [piece for piece, _ in zip(pieces(e, end_of(found)), range(3), strict=False)]
+    number = next((piece for piece in rest if piece[0].isdecimal()), None)
+    if found.type != "NAME" or e.slip.last.type not in ("NAME", "RPAR") or e.slip.last in foreign_words.WORDS:
+        return None
+    if number is None or not re.match("[=!<>≠≤≥]", rest[0][0]):
+        return None
+    if e.accepts((start_of(found), end_of(found), ""), (number.end(), number.end(), f" {found}")):
+        sign = e.text[end_of(found) : number.start()].strip()
+        return e.slip.unexpected(f"a unit comes after a constant: `{e.slip.last} {sign} {number[0]} {found}`")
+    return None
+
+
+def unquoted(e: Editor) -> Diagnostic | None:
+    """`as "total"`: a name in quotes."""
+    found, name = e.slip.found, str(e.slip.found)[1:-1]
+    if found.type != "STRING" or not re.match(r"\w", name):
+        return None
+    for said in (name, f"as {name}"):
+        if e.accepts((start_of(found), end_of(found), f" {said}")):
+            return e.slip.unexpected(e.form(f"`{said}` is written without quotes"))
+    return None
+
+
+def moved_name(e: Editor) -> Diagnostic | None:
+    """`project[total: a * 2](R)`, `extend[total := a * 2](R)`: the name before its expression."""
+    last, found = e.slip.last, e.slip.found
+    if last.type != "NAME" or found not in (":", ":=", "="):
+        return None
+    ends = (
+        p.start() for p, depth in with_depth(e, end_of(found)) if depth < 0 or (depth == 0 and p[0] == ",")
+    )
+    end = next(ends, None)
+    if end is None or not e.accepts((start_of(last), end_of(found), ""), (end, end, f" as {last}")):
+        return None
+    return e.slip.unexpected(
+        f"a name comes after its expression: `{e.text[end_of(found) : end].strip()} as {last}`"
+    )
