@@ -2,9 +2,9 @@
 
     python queries/otel/compare.py OUTPUT
 
-reads Cedilla's output directory and compares every minute of every service with what is known of the fleet, and shows
-beside them what a query says that adds up both metrics and ignores their units. Exit status 1 if a minute is missing,
-is one too many or differs by more than `TOLERANCE` of itself.
+reads Cedilla's output directory and compares every minute of every service with the known fleet. It also shows the
+result of a query that adds both metrics and ignores their units. Exit status 1 if a minute is missing, is one too many
+or differs by more than `TOLERANCE` of itself.
 """
 
 import sys
@@ -22,7 +22,7 @@ Key = tuple[str, int]  # service, minute since 1970
 
 
 def averages(*, in_ms: bool) -> dict[Key, float]:
-    """The latency by service and minute: the truth in ms, or of the numbers as they are written."""
+    """Returns the latency by service and minute: the truth in ms, or of the written numbers."""
     sums: dict[Key, float] = defaultdict(float)
     counts: dict[Key, int] = defaultdict(int)
     for report in reports():

@@ -4,7 +4,7 @@ writes it.
     python queries/otel/prepare.py FOLDER
 
 Four services of three instances each report every ten seconds, for two hours, a histogram (delta temporality) of their
-latency. Instance by instance they go over from `http.server.duration` in ms to `http.server.request.duration` in s, so
+latency. Instance by instance they change from `http.server.duration` in ms to `http.server.request.duration` in s, so
 for some minutes a service reports both.
 """
 
@@ -28,7 +28,7 @@ SEED = 8415
 
 @dataclass(frozen=True)
 class Report:
-    """What one instance did in ten seconds: requests, and the sum of their latencies in ms. `is_new`: it says s."""
+    """Ten seconds of one instance: its requests, and the sum of their latencies in ms. `is_new`: it reports s."""
 
     time: int
     service: str
@@ -39,7 +39,7 @@ class Report:
 
 
 def changes(service: str, instance: int) -> int:
-    """The minute in which an instance gets its new version."""
+    """Returns the minute of an instance's new version."""
     return 20 + 22 * list(LATENCIES).index(service) + 3 * instance
 
 
@@ -70,7 +70,7 @@ def metric_of(report: Report) -> dict[str, Any]:
 
 
 def memory_of(report: Report) -> dict[str, Any]:
-    """Another metric of the same instance, which nobody here asks for."""
+    """Returns another metric of the same instance, which the query does not use."""
     point = {"timeUnixNano": str(report.time * 10**9), "asInt": str(report.count << 20)}
     return {"name": "process.memory.usage", "unit": "By", "gauge": {"dataPoints": [point]}}
 

@@ -2,10 +2,10 @@
 
     python queries/weather/compare.py OUTPUT
 
-reads Cedilla's output directory by `cedilla.read` and compares every average of the year with the
-one that pandas computes from the untouched table. Beside them stands what a query would say that ignores
-accents: the averages of the values as they were sent. Exit status 1 if an average is missing, is one too many
-or differs by more than `TOLERANCE`.
+reads Cedilla's output directory by `cedilla.read` and compares every average of the year with the one that
+pandas computes from the untouched table. It also shows the result of a query that ignores accents: the
+averages of the sent values. Exit status 1 if an average is missing, is one too many or differs by more than
+`TOLERANCE`.
 """
 
 import sys
@@ -37,14 +37,14 @@ class Average:
 
 @dataclass
 class Output:
-    """What Cedilla wrote: the averages of each row, and how often it repeated a row."""
+    """Cedilla's output: the averages of each row, and the count of repeated rows."""
 
     rows: dict[Key, dict[str, Average]] = field(default_factory=dict)
     repeated: int = 0
 
 
 def output_of(folder: Path) -> Output:
-    """Cedilla's output as a reader has it who knows no accents."""
+    """Returns Cedilla's output for a reader that knows no accents."""
     output = Output()
     for decoded, latest in zip(table_of(folder, "canonical"), table_of(folder, "latest"), strict=True):
         key = (decoded.pop("name"), pd.Timestamp(decoded.pop("day"), unit="D", tz="UTC"))
@@ -73,7 +73,7 @@ def averages(weather: pd.DataFrame) -> dict[Key, dict[str, float]]:
 
 
 def differences(output: Output, truth: Mapping[Key, Mapping[str, float]]) -> tuple[list[str], int, float]:
-    """What is wrong in the output, how many averages were compared, and the largest difference."""
+    """Returns the errors of the output, the count of compared averages, and the largest difference."""
     wrong: list[str] = []
     compared, largest = 0, 0.0
     if output.repeated:

@@ -2,8 +2,8 @@
 
     python queries/weather/prepare.py FOLDER
 
-writes FOLDER/weather/2013-01.jsonl ... 2013-12.jsonl and FOLDER/airports/airports.jsonl. What happens to
-the stations on the way is listed in `CHANGES`; the measurements are untouched but for the unit.
+writes FOLDER/weather/2013-01.jsonl ... 2013-12.jsonl and FOLDER/airports/airports.jsonl. `CHANGES`
+lists the changes of the stations; the measurements are untouched except for the unit.
 """
 
 import json
@@ -25,7 +25,7 @@ TO_CELSIUS = "y -> (y - 32) * 5/9"
 
 @dataclass(frozen=True)
 class Change:
-    """What one station (None: every station) reports from `time` on is altered, added or dropped."""
+    """Attributes of one station (None: every station) that are altered, added or dropped from `time` on."""
 
     time: pd.Timestamp
     kind: str
