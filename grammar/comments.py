@@ -1,8 +1,8 @@
-"""The comments of a text, put where they stood into the same text laid out anew.
+"""Moves the comments of a text to the same positions of its new layout.
 
 A comment has its place between two *tokens*: words, numbers, strings and signs, but not brackets, commas and
-semicolons, which a layout adds and leaves out. The first comment after a token stays on its line, behind the brackets
-and commas that follow there, if it stood on a line with something; all others have lines of their own.
+semicolons, which a layout adds and leaves out. The first comment after a token stays on its line, after the brackets
+and commas there, if its line has other text. All others have their own lines.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ class _Token:
 
 
 def woven(text: str, layout: Callable[[bool], str]) -> str:
-    """A statement laid out with the comments of its text. `layout(broken)`: as it is without them, or with a line for
-    each part, which is asked for where a comment would not end a line else."""
+    """Returns the layout of a statement with the comments of its text.
+
+    `layout(broken)`: the layout without comments, on few lines or with a line for each part. The second one is needed
+    if a comment would not end a line otherwise.
+    """
     old, comments = _read(text)
     if not comments:
         return layout(False)
@@ -106,7 +109,7 @@ def _put(text: str, tokens: Sequence[_Token], comments: Comments) -> str:
 
 
 def _opened(gap: str, comments: Sequence[str], indent: int, is_end: bool) -> Iterator[str]:
-    """What stands between two tokens, with comments in it. `indent`: of the line in the layout without them."""
+    """Yields the text between two tokens, with comments. `indent`: that of the line in the layout without them."""
     on_line, newline, after = gap.partition("\n")
     above, between, after = ("", "", after) if is_end else after.rpartition("\n")
     if newline:

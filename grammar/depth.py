@@ -10,8 +10,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.syntax import Node
 
 DEEPEST = 120
-"""So many nodes lie inside each other. Terms of `or`, of `and` and of `||` are beside each other; of a sum or a product
-each lies inside the next."""
+"""The greatest depth of nodes. All terms of `or`, `and` and `||` have one depth; terms of sums and products nest."""
 
 
 def check_depth(text: str, root: Node) -> None:

@@ -72,9 +72,9 @@ def failure(
 
 
 def in_stream(diagnostic: Diagnostic, text: str, source: str, line: int) -> Diagnostic:
-    """The diagnostic of a marker's text, at the line of the stream where the marker stands.
+    """Returns the diagnostic of a marker's text at its line of the stream.
 
-    Columns are those of the text; without a place in it, the whole text is meant.
+    Columns are those of the text; without a position in it, the span is the whole text.
     """
     span = diagnostic.span
     start, end = (0, len(text)) if span is None else (span.start, span.end)

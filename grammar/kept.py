@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def place(name: str) -> Path | None:
-    """A file or folder beside the bytecode, for what its user can do without; `None` where nothing can be written."""
+    """Returns a file or folder next to the bytecode for dispensable data; `None` if it cannot be written."""
     if sys.dont_write_bytecode or getattr(sys.implementation, "cache_tag", None) is None:
         return None
     bytecode = Path(cache_from_source(__file__))

@@ -89,7 +89,7 @@ _POINT = re.compile(r"(\[\[\w+ = )(0|[1-9][0-9]{0,17})(?=, )")
 """How the accents of a fleet begin, which differ in this number: all of one length have the same nodes but for it, and
 the same places. The parser takes most of the time of an accent."""
 _NUMBER = re.compile(r"(?<![\w.])[1-9][0-9]{0,17}(?![\w.])")
-"""A whole number in the function of an Alter, in which the accents of a fleet may differ, too."""
+"""A whole number in the function of an Alter, another difference between accents of a fleet."""
 
 
 @lru_cache(_MARKERS)

@@ -8,9 +8,7 @@ from tests.kit import ROOT
 LIMITS = {
     "docs": 1.0,
     **dict.fromkeys(("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tests/README.md", "queries"), 2.0),
-    "grammar": 5.0,
-    "compiler": 4.0,
-    "runtime": 4.0,
+    **dict.fromkeys(("grammar", "compiler", "runtime"), 4.0),
 }
 """The greatest share of texts with a phrase, in percent."""
 
