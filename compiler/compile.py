@@ -11,6 +11,7 @@ from attrs import frozen
 from cedilla.compiler.analysis.portability import refusals
 from cedilla.compiler.codegen.program import generate
 from cedilla.compiler.expressions.engines import Engine
+from cedilla.compiler.included import Included
 from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.parameters import given_constants
@@ -106,7 +107,11 @@ def compile_query(
     parsed = parse_query(text, source, check=is_right)
     if params:
         parsed = parse_query(text, source, given_constants(parsed, params))
-    compiled = plan_query(parsed, Path(source).stem.strip("<>") or "query")
+    included = Included(Path(source).parent)
+    try:
+        compiled = plan_query(included.expand(parsed), Path(source).stem.strip("<>") or "query")
+    except DiagnosticError as error:
+        raise DiagnosticError(included.with_excerpts(error.diagnostics)) from None
     if problems := refusals(compiled.plan, engine):
         raise DiagnosticError(problems)
-    return CompiledQuery(compiled.plan, compiled.warnings, source)
+    return CompiledQuery(compiled.plan, included.with_excerpts(compiled.warnings), source)

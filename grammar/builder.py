@@ -171,6 +171,17 @@ class Builder(ClauseBuilder):
     ) -> syntax.StatedAccent:
         return syntax.StatedAccent(str(source), accent, span=self._span(meta))
 
+    def stated_file(
+        self, meta: Meta, _accent: Token, source: Token, kind: Token, path: Token
+    ) -> syntax.StatedFile:
+        if kind != "file":
+            hint = f'as in `accent {source} from file "changes.rqm";`'
+            self._report("RQ001", f"unexpected `{kind}`", kind, hint)
+        return syntax.StatedFile(str(source), self._string(path), span=self._span(meta))
+
+    def use(self, meta: Meta, _use: Token, path: Token) -> syntax.Use:
+        return syntax.Use(self._string(path), span=self._span(meta))
+
     def definition(self, meta: Meta, name: Token, relation: Relation) -> syntax.Definition:
         return syntax.Definition(str(name), relation, span=self._span(meta))
 

@@ -98,6 +98,10 @@ def format_statement(statement: Statement) -> str:
             return f"let {name} = {written};"
         case syntax.StatedAccent(source, accent):
             return f"accent {source} {format_accent(accent)};"
+        case syntax.StatedFile(source, path):
+            return f"accent {source} from file {quote(path)};"
+        case syntax.Use(path):
+            return f"use {quote(path)};"
         case syntax.Definition(name, relation):
             head = f"{name} := "
             return f"{head}{_laid(relation, _Place(0, len(head), 1))};"

@@ -30,6 +30,8 @@ STATEMENTS = {
     "operator": 'operator smooth(R) foundation {t} from "module:function";',
     "set": "set late = abort;",
     "let": "let rate = 0.9;",
+    "accent": "accent R [[s = 2, unit(t, degC)]];",
+    "use": 'use "streams.rq";',
     "emit": 'emit R to json "path";',
 }
 """First word of a statement -> its form."""

@@ -36,7 +36,7 @@ _FOREIGN_JOINS = {
 }
 
 _OPERATORS = (*forms.OPERATORS, "join", "union", "intersect", "minus")
-_STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT", "ACCENT")
+_STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT", "ACCENT", "USE")
 
 _NAMED = {
     "rename": "a new name comes after the old one: `rename[t as temperature](R)`",

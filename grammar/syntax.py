@@ -216,7 +216,32 @@ class StatedAccent(Node):
     accent: AccentText
 
 
-Statement = StreamDeclaration | OperatorDeclaration | Setting | Let | StatedAccent | Definition | Emit
+@frozen
+class StatedFile(Node):
+    """`accent pumps from file "changes.rqm";`: accents of a source, one a line of the file."""
+
+    source: str
+    path: str
+
+
+@frozen
+class Use(Node):
+    """`use "streams.rq";`: the statements of a file in its place."""
+
+    path: str
+
+
+Statement = (
+    StreamDeclaration
+    | OperatorDeclaration
+    | Setting
+    | Let
+    | Use
+    | StatedAccent
+    | StatedFile
+    | Definition
+    | Emit
+)
 
 
 @frozen

@@ -35,7 +35,7 @@ _GROUPS = (
     ("a constant", {"NAME", "MOMENT", *_CONSTANT}),
     ("a constant", {"NAME", *_CONSTANT}),
     ("a constant", _CONSTANT),
-    ("a statement", {"NAME", "STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT", "ACCENT"}),
+    ("a statement", {"NAME", "STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT", "ACCENT", "USE"}),
     ("a comparison", {"EQUAL", "COMPARATOR", "IN", "BETWEEN", "IS", "NOT"}),
     ("a comparison", {"EQUAL", "COMPARATOR", "IN"}),
     ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT", "LPAR", "DOT"}),

@@ -98,7 +98,8 @@ def _flow(plan: Plan, names: dict[str, str], constants: dict[str, str], path: st
             made = statement(
                 plan, node, constants[node.name], tuple(names[relation] for relation in node.inputs)
             )
-        comment = f"{path}:{node.line}" if made.why is None else f"{path}:{node.line}: {made.why}"
+        place = f"{path if node.span is None else node.span.source}:{node.line}"
+        comment = place if made.why is None else f"{place}: {made.why}"
         body += lay_out(f"{names[node.name]} = ", made.code, 4, comment)
     table = ", ".join(f"{emit.name!r}: {names[emit.relation]}" for emit in plan.emits)
     return f"def flow(epoch: Epoch) -> dict[str, DataFrame]:\n{body}{lay_out('return ', f'{{{table}}}', 4)}"

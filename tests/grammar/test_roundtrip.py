@@ -187,6 +187,8 @@ STATEMENTS = (
     | make(syntax.Definition, NAMES, RELATIONS)
     | make(syntax.Emit, RELATIONS, NAMES, STRINGS, st.booleans())
     | make(syntax.StatedAccent, NAMES, st.deferred(lambda: ACCENTS))
+    | make(syntax.StatedFile, NAMES, STRINGS)
+    | make(syntax.Use, STRINGS)
 )
 QUERIES = make(syntax.Query, several(STATEMENTS, 0))
 
