@@ -1,8 +1,8 @@
 """Aggregate functions: partial results, how these merge, and the effect of an Alter on them (theory 2.8).
 
-All texts are Spark SQL templates. `{x}` and `{y}` are the arguments, null if a tuple does not count, `{real}`
-is the first of them as a double, `{k}` a constant argument, `{order}` the order of arrival, `{p}` the name of
-the result.
+All texts are Spark SQL templates. `{x}` and `{y}` are the arguments, null if a tuple does not count. `{real}`
+is the first of them as a double, and `{k}` a constant argument. `{order}` is the order of arrival, and `{p}` the
+name of the result.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from attrs import frozen
 
 PHRASES = tomllib.loads((Path(__file__).parent / "phrases.toml").read_text("utf-8"))
 """Plain words -> the phrases that they replace."""
-MAX_WORDS = 40
+MAX_WORDS = 35
 """Words of a sentence that no reader keeps in mind."""
 _PATTERNS = [(plain, re.compile("|".join(phrases), re.IGNORECASE)) for plain, phrases in PHRASES.items()]
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
