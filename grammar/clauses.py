@@ -1,4 +1,4 @@
-"""From lark's tree to syntax nodes: the clauses of a source."""
+"""From lark's tree to syntax nodes: the clauses of a source and its attributes."""
 
 from __future__ import annotations
 
@@ -35,3 +35,9 @@ class ClauseBuilder(MarkerBuilder):
 
     def markers_only(self, meta: Meta, path: Token) -> syntax.MarkerFolder:
         return syntax.MarkerFolder(self._string(path), True, span=self._span(meta))
+
+    def origin(self, meta: Meta, root: Token | None, path: Token) -> syntax.Origin:
+        return syntax.Origin(self._string(path), None if root is None else str(root), span=self._span(meta))
+
+    def metrics(self, meta: Meta, *names: Token) -> syntax.Metrics:
+        return syntax.Metrics(tuple(map(self._string, names)), span=self._span(meta))

@@ -62,15 +62,22 @@ def call_text(call: syntax.AggregateCall | syntax.ProjectItem) -> str:
     """A result of an aggregate: a call of a function, or what is computed of several."""
     if isinstance(call, syntax.ProjectItem):
         return item_text(call)
-    return f"{call.function}({_inside(call)}) as {call.alias}"
+    return f"{called(call.function, call.arguments, call.distinct, call.where)} as {call.alias}"
 
 
-def _inside(call: syntax.AggregateCall | syntax.Scalar) -> str:
-    """Writes the content of a call's parentheses."""
-    words = ["distinct"] if call.distinct else []
-    words += [", ".join(map(format_expression, call.arguments))] if call.arguments else []
-    words += [f"where {format_expression(call.where)}"] if call.where is not None else []
-    return " ".join(words)
+def called(
+    function: str,
+    arguments: tuple[Expression, ...],
+    distinct: bool = False,
+    where: Expression | None = None,
+) -> str:
+    """A call of a function; the word of `delta resets` comes last, `delta(x resets)`."""
+    name, _, word = function.partition(" ")
+    words = ["distinct"] if distinct else []
+    words += [", ".join(map(format_expression, arguments))] if arguments else []
+    words += [f"where {format_expression(where)}"] if where is not None else []
+    words += [word] if word else []
+    return f"{name}({' '.join(words)})"
 
 
 def format_expression(expression: Expression) -> str:
@@ -98,7 +105,7 @@ def format_expression(expression: Expression) -> str:
         case syntax.InRange(operand, range, negated):
             return f"{within(operand, _COMPARED + 1)} {_in(negated)} {pattern_text(range)}"
         case syntax.Scalar(name):
-            return f"{name}({_inside(expression)})"
+            return called(name, expression.arguments, expression.distinct, expression.where)
         case syntax.Case(branches, otherwise):
             return f"case {' '.join(map(branch_text, branches))}{_else(otherwise)} end"
 

@@ -40,11 +40,18 @@ class Hole:
     example: str
     label: str
     """The word before it, or the operator's."""
+    key: str
+    """The word before it, or the field's name."""
 
     @property
     def is_names(self) -> bool:
         """True if it is a list of names."""
         return self.rule == "names"
+
+    @property
+    def is_calls(self) -> bool:
+        """True if it is a list of named calls of functions."""
+        return self.rule == "calls"
 
     @property
     def is_keys(self) -> bool:
@@ -148,7 +155,9 @@ def _form(node: type[OneInput], text: str, words: Counter[str]) -> Form:
             groups.append(([], bracket == "["))
         optional = bracket == "[" or (optional and not bracket)
         if not bracket:
-            groups[-1][0].append(Hole(name, types[name], example, label) if name else literal)
+            groups[-1][0].append(
+                Hole(name, types[name], example, label, name if label == word else label) if name else literal
+            )
             label = literal or word
     rule = word if words[word] == 1 else f"{word}_{words[word]}"
     filled = tuple((tuple(group), is_optional) for group, is_optional in groups if group)

@@ -225,6 +225,12 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         written = None if name == lower else str(name)
         return syntax.Scalar(lower, arguments or (), distinct is not None, where, written, span=span)
 
+    def resetting(self, meta: Meta, name: Token, arguments: tuple[Expression, ...]) -> syntax.Scalar:
+        """`delta(x resets)` is the function `delta resets` of `x`."""
+        return evolve(
+            self.scalar(meta, name, None, arguments, None), name=f"{name} resets".lower(), written=None
+        )
+
     def where(self, _meta: Meta, condition: Expression) -> Expression:
         return condition
 
@@ -258,12 +264,6 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
     def fixed_unit(self, meta: Meta, name: Token, unit: str) -> syntax.FixedUnit:
         return syntax.FixedUnit(str(name), unit, span=self._span(meta))
-
-    def origin(self, meta: Meta, root: Token | None, path: Token) -> syntax.Origin:
-        return syntax.Origin(self._string(path), None if root is None else str(root), span=self._span(meta))
-
-    def metrics(self, meta: Meta, *names: Token) -> syntax.Metrics:
-        return syntax.Metrics(tuple(map(self._string, names)), span=self._span(meta))
 
     def measured(self, _meta: Meta, _unit: Token, unit: str) -> str:
         return unit

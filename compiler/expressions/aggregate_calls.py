@@ -11,7 +11,7 @@ from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, FUNCTION
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.expression_formatter import format_expression
+from cedilla.grammar.expression_formatter import called
 from cedilla.grammar.parser import parse_query
 from cedilla.grammar.syntax import AggregateCall, Expression, Literal
 
@@ -52,11 +52,7 @@ class Call:
         return cls(node.function, node.arguments, node.distinct, node.where, span)
 
     def __str__(self) -> str:
-        arguments = ", ".join(format_expression(argument) for argument in self.arguments)
-        words = ["distinct"] if self.distinct else []
-        words += [arguments] if arguments else []
-        words += [f"where {format_expression(self.where)}"] if self.where is not None else []
-        return f"{self.function}({' '.join(words)})"
+        return called(self.function, self.arguments, self.distinct, self.where)
 
     @property
     def how(self) -> Function:

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Literal, cast
 
 from attrs import Attribute, Factory, field, fields, frozen
 
+from cedilla.compiler.expressions.aggregate_calls import Call
+from cedilla.compiler.expressions.conversions import unit_of_call
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
@@ -16,8 +18,9 @@ from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
+from cedilla.grammar.operator_forms import FORMS
 from cedilla.grammar.suggestions import meant
-from cedilla.grammar.syntax import Expression, Node
+from cedilla.grammar.syntax import AggregateCall, Expression, Node
 
 Kind = Literal["add", "drop", "alter"]
 KINDS: tuple[Kind, ...] = ("add", "drop", "alter")
@@ -162,8 +165,13 @@ class Operator(ABC):
         return ()
 
     def parameters(self) -> dict[str, object]:
-        """Returns the parameters that `explain` shows in braces, as plain values."""
-        return {}
+        """Returns the parameters that `explain` shows in braces: the holes of its form, by the words before them."""
+        forms = [form for form in FORMS.values() if form.node.__name__ == type(self).__name__]
+        return (
+            {hole.key: _shown(getattr(self, hole.field)) for hole in forms[0].holes}
+            if len(forms) == 1
+            else {}
+        )
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """Returns an attribute that the output would have twice, over inputs as evolved so far (J2, G11)."""
@@ -187,6 +195,11 @@ class Operator(ABC):
     def moved(self, mentioned: str) -> str | None:
         """Returns the rule for a description by an attribute that moves to another; `None` if only the name changes."""
         return self.rules.moved if mentioned == self.axis else None
+
+    @classmethod
+    def unit_of_call(cls, call: AggregateCall, units: Sequence[str | None]) -> str | None:
+        """Returns the unit of a call's result, from those of its arguments."""
+        return unit_of_call(call.function, units)
 
     # --- what only some operators have; the rest of the code asks all of them ---
 
@@ -285,7 +298,22 @@ def _plain(value: Any) -> object:
         return {name: _plain(inner) for name, inner in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, Node):
         return format_expression(cast("Expression", value))
-    return str(value) if isinstance(value, Type) else value
+    return str(value) if isinstance(value, Type | Call) else value
+
+
+def _shown(value: Any) -> object:
+    """Returns a parameter as plain values; keys, names and calls as the language writes them."""
+    match value:
+        case (str() as name, bool() as descending):
+            return f"{name} desc" if descending else name
+        case tuple():
+            return [_shown(each) for each in cast("tuple[object, ...]", value)]
+        case Mapping():
+            return [f"{call} as {name}" for name, call in cast("Mapping[str, Call]", value).items()]
+        case Node():
+            return format_expression(cast("Expression", value))
+        case _:
+            return value
 
 
 def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:

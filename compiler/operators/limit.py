@@ -41,6 +41,3 @@ class Limit(Operator):
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         return ENDS
-
-    def parameters(self) -> dict[str, object]:
-        return {"count": self.count}

@@ -16,7 +16,6 @@ from cedilla.compiler.operators.base import Invariants, Operator, Rules
 from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
-from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression
 
@@ -72,6 +71,3 @@ class Select(Operator):
         return Invariants(
             "every selected tuple", "every punctuation, and what the predicate excludes", "stateless"
         )
-
-    def parameters(self) -> dict[str, object]:
-        return {"predicate": format_expression(self.predicate)}

@@ -111,14 +111,6 @@ class Sort(Operator):
         name, descending = self.keys[0]
         return frozenset[str]() if descending else frozenset({name})
 
-    def parameters(self) -> dict[str, object]:
-        return {"keys": written(self.keys)}
-
-
-def written(keys: Sequence[Key]) -> list[str]:
-    """Keys as the language writes them."""
-    return [f"{name} desc" if descending else name for name, descending in keys]
-
 
 def prefix(closed: Tree, keys: Sequence[Key], universe: Universe) -> Tree:
     """`{t : every t' strictly before t is in closed}`, a region over the keys; ⊥ comes last (E2, E3, E4).

@@ -10,7 +10,7 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
 from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require
-from cedilla.compiler.operators.sort import Key, written
+from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
 
@@ -78,6 +78,3 @@ class Top(Operator):
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         return folded_onto(frozenset(self.per), inputs[0], promised[0])
-
-    def parameters(self) -> dict[str, object]:
-        return {"count": self.count, "by": written(self.keys), "per": list(self.per)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,6 @@ from cedilla.compiler.expressions.conversions import (
     is_of_differences,
     is_unit,
     known_unit,
-    unit_of_call,
 )
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_inference import Units, WithUnit, infer_units
@@ -82,19 +81,57 @@ def operator_of(node: syntax.OneInput, common: dict[str, Any], source: Input) ->
         case syntax.Aggregate():
             return _aggregate(node, common, source)
         case _:
-            return getattr(operators, type(node).__name__)(**common, **_written(node))
+            return _written(node, common, source)
 
 
-def _written(node: syntax.OneInput) -> dict[str, Any]:
-    """Returns the parts of an operator as its text has them. Raises RQ104 if a list of names has one twice."""
+def _written(node: syntax.OneInput, common: dict[str, Any], source: Input) -> Operator:
+    """Builds an operator from the parts of its text. Raises RQ104 if a list has a name twice."""
+    kind: type[Operator] = getattr(operators, type(node).__name__)
     values: dict[str, Any] = {}
     for hole in form_of(node).holes:
+        if hole.is_calls:
+            values |= _calls(node, kind, getattr(node, hole.field), source)
+            continue
         values[hole.field] = getattr(node, hole.field)
         if hole.is_names:
             check_once(values[hole.field], hole.label, node.span)
         elif hole.is_keys:
             values[hole.field] = _sort_keys(values[hole.field], node.span)
-    return values
+    return kind(**common, **values)
+
+
+def _calls(
+    node: syntax.OneInput,
+    kind: type[Operator],
+    listed: Iterable[syntax.AggregateCall | syntax.ProjectItem],
+    source: Input,
+    taken: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Returns the calls of an operator, with the units of their results and those that are of differences.
+
+    Raises RQ104 if a result has the name of another or one that is `taken`, RQ109 if it is not one call.
+    """
+    calls: dict[str, Call] = {}
+    units: dict[str, str] = {}
+    differences: list[str] = []
+    for call in listed:
+        if isinstance(call, syntax.ProjectItem):
+            hint = (
+                f"`extend` computes with the results: `extend[x / 2 as half]({form_of(node).word}[...](R))`"
+            )
+            raise failure("RQ109", "a result is one call of a function", call.span, hint=hint)
+        if call.alias in calls or call.alias in taken:
+            hint = f"another name, for example `as {call.alias}_2`"
+            raise failure("RQ104", f"`{call.alias}` is named twice", call.span, hint=hint)
+        arguments = [source.read(argument) for argument in call.arguments]
+        source.warnings.extend(doubtful_call(call, arguments))
+        where = None if call.where is None else source.read(call.where).expression
+        plain = evolve(call, arguments=tuple(a.expression for a in arguments), where=where)
+        calls[call.alias] = Call.of(with_circle(plain, arguments))
+        unit = kind.unit_of_call(call, [argument.unit for argument in arguments])
+        units |= {} if unit is None else {call.alias: unit}
+        differences += [call.alias] if any(_is_difference(each, source.units) for each in arguments) else []
+    return {"calls": calls, "units": units, "differences": differences}
 
 
 def _sort_keys(keys: tuple[syntax.SortKey, ...], span: Span) -> tuple[tuple[str, bool], ...]:
@@ -205,33 +242,15 @@ def _aggregate(node: syntax.Aggregate, common: dict[str, Any], source: Input) ->
     check_once(node.by, "by", node.span)
     warnings = source.warnings
     warnings += doubtful_attributes(node, source.units)
-    calls: dict[str, Call] = {}
-    units: dict[str, str] = {}
-    differences: list[str] = []
-    for call in node.calls:
-        assert isinstance(call, syntax.AggregateCall)
-        if call.alias in calls or call.alias in node.by:
-            hint = f"another name, for example `as {call.alias}_2`"
-            raise failure("RQ104", f"`{call.alias}` is named twice", call.span, hint=hint)
-        arguments = [source.read(argument) for argument in call.arguments]
-        warnings += doubtful_call(call, arguments)
-        where = None if call.where is None else source.read(call.where).expression
-        plain = evolve(call, arguments=tuple(a.expression for a in arguments), where=where)
-        plain = with_circle(plain, arguments)
-        calls[call.alias] = Call.of(plain)
-        unit = unit_of_call(call.function, [argument.unit for argument in arguments])
-        units |= {} if unit is None else {call.alias: unit}
-        differences += [call.alias] if any(_is_difference(each, source.units) for each in arguments) else []
+    calls = _calls(node, operators.Aggregate, node.calls, source, node.by)
     full = source.node.full_at(node.by) if isinstance(source.node, Operator) else None
     return operators.Aggregate(
         **common,
         by=node.by,
         function=node.function,
         excepts=node.excepts or (),
-        calls=calls,
         complete=None if full is None else full[0],
-        units=units,
-        differences=differences,
+        **calls,
     )
 
 

@@ -123,9 +123,6 @@ class Epoch:
         )
         return self._result(operator, DATAFLOWS[type(operator)].run(self, operator, *needed))  # type: ignore[arg-type]
 
-    aggregate = distinct = intersect = minus = sort = top = limit = stateful
-    join = left_join = semi_join = anti_join = session = count_window = user = stateful
-
     def _result(self, operator: Operator, frame: DataFrame) -> DataFrame:
         """Returns an operator's rows; rows with several uses are computed once in each epoch."""
         return self.reused(frame) if operator.name in self.plan.shared else frame
@@ -277,6 +274,10 @@ class Epoch:
         within = regions.exists(region, regions.attributes(region) - types_of(rows).keys(), {})
         inside, purged = _inside(within, rows), _inside(kept.purged, rows)
         return bool(rows.where(f"{kept.value} IS NOT NULL AND {inside} AND NOT {purged}").limit(1).count())
+
+
+for _operator in DATAFLOWS:
+    setattr(Epoch, _operator.method, Epoch.stateful)
 
 
 def _inside(region: Tree, rows: DataFrame) -> str:

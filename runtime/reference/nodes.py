@@ -6,38 +6,19 @@ literally; they take regions from `Facts`.
 
 from __future__ import annotations
 
-from cedilla.compiler import operators
-from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.reference.grouping import Aggregate
-from cedilla.runtime.reference.joins import AntiJoin, Join, LeftJoin, SemiJoin
+from cedilla.runtime.reference import grouping, joins, ordering, sets, tuples, windows
 from cedilla.runtime.reference.node import Node
-from cedilla.runtime.reference.ordering import Limit, Sort, Top
-from cedilla.runtime.reference.sets import Distinct, Intersect, Minus
-from cedilla.runtime.reference.tuples import Project, Rename, Sample, Select, Union
-from cedilla.runtime.reference.windows import CountWindow, Session, Window
 
+_MODULES = (grouping, joins, ordering, sets, tuples, windows)
 NODES: dict[type[Operator], type[Node]] = {
-    operators.Select: Select,
-    operators.Project: Project,
-    operators.Rename: Rename,
-    operators.Sample: Sample,
-    operators.Union: Union,
-    operators.Window: Window,
-    operators.Distinct: Distinct,
-    operators.Intersect: Intersect,
-    operators.Minus: Minus,
-    operators.Join: Join,
-    operators.LeftJoin: LeftJoin,
-    operators.SemiJoin: SemiJoin,
-    operators.AntiJoin: AntiJoin,
-    operators.Sort: Sort,
-    operators.Top: Top,
-    operators.Limit: Limit,
-    operators.Session: Session,
-    operators.CountWindow: CountWindow,
-    operators.Aggregate: Aggregate,
+    operator: getattr(module, operator.__name__)
+    for operator in OPERATORS
+    for module in _MODULES
+    if hasattr(module, operator.__name__)
 }
+"""Operator -> the class of its name."""
 
 
 def node_of(operator: Operator, purge: bool = True) -> Node:

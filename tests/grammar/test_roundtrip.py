@@ -14,6 +14,7 @@ from cedilla.grammar.connectives import Connective, connected, terms
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import format_accent, format_punctuation, quote, unit_text
 from cedilla.grammar.formatter import format_query
+from cedilla.grammar.operator_forms import FORMS, Form, Hole
 from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
 from cedilla.grammar.settings import SETTINGS
 from tests.kit import ROOT
@@ -102,12 +103,41 @@ CALLS = make(
 ) | make(syntax.AggregateCall, CALLED, several(EXPRESSIONS), NAMES, st.just(True), optional(EXPRESSIONS))
 KEYS = several(make(syntax.SortKey, NAMES, st.booleans()))
 COUNTS = st.integers(1, 99)
-FUNCTION_FORM = (NAMES, st.just(()), st.just(()) | SCHEMES, st.just(()) | SCHEMES)
-CALL_FORM = (st.none(), several(CALLS), st.just(()) | SCHEMES, st.none())
+FILLED: dict[str, st.SearchStrategy[object]] = {
+    "Expression": EXPRESSIONS,
+    "int": COUNTS,
+    "str": NAMES,
+    "str | tuple[str, str]": NAMES | st.tuples(NAMES, NAMES),
+    "Measure": MEASURES,
+    "tuple[str, ...]": SCHEMES,
+    "tuple[SortKey, ...]": KEYS,
+    "tuple[Renamed, ...]": several(make(syntax.Renamed, NAMES, NAMES)),
+    "tuple[AggregateCall | ProjectItem, ...]": several(CALLS),
+}
+"""Type of a hole -> what fills it."""
+
+
+def formed(form: Form, inner: st.SearchStrategy[syntax.Relation]) -> st.SearchStrategy[syntax.OneInput]:
+    """An operator as one of its forms has it, with and without the parts that may be missing."""
+    parts = {
+        hole.field: FILLED[hole.type.removesuffix(" | None")]
+        | (st.just(hole.missing) if is_optional else st.nothing())
+        for group, is_optional in form.groups
+        for hole in group
+        if isinstance(hole, Hole)
+    }
+    missing = form.values([None] * len(form.holes))
+    return st.builds(
+        lambda values, input: form.node(**{**missing, **values, "input": input, "span": HERE}),
+        st.fixed_dictionaries(parts),
+        inner,
+    )
+
+
 RELATIONS = st.recursive(
     make(syntax.Reference, NAMES),
     lambda inner: (
-        make(syntax.Select, EXPRESSIONS, inner)
+        st.one_of(formed(form, inner) for form in FORMS.values() if form.node is not syntax.Project)
         | make(
             syntax.Project,
             several(
@@ -127,18 +157,7 @@ RELATIONS = st.recursive(
             several(PAIRS | SAME),
             st.sampled_from(["inner", "left", "semi", "anti"]),
         )
-        | make(syntax.Rename, several(make(syntax.Renamed, NAMES, NAMES)), inner)
-        | make(syntax.Distinct, st.just(()) | SCHEMES, inner)
-        | make(syntax.Sort, KEYS, inner)
-        | make(syntax.Top, COUNTS, KEYS, st.just(()) | SCHEMES, inner)
-        | make(syntax.Limit, COUNTS, inner)
-        | make(syntax.Sample, COUNTS, COUNTS, SCHEMES, inner)
-        | make(syntax.CountWindow, COUNTS, st.just(()) | SCHEMES, NAMES, inner)
-        | make(syntax.Session, MEASURES, NAMES, st.just(()) | SCHEMES, NAMES, inner)
         | make(syntax.Applied, st.sampled_from(["smooth", "größe"]), several(inner))
-        | make(syntax.Window, MEASURES, optional(MEASURES), NAMES, NAMES | st.tuples(NAMES, NAMES), inner)
-        | make(syntax.Aggregate, *FUNCTION_FORM, inner)
-        | make(syntax.Aggregate, *CALL_FORM, inner)
     ),
     max_leaves=4,
 )
