@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
+import re
 
 import pytest
 
+from cedilla.grammar import printable
 from cedilla.grammar.diagnostics import Diagnostic, Span, render
 from cedilla.grammar.printable import for_people, has_secret, json_printable, one_line, without_secrets
 
@@ -102,7 +103,10 @@ def test_a_diagnostic_has_no_secret_in_any_form() -> None:
 
 
 def test_long_texts_take_no_longer_than_their_length() -> None:
-    started = time.process_time()
+    """An attempt to match reads a bounded text; only what ends a match may be longer, as it is read once."""
+    signs = re.compile(r"\\.|\[(?:\\.|[^\]\\])+\]")
+    for pattern in printable._SECRETS:
+        shape = signs.sub("x", pattern.pattern).removesuffix("x+")
+        assert not re.search(r"[*+]|\{\d*,\}", shape), shape
     for part in ("s3://a:", "a://", "?secret", "a:b", "x@", "&a.", "a.b-c:d@e:1"):
-        without_secrets(part * 100_000)
-    assert time.process_time() - started < 20
+        assert not has_secret(part * 1000)

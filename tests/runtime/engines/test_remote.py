@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,9 +53,7 @@ def test_a_server_that_dies_ends_the_run_and_the_next_one_goes_on(root: Path, tm
         process = cedilla("run", str(QUERY), *options(root, "killed"), "--remote", url)
         until(lambda: any(commits.glob("*.json")), process)
         server.kill()
-        started = time.monotonic()
         said = process.communicate(timeout=600)[0]
-        assert time.monotonic() - started < 120
     assert process.returncode == 1, said
     assert "error[RQ" in said
     assert "Traceback" not in said
