@@ -229,15 +229,16 @@ def named(text: str) -> Iterator[str]:
 
 
 def check_tests(text: str) -> None:
-    """Every test of a cell such as `` `tests/a.py`: `test_b`, `test_c` `` exists, and there is one."""
+    """Every test of a cell such as `` `tests/a.py`: `test_b`; `tests/c.md`: `A case` `` exists, and there is one."""
     where: Path | None = None
     tests = 0
     for word in re.findall(r"`([^`]+)`", text):
-        if word.endswith(".py"):
+        if word.endswith((".py", ".md")):
             where = ROOT / word
         else:
             assert where is not None
-            assert re.search(rf"^def {word}\(", where.read_text("utf-8"), re.MULTILINE), word
+            line = rf"def {word}\(" if where.suffix == ".py" else f"## {re.escape(word)}$"
+            assert re.search(f"^{line}", where.read_text("utf-8"), re.MULTILINE), word
             tests += 1
     assert tests > 0
 

@@ -55,7 +55,8 @@ class Query:
     """Spark's settings that a user would have chosen."""
     yes: bool = False
     """Whether an edited query may go on."""
-    _batch: int = 0
+    simulated: Simulated = field(init=False)
+    """What the last `simulate` has given."""
     _count: int = 0
     _brought: set[str] = field(factory=set[str])
 
@@ -120,7 +121,7 @@ class Query:
     def simulate(self, **settings: str) -> Simulated:
         """The reference on the same files."""
         plan = compile_query(self.query).plan
-        simulated = Simulated(self.root / "simulated")
+        self.simulated = simulated = Simulated(self.root / "simulated")
         simulate(
             self.query,
             Options(
@@ -134,6 +135,10 @@ class Query:
 
     def output(self, emit: str) -> list[Item]:
         return read_output(self.root / "out" / emit)
+
+    def sources(self) -> list[str]:
+        """The sources of which there are files, in an order."""
+        return sorted(path.name for path in (self.root / "in").iterdir())
 
     def quarantine(self, source: str) -> list[Item]:
         """The rejected lines of a source."""

@@ -92,30 +92,6 @@ def test_project_without_the_described_attribute_waits_for_the_domain(
     assert [i["$accent"] for i in output if "$accent" in i] == ["[[alter(t, y -> y * 2 + 1)]]"]
 
 
-def test_union_alters_once_both_inputs_have(spark: SparkSession, tmp_path: Path) -> None:
-    text = """
-    stream a(k: long, t: double) from json "in";
-    stream b(k: long, t: double) from json "in";
-    out := a union b;
-    emit out to json "o";
-    """
-    alter = {"$accent": "[[alter(t, y -> y / 10)]]"}
-    run = Query(spark, tmp_path, text)
-    run.write("a", [{"k": 1, "t": 10.0}, alter, {"k": 2, "t": 2.0}])
-    run.write("b", [{"k": 3, "t": 30.0}, {"$punctuation": "[k = 3]"}])
-    run.write("a", [{"k": 4, "t": 4.0}, {"$punctuation": "[k < 9]"}])
-    run.write("b", [alter, {"k": 5, "t": 5.0}])
-    run.write("a", [{"k": 10, "t": 1.0}])
-    run.process(files_per_epoch=1)
-    output = run.output("out")
-    assert canonical(output, "k", "t") == [(float(k), float(k) * 10) for k in (1, 2, 3, 4, 5)] + [
-        (10.0, 10.0)
-    ]
-    assert [i["$accent"] for i in output if "$accent" in i][-1].startswith("[[")
-    assert output[-1] == {"k": 10, "t": 1.0}, "both have changed: tenths go out as they came in"
-    assert {"$punctuation": "[k = 3]"} in output
-
-
 def test_sliding_windows_have_every_tuple_in_each_of_its_windows(spark: SparkSession, tmp_path: Path) -> None:
     text = (
         HEAD
@@ -326,27 +302,6 @@ def test_an_output_is_another_querys_input(spark: SparkSession, tmp_path: Path) 
     assert rows == pytest.approx(
         {k: statistics.mean(r["t"] for r in ROWS if r["ts"] // 8 == k) for k in range(3)}
     )
-
-
-def test_whole_numbers_may_become_fractions(spark: SparkSession, tmp_path: Path) -> None:
-    """Latency in whole milliseconds, then in seconds; and the other way round for a second service."""
-    text = """
-    stream calls(ts: long, service: string, latency: long) from json "in";
-    out := aggregate[avg(latency) as mean, max(latency) as worst by service](calls);
-    emit out to json "o";
-    """
-    run = Query(spark, tmp_path, text)
-    run.write("calls", [{"ts": 1, "service": "a", "latency": 250}, {"ts": 1, "service": "b", "latency": 40}])
-    alter = {"$accent": '[[service = "a", alter(latency, y -> y / 1000)]]'}
-    run.write(
-        "calls", [alter, {"ts": 2, "service": "a", "latency": 0.75}, {"ts": 2, "service": "b", "latency": 60}]
-    )
-    run.write("calls", [{"$punctuation": "[]"}])
-    run.process(files_per_epoch=1)
-    assert run.quarantine("calls") == []
-    rows = {row["service"]: (row["mean"], row["worst"]) for row in _floats(decode(run.output("out")))}
-    assert rows == {"a": (500.0, 750.0), "b": (50.0, 60.0)}
-    assert [i["mean"] for i in run.output("out") if is_tuple(i) and i["service"] == "a"] == [0.5]
 
 
 def test_a_fleet_changes_sensor_by_sensor_in_one_epoch(spark: SparkSession, tmp_path: Path) -> None:

@@ -23,45 +23,6 @@ emit flow to json "out";
 NEW = {"ts": 70, "pump": 3, "litres": 140.0}
 
 
-def test_values_are_taken_from_the_growth_on(spark: SparkSession, tmp_path: Path) -> None:
-    run = Query(spark, tmp_path, QUERY)
-    run.write(
-        "pumps",
-        [
-            {"ts": 0, "pump": 1, "litres": 100.0},
-            {**NEW, "ts": 1},
-            {"$accent": "[[pump in {1, 2}, alter(litres, y -> y / 1000)]]"},
-            {"$punctuation": "[ts < 60]"},
-            {"$accent": "[[grow(pump, {3})]]"},
-            {"$accent": "[[grow(pump, {2, 3})]]"},
-            {"ts": 60, "pump": 1, "litres": 0.1},
-            NEW,
-            {"$punctuation": "[ts < 120]"},
-        ],
-    )
-    executor = run.process()
-    assert executor.last.counters == {"RQ303": 1}
-    assert [i["minute"] for i in run.output("flow") if is_tuple(i)] == [0, 1]
-    run.write("pumps", [{**NEW, "ts": 130}, {"$punctuation": "[ts < 180]"}])
-    executor = run.process()  # the checkpoint knows the new value
-    assert executor.last.counters == {"RQ303": 1}
-
-
-@pytest.mark.parametrize(
-    ("marker", "code"),
-    [
-        ("[[pump = 1, grow(pump, {3})]]", "RQ220"),
-        ("[[grow(pumps, {3})]]", "RQ207"),
-    ],
-)
-def test_what_cannot_grow_ends_the_query(spark: SparkSession, tmp_path: Path, marker: str, code: str) -> None:
-    run = Query(spark, tmp_path, QUERY)
-    run.write("pumps", [{"ts": 0, "pump": 1, "litres": 100.0}, {"$accent": marker}])
-    with pytest.raises(DiagnosticError) as caught:
-        run.process()
-    assert caught.value.diagnostics[0].code == code
-
-
 @pytest.mark.parametrize("files_per_epoch", tiered([1, None]))
 def test_growths_where_files_begin_are_taken_with_epochs_in_flight(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None

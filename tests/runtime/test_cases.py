@@ -1,0 +1,130 @@
+"""Cases of lines in and lines out (`cases/*.md`), on an engine and by the reference.
+
+A block of what is expected runs the query on the files before it, from its checkpoint on, each file of a source an
+epoch. All files in one epoch, and the reference item by item, give the tuples of the last blocks.
+`REGENERATE=1` writes what an engine gives into the pages, to be reviewed as a diff.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from attrs import frozen
+from pyspark.sql import SparkSession
+
+from cedilla.grammar.diagnostics import DiagnosticError
+from tests.kit.cases import Block, Case, cases
+from tests.kit.query import Query
+from tests.kit.stream import Item, decode, in_parts
+from tests.kit.tiers import tiered
+
+CASES = [case for page in sorted((Path(__file__).parent / "cases").glob("*.md")) for case in cases(page)]
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize(
+    ("files_per_epoch", "case"), tiered([(n, case) for n in (1, None) for case in CASES], len(CASES)), ids=str
+)
+def test_an_engine_gives_what_the_case_says(
+    spark: SparkSession, tmp_path: Path, files_per_epoch: int | None, case: Case
+) -> None:
+    query = Query(spark, tmp_path, "")
+    if files_per_epoch is None:
+        end = all_at_once(query, case, query.process)
+        aside = [line for source in query.sources() for line in query.quarantine(source)]
+        end.check(query.output, [line["code"] for line in aside])
+        return
+    batch, code, is_new = 0, None, False
+    for block in case.blocks():
+        if block.is_expected:
+            if is_new:
+                code = ended(lambda batch=batch: query.go_on(query.executor(1), batch))
+                batch, is_new = batch + 1, False
+            expect(case, block, query, code)
+        else:
+            is_new = give(query, block)
+    assert batch
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_reference_gives_the_same_tuples(tmp_path: Path, case: Case) -> None:
+    query = Query(None, tmp_path, "")  # type: ignore[arg-type]
+    end = all_at_once(query, case, query.simulate)
+    end.check(query.simulated.output, query.simulated.codes)
+
+
+def give(query: Query, block: Block) -> bool:
+    """Takes a query, or writes a file; returns True for a file."""
+    if block.is_input:
+        source, _, name = block.name.partition("/")
+        query.write(source, block.text.splitlines(), name)
+    elif block.kind == "rq":
+        query.query = block.text
+    return block.is_input
+
+
+def expect(case: Case, block: Block, query: Query, code: str | None) -> None:
+    """Compares an expected block after a run that has ended by a code, or by none."""
+    assert code in {each.text.strip() for each in case.blocks() if each.kind == "error"} | {None}
+    if block.kind == "error":
+        assert code == block.text.strip()
+        return
+    if block.name == "quarantine":
+        lines = [line for source in query.sources() for line in query.quarantine(source)]
+        items = [{"code": line["code"], "raw": line["raw"]} for line in lines]
+    else:
+        items = query.output(block.name)
+    if os.environ.get("REGENERATE"):
+        rewrite(case, block, items)
+    else:
+        assert in_parts(items) == in_parts(block.items())
+
+
+def rewrite(case: Case, block: Block, items: list[Item]) -> None:
+    """Writes an output into the page of a case."""
+    text, old = case.page.read_text("utf-8"), f"```json {block.name}\n{block.text}```"
+    start = text.index(old, text.index(f"## {case.title}\n"))
+    new = f"```json {block.name}\n" + "".join(f"{json.dumps(item)}\n" for item in items) + "```"
+    case.page.write_text(text[:start] + new + text[start + len(old) :], "utf-8")
+
+
+@frozen
+class End:
+    """What a case expects in the end: the last block of each name."""
+
+    expected: dict[str, list[Item]]
+
+    def check(self, output: Callable[[str], list[Item]], codes: list[str]) -> None:
+        """Compares canonical tuples, and the codes of what is set aside."""
+        for name, items in self.expected.items():
+            if name == "quarantine":
+                assert sorted(codes) == sorted(line["code"] for line in items)
+            else:
+                assert sorted(decode(output(name)), key=str) == sorted(decode(items), key=str), name
+
+
+def all_at_once(query: Query, case: Case, act: Callable[[], object]) -> End:
+    """Acts on all files of a case at once. It ends as the case says."""
+    expected, code = dict[str, list[Item]](), None
+    for block in case.blocks():
+        if block.kind == "error":
+            code = block.text.strip()
+        elif block.is_expected:
+            expected[block.name] = block.items()
+        else:
+            give(query, block)
+    assert ended(act) == code
+    return End(expected)
+
+
+def ended(function: Callable[[], object]) -> str | None:
+    """Returns the code that ends a function."""
+    try:
+        function()
+    except DiagnosticError as error:
+        return error.diagnostics[0].code
+    return None
