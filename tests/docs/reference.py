@@ -1,7 +1,7 @@
 """Writes the reference pages from code: `python -m tests.docs.reference` (or `make reference`).
 
-`docs/reference/` and the tables between `<!-- generated -->` and `<!-- end -->` on the pages of operators are never
-edited by hand. `tests/docs/test_reference.py` fails if a page differs from what the code gives.
+`docs/reference/`, and the tables between `<!-- generated -->` and `<!-- end -->` on other pages, are never edited by
+hand. `tests/docs/test_reference.py` fails if a page differs from what the code gives.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from cedilla.compiler.analysis.reactions import SIGNS, described, summary
 from cedilla.compiler.analysis.safety import safety
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
+from cedilla.compiler.expressions.engines import REFUSALS
 from cedilla.compiler.expressions.scalar_functions import FUNCTIONS, WORDS, Function
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.expressions.units_of_functions import GIVEN, KEPT, READ_IN
@@ -55,7 +56,19 @@ def pages() -> dict[Path, str]:
         "laws": laws(),
     }
     texts = {DOCS / "reference" / f"{name}.md": f"{NOTE}\n\n{text}\n" for name, text in written.items()}
+    engines = DOCS / "engines.md"
+    texts[engines] = replaced(engines.read_text("utf-8"), refusals())
     return {**texts, **{operator_page(o): with_table(o) for o in OPERATORS}}
+
+
+def replaced(page: str, text: str) -> str:
+    """Returns a page with another generated block."""
+    return _TABLE.sub(lambda _: f"{BEGIN}\n{text}\n{END}", page)
+
+
+def refusals() -> str:
+    rows = ((r.what, ", ".join(r.engines), r.because, r.instead) for r in REFUSALS)
+    return table(("function", "engine", "why", "instead"), rows)
 
 
 def table(head: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
@@ -267,7 +280,7 @@ def with_table(operator: type[Operator]) -> str:
     text = operator_page(operator).read_text("utf-8")
     plan = compile_query(_QUERY.findall(text)[0]).plan
     member = next(each for each in plan.operators if type(each) is operator)
-    return _TABLE.sub(lambda _: f"{BEGIN}\n{operator_table(plan, member)}\n{END}", text)
+    return replaced(text, operator_table(plan, member))
 
 
 def operator_table(plan: Plan, operator: Operator) -> str:
