@@ -49,14 +49,14 @@ def _has_boundary(call: Scalar) -> bool:
     return regexes.has_boundary(_text(call, 1))
 
 
-_BOUNDARY = "beside letters beyond ASCII it finds the edges of words elsewhere"
+_BOUNDARY = "it finds other word boundaries next to letters outside of ASCII"
 
 REFUSALS = (
     Refusal(
         "initcap",
         ("sail",),
         "`initcap(s)`",
-        "its words begin after any sign that is no letter, and `ß` becomes `SS`",
+        "it begins a word after each character other than a letter, and makes `SS` of `ß`",
         "`concat(upper(left(s, 1)), lower(substring(s, 2)))` for one word",
     ),
     Refusal(
@@ -70,9 +70,9 @@ REFUSALS = (
     Refusal(
         "regexp_replace",
         ("sail",),
-        "`regexp_replace` by a regular expression that matches a text of no signs",
+        "`regexp_replace` by a regular expression that matches the empty text",
         "it finds no empty match after another match",
-        "a regular expression that takes one sign at least, `a+` for `a*`",
+        "a regular expression that matches at least one character, `a+` for `a*`",
         lambda call: regexes.may_be_empty(_text(call, 1)),
     ),
     *(
@@ -81,7 +81,7 @@ REFUSALS = (
             ("sail",),
             rf"`{name}` with `\b` or `\B`",
             _BOUNDARY,
-            "the signs beside the word, `[^a-z]word[^a-z]`",
+            "the characters around the word, `[^a-z]word[^a-z]`",
             _has_boundary,
         )
         for name in ("rlike", "regexp_extract", "regexp_replace")
