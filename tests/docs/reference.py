@@ -54,6 +54,7 @@ def pages() -> dict[Path, str]:
         "units": units(),
         "rules": rules(),
         "laws": laws(),
+        "packages": packages(),
     }
     texts = {DOCS / "reference" / f"{name}.md": f"{NOTE}\n\n{text}\n" for name, text in written.items()}
     engines = DOCS / "engines.md"
@@ -358,6 +359,22 @@ def laws() -> str:
         "## Mutations\n\n`make mutants` makes each of these wrong changes; some law must fail for each.\n\n"
         + table(("", "broken rule", "file"), rows)
     )
+    return "\n\n".join(parts)
+
+
+def packages() -> str:
+    """Returns the packages in their order, each with its docstring and the packages that it may import."""
+    parts = ["# Packages\n\nA package imports earlier packages of its folder only. `grammar/` is flat."]
+    for folder, members in tomllib.loads((ROOT / "tests" / "packages.toml").read_text("utf-8")).items():
+        rows = (
+            (
+                f"`{name}`",
+                _docstring(ROOT / folder / name / "__init__.py"),
+                ", ".join(f"`{i}`" for i in imported),
+            )
+            for name, imported in members.items()
+        )
+        parts.append(f"## {folder}\n\n" + table(("package", "content", "imports"), rows))
     return "\n\n".join(parts)
 
 
