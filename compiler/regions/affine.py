@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 
 from attrs import field, frozen
@@ -36,6 +37,7 @@ class Affine:
     def __call__(self, value: Number) -> Number:
         return exact(self.slope * value + self.shift)
 
+    @lru_cache(4096)  # noqa: B019
     def after(self, first: Affine) -> Affine:
         """Returns the composition `self ∘ first`: `first` is applied first. Raises `DiagnosticError` RQ009 as `check`
         does."""
@@ -59,6 +61,7 @@ class Affine:
             )
             raise failure("RQ009", message, hint=hint)
 
+    @lru_cache(4096)  # noqa: B019
     def inverse(self) -> Affine:
         """Returns β of α; the slope of an accent's function is never zero (theory G21)."""
         return Affine(1 / self.slope, -self.shift / self.slope)

@@ -9,18 +9,36 @@ from typing import Any, TypeVar
 
 from immutables import Map
 
-from cedilla.compiler.regions.trees import UNDEFINED, Level, Tree, Value, make_level
+from cedilla.compiler.regions.trees import (
+    MOST_DEEP,
+    SHALLOW,
+    UNDEFINED,
+    Level,
+    Tree,
+    Value,
+    make_level,
+    too_many_cases,
+)
 
 
 def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
     """Yields disjoint boxes that tile the space, each with its leaf; values with the same subtree share a
-    box.
+    box. Raises `DiagnosticError` RQ480 if too many boxes have many conditions.
     """
+    deep = 0
+    for conditions, leaf in _boxes(tree):
+        deep += len(conditions) > SHALLOW
+        if deep > MOST_DEEP:
+            raise too_many_cases()
+        yield conditions, leaf
+
+
+def _boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
     if not isinstance(tree, Level):
         yield {}, tree
         return
     for child, where in groups(tree):
-        for inner, leaf in boxes(child):
+        for inner, leaf in _boxes(child):
             yield {tree.attribute: where, **inner}, leaf
 
 
@@ -112,29 +130,31 @@ def leaves(tree: Tree) -> list[Any]:
 
 def cells(tree: Tree) -> dict[Any, Tree]:
     """Returns each distinct leaf with the region where it holds, in one pass."""
-    if not isinstance(tree, Level):
-        return {tree: True}
     memo: dict[int, dict[Any, Tree]] = {}
 
-    def of(child: Tree) -> dict[Any, Tree]:
-        if not isinstance(child, Level):
-            return {child: True}
-        if id(child) not in memo:
-            memo[id(child)] = cells(child)
-        return memo[id(child)]
+    def of(node: Tree) -> dict[Any, Tree]:
+        if not isinstance(node, Level):
+            return {node: True}
+        if id(node) not in memo:
+            memo[id(node)] = _cells(node, of)
+        return memo[id(node)]
 
-    pieces, undefined = [of(piece) for piece in tree.pieces], of(tree.undefined)
+    return of(tree)
+
+
+def _cells(node: Level, of: Callable[[Tree], dict[Any, Tree]]) -> dict[Any, Tree]:
+    pieces, undefined = [of(piece) for piece in node.pieces], of(node.undefined)
     points: dict[Any, dict[Value, Tree]] = {}
-    for value, child in tree.points.items():
+    for value, child in node.points.items():
         for leaf, where in of(child).items():
             points.setdefault(leaf, {})[value] = where
     regions: dict[Any, Tree] = {}
     for leaf in dict.fromkeys(leaf for part in (*pieces, undefined, points) for leaf in part):
         at_leaf = points.get(leaf, {})
         if any(leaf in piece for piece in pieces):
-            at_leaf = {value: at_leaf.get(value, False) for value in tree.points}
+            at_leaf = {value: at_leaf.get(value, False) for value in node.points}
         outside = [piece.get(leaf, False) for piece in pieces]
         regions[leaf] = make_level(
-            tree.attribute, undefined.get(leaf, False), tree.cuts, outside, Map(at_leaf)
+            node.attribute, undefined.get(leaf, False), node.cuts, outside, Map(at_leaf)
         )
     return regions

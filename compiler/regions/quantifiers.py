@@ -56,21 +56,30 @@ def quantify(tree: Tree, over: Set[str] | None, operation: Operation, universe: 
     """Folds away attributes (`None`: all of them): applies `operation` to the trees of all their possible
     values.
     """
-    if not isinstance(tree, Level):
-        return tree
-    if over is not None and tree.attribute not in over:
-        return map_children(tree, lambda child: quantify(child, over, operation, universe))
-    result: Tree = None
-    seen: set[int] = set()
-    for child in _children(tree, universe.get(tree.attribute, ANYTHING)):
-        if id(child) in seen:
-            continue
-        seen.add(id(child))
-        folded = quantify(child, over, operation, universe)
-        result = folded if result is None else combine(result, folded, operation)
-        if operation.shortcut(result, ANY) is result:  # nothing can change it any more
-            return result
-    return operation.neutral if result is None else result
+    memo: dict[int, Tree] = {}
+
+    def quantified(node: Tree) -> Tree:
+        if not isinstance(node, Level):
+            return node
+        if id(node) not in memo:
+            is_kept = over is not None and node.attribute not in over
+            memo[id(node)] = map_children(node, quantified) if is_kept else folded(node)
+        return memo[id(node)]
+
+    def folded(node: Level) -> Tree:
+        result: Tree = None
+        seen: set[int] = set()
+        for child in _children(node, universe.get(node.attribute, ANYTHING)):
+            if id(child) in seen:
+                continue
+            seen.add(id(child))
+            part = quantified(child)
+            result = part if result is None else combine(result, part, operation)
+            if operation.shortcut(result, ANY) is result:  # nothing can change it any more
+                return result
+        return operation.neutral if result is None else result
+
+    return quantified(tree)
 
 
 def exists(region: Tree, over: Set[str], universe: Universe) -> Tree:

@@ -69,17 +69,25 @@ def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
 
 def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | ValueMapping) -> Tree:
     """Returns the image of a tree under an increasing function, or a value mapping, of one attribute."""
-    if not isinstance(tree, Level):
-        return tree
-    if tree.attribute != attribute:
-        if order(tree.attribute) > order(attribute):
-            return tree
-        return map_children(tree, lambda child: transform(child, attribute, function))
+    memo: dict[int, Tree] = {}
+
+    def of(node: Tree) -> Tree:
+        if not isinstance(node, Level) or order(node.attribute) > order(attribute):
+            return node
+        if id(node) not in memo:
+            is_here = node.attribute == attribute
+            memo[id(node)] = _transformed(node, function) if is_here else map_children(node, of)
+        return memo[id(node)]
+
+    return of(tree)
+
+
+def _transformed(node: Level, function: Callable[[Any], Value] | ValueMapping) -> Tree:
     if isinstance(function, ValueMapping):
-        return recoded(tree, function)
-    points = Map({function(value): child for value, child in tree.points.items()})
-    cuts = [(function(value), after) for value, after in tree.cuts]
-    return make_level(attribute, tree.undefined, cuts, tree.pieces, points)
+        return recoded(node, function)
+    points = Map({function(value): child for value, child in node.points.items()})
+    cuts = [(function(value), after) for value, after in node.cuts]
+    return make_level(node.attribute, node.undefined, cuts, node.pieces, points)
 
 
 def reshape(

@@ -17,8 +17,10 @@ from fractions import Fraction
 from operator import and_, is_, or_  # pyright: ignore[reportUnknownVariableType]
 from typing import Any
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 from immutables import Map
+
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 
 Value = int | Fraction | str | bool
 
@@ -169,24 +171,70 @@ class Operation:
 
 
 def combine(a: Tree, b: Tree, operation: Operation) -> Tree:
-    """Returns the tree whose leaf is `operation` of the leaves of both."""
-    decided = operation.shortcut(a, b)
-    if decided is not None:
-        return decided
-    at_a = order(a.attribute) if isinstance(a, Level) else None
-    at_b = order(b.attribute) if isinstance(b, Level) else None
-    if at_a is None and at_b is None:
-        return operation.leaf(a, b)
-    first = min(x for x in (at_a, at_b) if x is not None)
-    left = a if at_a == first else Level(first[1], a, (), (a,))
-    right = b if at_b == first else Level(first[1], b, (), (b,))
-    return _combine_levels(left, right, operation)
+    """Returns the tree whose leaf is `operation` of the leaves of both. The cost grows with the distinct pairs of their
+    subtrees. Raises `DiagnosticError` RQ480 if the tree has too many levels."""
+    return _Combination(operation).of(a, b)
 
 
-def _combine_levels(a: Level, b: Level, operation: Operation) -> Tree:
+@define(eq=False)
+class _Combination:
+    """Combines each pair of subtrees once, and makes equal subtrees one object, so that the next combination meets each
+    of them once, too. `deep`: the number of levels so far that lie below many others."""
+
+    operation: Operation
+    results: dict[tuple[int, int], Tree] = field(factory=dict[tuple[int, int], Tree])
+    shared: dict[Tree, Tree] = field(factory=dict[Tree, Tree])
+    deep: int = 0
+
+    def of(self, a: Tree, b: Tree, depth: int = 0) -> Tree:
+        """Returns the combination of two subtrees that lie below `depth` levels."""
+        decided = self.operation.shortcut(a, b)
+        if decided is not None:
+            return decided
+        key = id(a), id(b)
+        if key not in self.results:
+            self.results[key] = self._made(a, b, depth)
+        return self.results[key]
+
+    def _made(self, a: Tree, b: Tree, depth: int) -> Tree:
+        at_a = order(a.attribute) if isinstance(a, Level) else None
+        at_b = order(b.attribute) if isinstance(b, Level) else None
+        if at_a is None and at_b is None:
+            return self.operation.leaf(a, b)
+        self.deep += depth > SHALLOW
+        if depth > _DEEPEST or self.deep > MOST_DEEP:
+            raise too_many_cases()
+        first = min(x for x in (at_a, at_b) if x is not None)
+        left = a if at_a == first else Level(first[1], a, (), (a,))
+        right = b if at_b == first else Level(first[1], b, (), (b,))
+        return self._shared(_combine_levels(left, right, self, depth + 1), depth)
+
+    def _shared(self, tree: Tree, depth: int) -> Tree:
+        if depth <= 1 or not isinstance(tree, Level) or len(tree.points) > _FEW_POINTS:
+            return tree
+        return self.shared.setdefault(tree, tree)
+
+
+_FEW_POINTS = 64
+"""Points of a level that is compared with others: its hash is that of all points."""
+_DEEPEST = 100
+"""Attributes that descriptions may name together: each is a level, and levels are computed by recursion."""
+SHALLOW, MOST_DEEP = 6, 2000
+"""Parts of a tree below more than a few levels may be as many as the combinations of all descriptions. Only so many are
+made."""
+
+
+def too_many_cases() -> DiagnosticError:
+    """Returns RQ480: descriptions by many attributes make more cases than can be computed."""
+    hint = "describe the tuples by fewer attributes, and by the same ones in all markers"
+    return failure("RQ480", "the descriptions of the markers so far make too many cases together", hint=hint)
+
+
+def _combine_levels(a: Level, b: Level, combination: _Combination, depth: int) -> Tree:
+    operation = combination.operation
     cuts, pairs = align(a, b)
-    pieces = [combine(x, y, operation) for x, y in pairs]
-    undefined = combine(a.undefined, b.undefined, operation)
+    pieces = [combination.of(x, y, depth) for x, y in pairs]
+    undefined = combination.of(a.undefined, b.undefined, depth)
     # The linear case: one side is constant outside its points, so only those points are touched. If both
     # sides are,
     # the one with fewer points is used. The points of the other side are kept, or all disappear.
@@ -207,7 +255,7 @@ def _combine_levels(a: Level, b: Level, operation: Operation) -> Tree:
         x, y = a.at(value), b.at(value)
         key = id(x), id(y)
         if key not in memo:
-            memo[key] = combine(x, y, operation)
+            memo[key] = combination.of(x, y, depth)
         result = memo[key]
         same = [node for node in same if result is (x if node is a else y)]
         if kept is None or result is not (x if kept is a else y):
@@ -358,9 +406,14 @@ def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:
 
 def map_leaves(tree: Tree, change: Callable[[Any], Tree]) -> Tree:
     """Replaces every leaf; a leaf may become a subtree on later attributes."""
-    if not isinstance(tree, Level):
-        return change(tree)
-    return map_children(tree, lambda child: map_leaves(child, change))
+    memo: dict[int, Tree] = {}
+
+    def mapped(node: Tree) -> Tree:
+        if id(node) not in memo:
+            memo[id(node)] = map_children(node, mapped) if isinstance(node, Level) else change(node)
+        return memo[id(node)]
+
+    return mapped(tree)
 
 
 def map_children(node: Level, change: Callable[[Tree], Tree]) -> Tree:

@@ -20,6 +20,8 @@ from cedilla.runtime.engines.spark import set_log_level
 ARCHIVE = "CEDILLA_CLASSES"
 """Environment variable with the path of a file that `pipeline/class_archive.py` has written."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
+
+
 _SETTINGS = {
     **RESULTS,
     "spark.ui.enabled": "false",
@@ -64,8 +66,9 @@ def local_session(
     warnings and remarks, not only its errors. Raises `java.JavaMissing` if no Java 17 or newer is found.
     """
     java.ensure()
-    # A run that is stopped or refused reports that itself; py4j would add its own traceback.
+    # A run that is stopped or refused reports that itself; py4j would add its own traceback, by two loggers.
     logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
     builder = SparkSession.builder.appName(app_name)
     is_submitted = "MASTER" in os.environ or "SPARK_ENV_LOADED" in os.environ
     if master.startswith("local") if master is not None else not is_submitted:
@@ -83,3 +86,7 @@ def local_session(
         session = builder.getOrCreate()
     set_log_level(session, verbose=verbose)
     return session
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return record.module != "java_gateway"

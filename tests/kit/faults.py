@@ -139,10 +139,13 @@ def _run(root: str, arguments: tuple[str, ...], before: Callable[[], None] | Non
     main(arguments)
 
 
-def content(root: Path) -> dict[str, list[str]]:
-    """The outputs and the rejected lines by epoch and file; tuples in no order, numbers to ten digits."""
+def content(root: Path, *, rejected: bool = True) -> dict[str, list[str]]:
+    """The outputs and the rejected lines by epoch and file; tuples in no order, numbers to ten digits.
+    `rejected`: False leaves rejected lines out."""
     result: dict[str, list[str]] = {}
-    for file in sorted([*root.glob("out/*/epoch=*/*"), *root.glob("ck/quarantine/*/*.jsonl")]):
+    for file in sorted(
+        [*root.glob("out/*/epoch=*/*"), *(root.glob("ck/quarantine/*/*.jsonl") if rejected else ())]
+    ):
         name = file.name if "tuples" not in file.name else "1-tuples"
         lines = [
             json.dumps(json.loads(line, parse_float=lambda x: f"{float(x):.10g}"), sort_keys=True)

@@ -31,9 +31,10 @@ class Altered:
     text: str
 
 
+@lru_cache(CACHE_SIZE)
 def altered(history: History, function: Affine) -> History:
     """Returns a history after an Alter. Cells with the same history share one object, so that a result for one of them
-    is cached for all."""
+    is cached for all, and equal subtrees are one object."""
     return (*history, function.after(history[-1]))
 
 

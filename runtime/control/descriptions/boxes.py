@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
 from typing import Any
 
 from cedilla.compiler import regions
@@ -14,6 +15,8 @@ from cedilla.runtime.control.descriptions.translation import mapped_into, transl
 
 _MAX_BOXES = 64
 """Maximum number of boxes that are simplified; more boxes are written unchanged."""
+_MAX_WRITTEN = 10_000
+"""Maximum number of accents that describe a box: one for each combination of its ranges."""
 
 
 def accents_of(
@@ -29,7 +32,7 @@ def accents_of(
 ) -> Iterator[tuple[str, Tree]]:
     """Yields accents that together describe a region, each with the region that it announces. `always`: the attributes
     that all tuples have. `primitive_for`: returns the primitive to write for an announced region."""
-    boxes = simple_boxes(region, facts.universe, free)
+    boxes = list(simple_boxes(region, facts.universe, free))
     if outer:
         boxes = [_possible(box, facts.universe) for box in boxes]
     if outer and (wide := next(filter(_takes_undefined, boxes), None)) is not None:
@@ -66,12 +69,15 @@ def accents_of(
             if not isinstance(primitive, Add):
                 continue
             raw = regions.exists(regions.intersection(raw, regions.defined(own)), {own}, {})
-        written = [
+        conjunctions = (
             each
             for conditions, inside in regions.boxes(raw)
             if inside is True
             for each in patterns.conjunctions(conditions, facts.types, outer=outer, universe=plain)
-        ]
+        )
+        written = list(islice(conjunctions, _MAX_WRITTEN + 1))
+        if len(written) > _MAX_WRITTEN:
+            raise regions.too_many_cases()
         if not outer and regions.attributes(raw) - conditions_of.keys():
             # An attribute that decides the units of others may be undefined, which the wire cannot express. Only the
             # region that the text describes is announced.
@@ -103,11 +109,12 @@ def _sayable(box: Mapping[str, Any]) -> dict[str, Any]:
     return {n: m for n, m in box.items() if m is True or not m.undefined}
 
 
-def simple_boxes(region: Tree, universe: Universe, free: Tree) -> list[regions.Box]:
+def simple_boxes(region: Tree, universe: Universe, free: Tree) -> Iterable[regions.Box]:
     """Returns disjoint boxes that cover a region; each may extend into `free`, where no tuple will come."""
-    plain = list(_boxes(region))
-    if len(plain) > _MAX_BOXES:
-        return list(plain)
+    plain = _boxes(region)
+    first = list(islice(plain, _MAX_BOXES + 1))
+    if len(first) > _MAX_BOXES:
+        return chain(first, plain)
     chosen: list[regions.Box] = []
     remaining = region
     while (start := next(_boxes(remaining), None)) is not None:

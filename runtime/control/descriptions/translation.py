@@ -10,6 +10,9 @@ from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping
 
+_MANY_FUNCTIONS, _MAX_PARTS = 4, 256
+"""Where many attributes decide each other's units, parts are as many as the combinations of their functions."""
+
 
 def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
     """Returns the image of a region under the function that each attribute has in its cell.
@@ -43,6 +46,8 @@ def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str,
             for part, functions in parts
             for function, cell in _cells(part, tree)
         ]
+        if len(needed) > _MANY_FUNCTIONS and len(parts) > _MAX_PARTS:
+            raise regions.too_many_cases()
     return parts
 
 

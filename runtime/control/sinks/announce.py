@@ -313,7 +313,7 @@ def _without(name: str, region: Tree, facts: Facts) -> Tree:
 
 def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:
     """Returns the latest common function, never backwards (D1); a cell without feeders is unchanged."""
-    return history[-1] if scale in history and scale != history[-1] else scale
+    return history[-1] if scale in history[::-1] else scale  # most often it is one of the last
 
 
 _NEXT = Operation(lambda a, b: None, _next)

@@ -40,6 +40,10 @@ MAX_ALTERS, _MAX_CELLS = 100, 64
 """Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""
 
 
+_MANY_ATTRIBUTES, _MAX_HISTORIES = 7, 100
+"""Alters that many attributes describe have as many histories as combinations, and an output announces each."""
+
+
 @frozen
 class SourceState:
     """The state of a source after some of its markers.
@@ -276,7 +280,11 @@ class SourceState:
 
     def with_functions(self, attribute: str, raw: Tree, where: Tree, places: Tree) -> SourceState:
         """Returns the state after Alters. `raw`, `where`: their functions over raw and over canonical values, `False`
-        for unchanged cells."""
+        for unchanged cells. Raises `DiagnosticError` RQ480 if too many attributes decide about too many histories."""
+        units = changed_by(self.units, attribute, ORIGINAL, where, altered)
+        by_many = len(regions.attributes(units[attribute])) >= _MANY_ATTRIBUTES
+        if by_many and len(regions.leaves(units[attribute])) > _MAX_HISTORIES:
+            raise regions.too_many_cases()
         return evolve(
             self,
             # From now on values may lie between whole numbers; closed ranges become ranges without holes.
@@ -289,7 +297,7 @@ class SourceState:
                 **self.universe,
                 attribute: evolve(self.universe[attribute], integral=False),
             },
-            units=changed_by(self.units, attribute, ORIGINAL, where, altered),
+            units=units,
             original=rename_raw_values(self.original, attribute, raw),
             placed_original=rename_raw_values(
                 self.placed_original, attribute, regions.restricted(raw, places)
