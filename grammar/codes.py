@@ -28,7 +28,7 @@ class Code:
     """One code.
 
     `example`: a relation or statements that the code is reported for; `markers`: accents of a stream that it is
-    reported for; `page`: a page of `docs`.
+    reported for; `lines`: lines of a stream that it is reported for; `page`: a page of `docs`.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Code:
     severity: Severity = "error"
     example: str | None = None
     markers: tuple[str, ...] = field(default=(), converter=tuple)
+    lines: tuple[str, ...] = field(default=(), converter=tuple)
 
     @property
     def family(self) -> str:

@@ -88,7 +88,7 @@ def errors() -> str:
         "# Codes of errors and warnings\n\nA code never gets a second meaning. `cedilla check Q.rq --format json` "
         "gives a message as data: `code`, `severity`, `message`, `span`, `notes`, `help`. An error ends the command "
         "with exit status 1. `check --strict` does the same for warnings that are likely mistakes.\n\n"
-        "Examples use these relations; accents are those of `m`:\n\n```rq declarations\n"
+        "Examples use these relations; accents and lines are those of `m`:\n\n```rq declarations\n"
         + PRELUDE
         + 'emit r to json "out";\n```'
     ]
@@ -99,19 +99,21 @@ def errors() -> str:
             severity = "" if code.severity == "error" else f"*{code.severity.capitalize()}.* "
             target = os.path.relpath(DOCS / code.page, DOCS / "reference")
             lines = [f"**{code.name}** {severity}{code.meaning}", f"Fix: {code.fix} ([more]({target}))"]
-            shown = [text for text in (code.example, *code.markers) if text]
+            shown = [text for text in (code.example, *code.markers, *code.lines) if text]
             if shown:
                 lines.append(f"Example: {', then '.join(f'`{text}`' for text in shown)}")
             parts.append("\\\n".join(lines))
     return "\n\n".join(parts)
 
 
+ATTRIBUTES = "ts: long, s: int in {1, 2}, k: int in {1, 2, 3}, temp: double unit degF, c: string, p?: double"
+"""The stream of examples that are markers or lines."""
 PRELUDE = """\
 stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
 stream q(ts: long, s: int, u: string, x?: double) from json "q" punctuated on ts;
 table names(s: int, name: string) from json "names";
-stream m(ts: long, s: int in {1, 2}, k: int in {1, 2, 3}, temp: double unit degF, c: string, p?: double) from json "m";
-"""
+stream m(ATTRIBUTES) from json "m";
+""".replace("ATTRIBUTES", ATTRIBUTES)
 
 
 def example_query(example: str) -> str:

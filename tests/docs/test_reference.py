@@ -14,7 +14,10 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.cli.query import STRICT
 from cedilla.runtime.inspect.trace import trace
-from tests.docs.reference import COMMAND, DOCS, example_query, pages
+from cedilla.runtime.items.lines import Line
+from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.streams.validate import validate
+from tests.docs.reference import ATTRIBUTES, COMMAND, DOCS, example_query, pages
 from tests.kit import ROOT
 
 PAGES = pages()
@@ -53,6 +56,14 @@ def test_the_markers_of_a_code_are_reported_with_it(name: str) -> None:
     except DiagnosticError as error:
         reported += error.diagnostics
     assert (name, code.severity) in {(d.code, d.severity) for d in reported}
+
+
+@pytest.mark.parametrize("name", [code.name for code in codes().values() if code.lines])
+def test_the_lines_of_a_code_are_reported_with_it(name: str) -> None:
+    reported: list[Diagnostic] = []
+    lines = [Line(text, f"m:{number}") for number, text in enumerate(codes()[name].lines, 1)]
+    validate(lines, declared_schema(ATTRIBUTES), reported.append)
+    assert [diagnostic.code for diagnostic in reported] == [name]
 
 
 def test_every_scalar_function_has_a_call_with_its_arguments() -> None:
