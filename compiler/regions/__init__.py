@@ -13,6 +13,17 @@ from cedilla.compiler.regions.decomposition import (
     leaves,
     remembered,
 )
+from cedilla.compiler.regions.levels import (
+    PARTITION,
+    POSITION,
+    UNDEFINED,
+    Bound,
+    Level,
+    Tree,
+    Value,
+    make_level,
+    order,
+)
 from cedilla.compiler.regions.quantifiers import (
     ANYTHING,
     Domain,
@@ -27,15 +38,8 @@ from cedilla.compiler.regions.quantifiers import (
 from cedilla.compiler.regions.reshaping import coalesced, reshape, transform
 from cedilla.compiler.regions.trees import (
     INTERSECTION,
-    PARTITION,
-    POSITION,
-    UNDEFINED,
     UNION,
-    Bound,
-    Level,
     Operation,
-    Tree,
-    Value,
     changed,
     choose,
     combine,
@@ -44,10 +48,8 @@ from cedilla.compiler.regions.trees import (
     intersection,
     is_small,
     lattice,
-    make_level,
     map_children,
     map_leaves,
-    order,
     restricted,
     too_many_cases,
     union,

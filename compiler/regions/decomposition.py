@@ -9,16 +9,8 @@ from typing import Any, TypeVar
 
 from immutables import Map
 
-from cedilla.compiler.regions.trees import (
-    MOST_DEEP,
-    SHALLOW,
-    UNDEFINED,
-    Level,
-    Tree,
-    Value,
-    make_level,
-    too_many_cases,
-)
+from cedilla.compiler.regions.levels import UNDEFINED, Level, Tree, Value, make_level
+from cedilla.compiler.regions.trees import MOST_DEEP, SHALLOW, too_many_cases
 
 
 def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:

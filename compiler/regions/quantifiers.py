@@ -7,15 +7,12 @@ from fractions import Fraction
 
 from attrs import frozen
 
+from cedilla.compiler.regions.levels import Bound, Level, Tree, Value
 from cedilla.compiler.regions.trees import (
     ANY,
     INTERSECTION,
     UNION,
-    Bound,
-    Level,
     Operation,
-    Tree,
-    Value,
     align,
     combine,
     difference,

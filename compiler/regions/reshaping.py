@@ -9,18 +9,9 @@ from typing import Any
 from immutables import Map
 
 from cedilla.compiler.regions.decomposition import boxes
+from cedilla.compiler.regions.levels import Level, Tree, Value, make_level, order
 from cedilla.compiler.regions.quantifiers import ANYTHING, Universe
-from cedilla.compiler.regions.trees import (
-    Level,
-    Operation,
-    Tree,
-    Value,
-    combine,
-    make_level,
-    map_children,
-    map_leaves,
-    order,
-)
+from cedilla.compiler.regions.trees import Operation, combine, map_children, map_leaves
 from cedilla.compiler.regions.value_mapping import ValueMapping, recoded
 from cedilla.compiler.regions.value_sets import Box, box
 

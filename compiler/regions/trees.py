@@ -1,156 +1,16 @@
-"""Trees: descriptions, punctuation patterns and everything computed from them (theory 1.1, G1).
-
-A `Tree` is a piecewise constant function of a tuple: one level per attribute that matters, in one fixed order
-of attributes, down to a leaf. A region is a tree whose leaves are `True` and `False`; presence maps and
-histories of units are trees with other leaves, so one set of operations serves them all.
-
-A `Level` cuts the ordered domain of its attribute into pieces, and overrides them at single points. It has a
-separate child for the undefined value ⊥. Points are in a persistent hash map: describing one more point costs
-the same however many there are.
-"""
+"""Operations on trees: what holds of one tree, or of two, at each tuple (theory 1.1)."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from fractions import Fraction
+from collections.abc import Callable, Hashable
 from operator import and_, is_, or_  # pyright: ignore[reportUnknownVariableType]
 from typing import Any
 
 from attrs import define, field, frozen
 from immutables import Map
 
+from cedilla.compiler.regions.levels import NO_POINTS, Bound, Level, Tree, Value, make_level, order, reach
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-
-Value = int | Fraction | str | bool
-
-
-Bound = tuple[Any, int]
-"""`(v, 0)`: the next piece starts with v; `(v, 1)`: it starts just after v."""
-
-
-Tree = Any
-"""A leaf (any hashable value) or `Level`."""
-
-
-POSITION = "$position"
-"""The pseudo-attribute for the position in the stream; it comes last in the order of attributes."""
-
-PARTITION = "$partition"
-"""The pseudo-attribute for the partition of a topic that a tuple comes from (theory N9)."""
-
-
-class _Undefined:
-    """The undefined value ⊥, an extra point of every domain (theory 1.1)."""
-
-    def __repr__(self) -> str:
-        return "⊥"
-
-
-UNDEFINED = _Undefined()
-
-
-_NO_POINTS: Map[Value, Tree] = Map()
-
-
-_NOTHING: frozenset[str] = frozenset()
-
-
-_UNKNOWN: frozenset[str] = frozenset({"?"})
-
-
-@frozen(cache_hash=True)
-class Level:
-    """One level of a tree: a step function of one attribute. Build it with `make_level`."""
-
-    attribute: str
-    undefined: Tree
-    cuts: tuple[Bound, ...]
-    pieces: tuple[Tree, ...]
-    points: Map[Value, Tree] = field(default=_NO_POINTS)
-    inner: frozenset[str] = field(default=_UNKNOWN, eq=False, repr=False)
-    """The attributes below this level; may include some that are no longer there."""
-
-    def __attrs_post_init__(self) -> None:
-        if self.inner is _UNKNOWN:
-            reach = _reach((self.undefined, *self.pieces, *self.points.values()))
-            object.__setattr__(self, "inner", reach)
-
-    def at(self, value: object) -> Tree:
-        """Returns the subtree for one value, or for `UNDEFINED`."""
-        if value is UNDEFINED:
-            return self.undefined
-        subtree = self.points.get(value, UNDEFINED)  # type: ignore[arg-type]
-        return self.pieces[_piece(self.cuts, value)] if subtree is UNDEFINED else subtree
-
-    def piece_bounds(self) -> Iterator[tuple[Bound | None, Bound | None, Tree]]:
-        """Yields each piece with the cuts around it; `None` is unbounded."""
-        bounds = (None, *self.cuts, None)
-        for index, piece in enumerate(self.pieces):
-            yield bounds[index], bounds[index + 1], piece
-
-
-def _reach(children: Iterable[Tree]) -> frozenset[str]:
-    """Returns the attributes of some trees: those of their top levels and of the levels below."""
-    reach = _NOTHING
-    for child in children:
-        if isinstance(child, Level) and not (child.attribute in reach and child.inner <= reach):
-            reach = reach.union(child.inner, (child.attribute,))
-    return reach
-
-
-def _piece(cuts: tuple[Bound, ...], value: Any) -> int:
-    """Returns the index of the piece that a value lies in."""
-    return bisect_right(cuts, (value, 0))
-
-
-def order(attribute: str) -> tuple[bool, str]:
-    """Returns the sort key that orders the levels of every tree."""
-    return attribute == POSITION, attribute
-
-
-def make_level(
-    attribute: str,
-    undefined: Tree,
-    cuts: Iterable[Bound],
-    pieces: Iterable[Tree],
-    points: Map[Value, Tree] = _NO_POINTS,
-    *,
-    check: Iterable[Value] | None = None,
-    inner: frozenset[str] = _UNKNOWN,
-) -> Tree:
-    """Builds a level in normal form: merges equal neighbours, drops needless points, collapses a constant
-    level.
-
-    `check` names the points that may equal the piece around them; all of them by default. `inner`: the
-    attributes below, if the caller has them.
-    """
-    remaining = iter(pieces)
-    kept_pieces = [next(remaining)]
-    kept_cuts: list[Bound] = []
-    for cut, piece in zip(cuts, remaining, strict=True):
-        if kept_cuts and kept_cuts[-1][0] == cut[0]:  # the piece in between is the single value cut[0]
-            points = points if cut[0] in points else points.set(cut[0], kept_pieces[-1])
-            check = None if check is None else {*check, cut[0]}
-            kept_pieces.pop()
-            kept_cuts.pop()
-            cut = (cut[0], 0) if points[cut[0]] == piece else cut  # noqa: PLW2901
-        if piece != kept_pieces[-1]:
-            kept_cuts.append(cut)
-            kept_pieces.append(piece)
-    bounds = tuple(kept_cuts)
-    needless = [
-        v for v in (points if check is None else check) if points[v] == kept_pieces[_piece(bounds, v)]
-    ]
-    if needless:
-        mutation = points.mutate()
-        for value in needless:
-            del mutation[value]
-        points = mutation.finish()
-    if not bounds and not points and undefined == kept_pieces[0]:
-        return undefined
-    return Level(attribute, undefined, bounds, tuple(kept_pieces), points, inner)
-
 
 ANY = object()
 """Represents "any other operand" when an operation is probed."""
@@ -250,7 +110,7 @@ def _combine_levels(a: Level, b: Level, combination: _Combination, depth: int) -
         values, same = side.points, [kept or side]
     memo: dict[tuple[int, int], Tree] = {}
     touched: list[Value] = []
-    mutation = (_NO_POINTS if kept is None else kept.points).mutate()
+    mutation = (NO_POINTS if kept is None else kept.points).mutate()
     for value in values:
         x, y = a.at(value), b.at(value)
         key = id(x), id(y)
@@ -266,7 +126,7 @@ def _combine_levels(a: Level, b: Level, combination: _Combination, depth: int) -
             if not operand.points and all(piece is undefined for piece in pieces):
                 return undefined
             return operand  # the same object, which callers may have seen before
-    inner = _reach((undefined, *pieces, *memo.values()))
+    inner = reach((undefined, *pieces, *memo.values()))
     inner = inner if kept is None else inner | kept.inner
     return make_level(a.attribute, undefined, cuts, pieces, mutation.finish(), check=touched, inner=inner)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from attrs import field, frozen
 from immutables import Map
 
-from cedilla.compiler.regions.trees import Level, Tree, Value, make_level
+from cedilla.compiler.regions.levels import Level, Tree, Value, make_level
 
 Pairs = tuple[tuple[Value, Value], ...]
 

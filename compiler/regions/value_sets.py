@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from immutables import Map
 
-from cedilla.compiler.regions.trees import Bound, Level, Tree, Value, make_level, map_leaves, order
+from cedilla.compiler.regions.levels import Bound, Level, Tree, Value, make_level, order
+from cedilla.compiler.regions.trees import map_leaves
 
 Box = Mapping[str, Tree]
 """Attribute -> set of values (a one-level region over that attribute); unnamed attributes are free."""

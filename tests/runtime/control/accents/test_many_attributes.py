@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.kit.pipeline import Run
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
-from tests.kit.pipeline import Run
 from tests.kit.stream import Decoder, Item
 
 
