@@ -209,7 +209,7 @@ MUTATIONS = (
     Mutation(
         "D1 Alter: never backwards",
         "runtime/control/sinks/announce.py",
-        "    return history[-1] if scale in history and scale != history[-1] else scale",
+        "    return history[-1] if scale in history[::-1] else scale",
         "    return history[-1] if history else scale",
     ),
     Mutation(
