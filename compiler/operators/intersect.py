@@ -37,12 +37,12 @@ class Intersect(Coordinated):
         if self.all:
             return Invariants(
                 "each tuple as often as both inputs have it",
-                "what both inputs have closed (CombinePunct)",
+                "regions that both inputs have closed (CombinePunct)",
                 "tuples that came equally often on both sides; the surplus of one side once the other has closed it",
             )
         return Invariants(
             "tuples of both inputs, once each",
-            "what both inputs have closed (CombinePunct)",
+            "regions that both inputs have closed (CombinePunct)",
             "tuples of one side once the other has closed them, tuples of both once either has",
         )
 

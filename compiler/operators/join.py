@@ -302,7 +302,7 @@ class Join(Matching):
         left, right = (", ".join(self.keys(side)) for side in (0, 1))
         return Invariants(
             "every joined tuple",
-            f"what both inputs have closed on {left}",
+            f"regions that both inputs have closed on {left}",
             f"left tuples once {right} is closed on the right, right tuples once {left} is closed on the left",
         )
 
@@ -341,6 +341,6 @@ class Filtering(Matching):
         left, right = (", ".join(self.keys(side)) for side in (0, 1))
         return Invariants(
             passes,
-            f"what the left has closed, where {right} is closed on the right",
+            f"regions that the left has closed, if {right} is closed on the right",
             f"{purges} once {right} is closed on the right, values of {right} once {left} is closed on the left",
         )

@@ -63,7 +63,7 @@ class Minus(Operator):
         return clash((left, right))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        propagates = "what both inputs have closed (CombinePunct)"
+        propagates = "regions that both inputs have closed (CombinePunct)"
         if self.all:
             return Invariants(
                 "the left surplus of each tuple that the right has closed",

@@ -69,5 +69,7 @@ class Select(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         return Invariants(
-            "every selected tuple", "every punctuation, and what the predicate excludes", "stateless"
+            "every selected tuple",
+            "every punctuation, and the region that the predicate excludes",
+            "stateless",
         )

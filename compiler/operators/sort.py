@@ -94,7 +94,7 @@ class Sort(Operator):
         keys = ", ".join(self.named(0))
         return Invariants(
             f"tuples once all before them {'or equal ' if self.settled else ''}on {keys} is closed, in order",
-            "what is closed up to there, and closed regions in which no tuple waits",
+            "closed regions up to there, and those without waiting tuples",
             "tuples that have passed",
         )
 

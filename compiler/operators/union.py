@@ -48,7 +48,7 @@ class Union(Coordinated):
         return []
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        return Invariants("every tuple", "what both inputs have closed (CombinePunct)", "stateless")
+        return Invariants("every tuple", "regions that both inputs have closed (CombinePunct)", "stateless")
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         # What one input has closed by an attribute that the other lacks says nothing of the other's tuples.

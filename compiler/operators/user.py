@@ -206,12 +206,12 @@ class User(Operator):
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if not self.waits:
-            closed = "every punctuation" if len(inputs) == 1 else "what both inputs have closed"
-            return Invariants("what the function makes of every tuple", closed, "stateless")
+            closed = "every punctuation" if len(inputs) == 1 else "regions that both inputs have closed"
+            return Invariants("the result of the function for every tuple", closed, "stateless")
         group = ", ".join(self.foundation) or "everything"
         by = "" if len(inputs) == 1 else " by both inputs"
         return Invariants(
-            f"what the function makes of closed groups ({group})",
+            f"the result of the function for closed groups ({group})",
             f"closed {group}{by}",
             f"groups closed on {group}{by}",
         )
