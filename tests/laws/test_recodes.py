@@ -255,7 +255,11 @@ def rounded(rows: list[Item]) -> list[Any]:
 
 def check(seed: int, *, grows: bool = False) -> World:
     world = World(Random(seed), 70 if grows else 45, grows=grows)
-    one, first = ran(world.recoded, 1, refused=world.refused)
+    one, first = ran(world.recoded, 1, ends=False, refused=world.refused)
+    in_force = one.states["r"]
+    for outputs in one.step([("r", {"$punctuation": "[]"})]):
+        for emit, each in outputs.items():
+            first[emit] += each.items()
     other, second = ran(world.plain, 1 + seed % 5, query=WIDE)
     told = [json.dumps(item) for item in world.recoded]
     assert [code for _, code, _ in one.rejected] == ["RQ314"] * world.wrong, told
@@ -263,9 +267,7 @@ def check(seed: int, *, grows: bool = False) -> World:
     for emit in first:
         assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
     # What is in force in the end is the same, and so is what is closed, but for codes.
-    one = ran(world.recoded, 1, ends=False)[0]
-    other = ran(world.plain, 1, ends=False, query=WIDE)[0]
-    mine, theirs = (each.states["r"] for each in (one, other))
+    mine, theirs = in_force, ran(world.plain, 1, ends=False, query=WIDE)[0].states["r"]
     for s, k in world.come(CELLS):
         for state in world.members["state"]:
             row = {"s": s, "k": k, "state": state, "t": 10**10}

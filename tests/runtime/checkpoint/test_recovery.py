@@ -27,7 +27,6 @@ from tests.kit.java import SHORT_LIVED
 from tests.kit.query import Query
 from tests.kit.sensor_streams import PLACES, QUERY, random_stream
 from tests.kit.stream import Item, is_tuple
-from tests.kit.tiers import tiered
 
 
 class Killed(BaseException):
@@ -193,7 +192,8 @@ def run_here(spark: SparkSession, root: Path) -> None:
     program.run(root / "q.rq", options, spark=spark)
 
 
-@pytest.mark.parametrize("where", tiered(["here", "in a process of its own"]))
+@pytest.mark.rest
+@pytest.mark.parametrize("where", ["here", "in a process of its own"])
 def test_a_killed_process_continues_where_it_was(
     spark: SparkSession, tmp_path: Path, undisturbed: Path, where: str
 ) -> None:

@@ -140,7 +140,8 @@ def others() -> list[str]:
     return [name for name in relations() if name not in of_each_operator()]
 
 
-@pytest.mark.parametrize("names", tiered([of_each_operator(), others()]), ids=["some", "others"])
+@pytest.mark.rest
+@pytest.mark.parametrize("names", [of_each_operator(), others()], ids=["some", "others"])
 def test_spark_gives_what_the_reference_gives_for_every_value(
     spark: SparkSession, tmp_path: Path, names: list[str]
 ) -> None:

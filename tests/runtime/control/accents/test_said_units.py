@@ -272,7 +272,10 @@ def test_names_are_part_of_the_checkpoint(spark: SparkSession, tmp_path: Path) -
         assert ["unit degC" in text for text in accents] == [bool(unit)] * len(accents)
 
 
-def test_other_formats_carry_the_text_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.either_engine
+def test_other_formats_carry_the_text_as_it_is(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     query = f"""
     stream r(ts: long, v: double unit "m/s") from json "{tmp_path}/in/r";
@@ -284,7 +287,7 @@ def test_other_formats_carry_the_text_as_it_is(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "in" / "r").mkdir(parents=True)
     for number, item in enumerate(items):
         (tmp_path / "in" / "r" / f"{number}.jsonl").write_text(json.dumps(item) + "\n")
-    run(query, Options(once=True, checkpoint=f"{tmp_path}/checkpoint", files_per_epoch=1))
+    run(query, Options(once=True, checkpoint=f"{tmp_path}/checkpoint", files_per_epoch=1), spark=spark)
     markers = "".join(file.read_text() for file in sorted((tmp_path / "out" / "xml").rglob("*alters*")))
     assert 'unit "km/h"' in markers or "unit &quot;km/h&quot;" in markers
     for name in ("xml", "parquet"):
