@@ -373,6 +373,7 @@ def write_rows(run: Query, number: int, stream: Sequence[Item]) -> None:
 WRITERS = {"xml": write_elements, "parquet": write_rows}
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("form", WRITERS)
 @pytest.mark.parametrize("announced", tiered([False, True]))
 def test_other_formats_are_watched_too(

@@ -247,6 +247,7 @@ def test_elements_of_xml(spark: SparkSession, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.either_engine
 def test_rows_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.sql(
         "SELECT 1 AS k, 1.5D AS n, 'a' AS x UNION ALL SELECT 1, 2D, NULL UNION ALL SELECT 1, 3D, 'b'"

@@ -58,6 +58,7 @@ def check(
             )
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("seed", tiered(range(4)))
 def test_decoded_output_is_the_plain_average_however_the_input_is_cut(
     spark: SparkSession, tmp_path: Path, seed: int
@@ -73,6 +74,7 @@ def test_decoded_output_is_the_plain_average_on_longer_streams(
     check(spark, tmp_path, seed, 200)
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("seed", tiered(range(3)))
 def test_any_described_subset_may_change(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check(spark, tmp_path, seed, 60, wild_stream)

@@ -28,6 +28,7 @@ MINUTE = 60_000_000_000
 TIMES = (1700000039999999999, 1700000040000000000, 2**53 + 1, -(2**53) - 1, -3, -1, 0, 7, *ENDS)
 
 
+@pytest.mark.either_engine
 def test_whole_numbers_are_divided_as_whole_numbers(spark: SparkSession, tmp_path: Path) -> None:
     """Beyond 2^53 a double has no odd numbers: nanoseconds would fall into the window after theirs, which is still open
     when theirs is closed."""
@@ -56,6 +57,7 @@ def test_whole_numbers_are_divided_as_whole_numbers(spark: SparkSession, tmp_pat
     assert {row["ts"]: row["a"] for row in outputs["rounded"]} == {ts: ts // MINUTE for ts in TIMES}
 
 
+@pytest.mark.either_engine
 def test_tuples_without_a_computed_time_are_in_no_window(spark: SparkSession, tmp_path: Path) -> None:
     query = """
     stream r(k: int, v: double) from json "in" punctuated on v;

@@ -355,6 +355,7 @@ def test_a_hint_about_a_missing_unit_names_none(marker: str) -> None:
 # --- a run ---
 
 
+@pytest.mark.either_engine
 def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path, QUERY)
     row: Item = {"ts": 1, "pump": 1, "litres": 2000.0}
@@ -387,6 +388,7 @@ def test_a_run_says_it_names_both_files_and_status_keeps_it(spark: SparkSession,
     assert sum(map(is_tuple, run.output("select"))) == 4  # all before the accent is committed
 
 
+@pytest.mark.either_engine
 def test_a_run_warns_of_a_recode_of_a_part_once(spark: SparkSession, tmp_path: Path) -> None:
     """In the epoch of the marker; what is set aside after it is counted as ever, also after a restart."""
     run = Query(spark, tmp_path, QUERY)
