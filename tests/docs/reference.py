@@ -10,7 +10,8 @@ import ast
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -44,22 +45,22 @@ NOTE = f"<!-- Written from code by `{COMMAND}`. -->"
 BEGIN, END = "<!-- generated -->", "<!-- end -->"
 
 
-def pages() -> dict[Path, str]:
-    """Returns every generated page with its text, and every page of an operator with its generated table."""
-    written = {
-        "errors": errors(),
-        "commands": commands(),
-        "settings": settings(),
-        "functions": functions(),
-        "units": units(),
-        "rules": rules(),
-        "laws": laws(),
-        "packages": packages(),
+def pages() -> dict[Path, Callable[[], str]]:
+    """Returns every generated page, and every page with a generated table, each with the function that writes it."""
+    whole = (errors, commands, settings, functions, units, rules, laws, packages)
+    return {
+        **{DOCS / "reference" / f"{write.__name__}.md": partial(with_note, write) for write in whole},
+        DOCS / "engines.md": with_refusals,
+        **{operator_page(operator): partial(with_table, operator) for operator in OPERATORS},
     }
-    texts = {DOCS / "reference" / f"{name}.md": f"{NOTE}\n\n{text}\n" for name, text in written.items()}
-    engines = DOCS / "engines.md"
-    texts[engines] = replaced(engines.read_text("utf-8"), refusals())
-    return {**texts, **{operator_page(o): with_table(o) for o in OPERATORS}}
+
+
+def with_note(write: Callable[[], str]) -> str:
+    return f"{NOTE}\n\n{write()}\n"
+
+
+def with_refusals() -> str:
+    return replaced((DOCS / "engines.md").read_text("utf-8"), refusals())
 
 
 def replaced(page: str, text: str) -> str:
@@ -385,9 +386,9 @@ def _docstring(path: Path) -> str:
 
 
 def write() -> None:
-    for path, text in pages().items():
+    for path, page in pages().items():
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text, "utf-8")
+        path.write_text(page(), "utf-8")
 
 
 if __name__ == "__main__":
