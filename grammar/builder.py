@@ -229,7 +229,7 @@ class Builder(ClauseBuilder):
             case syntax.Measure():
                 self._report("RQ010", f"`{name}` has a unit already", span, f"`{name}` alone")
             case None:
-                help = f"a constant is named by `let {name} = 5 minutes;` above"
+                help = f"a length of time is `5 minutes`, or a constant that is named above: `let {name} = 5 minutes;`"
                 self._report("RQ010", f"unknown constant `{name}`", name, help)
             case _:
                 self._report("RQ010", f"`{name}` is no length", name, "as in `let length = 5 minutes;`")

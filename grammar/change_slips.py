@@ -48,7 +48,7 @@ def conversion(slip: Slip) -> Diagnostic | None:
     is_name = last == "in" and found.type in ("NAME", "STRING")
     if is_name and slip.accepts == frozenset(("LBRACE", "LPAR", "LSQB")):
         how = _SHAPES["unit"]
-        if slip.first != "[[":
+        if slip.first not in ("[", "[["):
             how = f"tuples with a partner in another relation are `A semi join B on k`; {foreign.CONVERTED}"
         return slip.unexpected(f"values are written `in {{1, 2, 3}}`, a range `in [1, 5]`; {how}")
     return None
@@ -90,7 +90,12 @@ def declared_attribute(slip: Slip) -> Diagnostic | None:
 
 def unit_name(slip: Slip) -> Diagnostic | None:
     """`unit km/h`, `unit deg F`, `unit %`, `unit(t, km/h)`, `with t in km/h`, `t > degC 30`."""
-    if slip.found.type == "NUMBER" and [t.type for t in slip.before[-2:-1]] in (["COMPARATOR"], ["EQUAL"]):
+    is_unit = slip.last.type in ("NAME", "STRING")
+    if (
+        is_unit
+        and slip.found.type == "NUMBER"
+        and [t.type for t in slip.before[-2:-1]] in (["COMPARATOR"], ["EQUAL"])
+    ):
         return slip.unexpected(f"a number comes before its unit: `{slip.found} {slip.last}`")
     begins = slip.last.type == "UNIT" and slip.accepts <= {"NAME", "STRING", "FROM"}
     goes_on = slip.last.type == "NAME" and _names_unit(slip.before)
@@ -229,6 +234,16 @@ def change(slip: Slip) -> Diagnostic | None:
     return None
 
 
+def end_of_number(slip: Slip) -> bool:
+    """Returns True after `1,` that is written without a blank, as in `1,000`."""
+    number, comma = slip.before[-2:]
+    return (
+        number.type == "NUMBER"
+        and number.end_pos == comma.start_pos
+        and comma.end_pos == slip.found.start_pos
+    )
+
+
 def description(slip: Slip) -> Diagnostic | None:
     """`a = 1 or a = 2`, `not a = 1`, `a like 'x'`, `a = {1, 2}`, `at < now()`, `a -> a * 2`: of markers."""
     if slip.first not in ("[[", "[") or "RPAR" in slip.accepts:
@@ -260,6 +275,8 @@ def description(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(foreign_words.OPERANDS[found])
     if found in ("->", "→", "*", "/") and slip.first == "[[":
         return slip.unexpected(f"values are changed by `{forms.CHANGES['alter']}`")
+    if slip.found.type == "NUMBER" and last == "," and end_of_number(slip):
+        return slip.unexpected("a number has no commas: `1000`, `0.5`")
     if (found in ("{", "[", "(") and last == "=") or (
         slip.found.type in ("NUMBER", "STRING")
         and last == ","

@@ -172,6 +172,8 @@ def _illegal(text: str, source: str, position: int, start: lalr.Start) -> Diagno
             help = "a number is written in decimal digits: `255`"
         elif re.fullmatch(r"\d+\.\d+\.\d+", number[0]):
             help = 'a time is a string in ISO form: `"2025-01-31"`, `"2025-01-31T12:00:00Z"`'
+        elif unit and unit[2].lower() == "e":
+            help = "an exponent has digits: `1e3`"
         elif unit and (full := foreign.UNITS.get(unit[2])):
             help = f"a length of time is written `{unit[1]} {full}s`"
         elif unit:
@@ -190,6 +192,8 @@ def _illegal(text: str, source: str, position: int, start: lalr.Start) -> Diagno
     if character == "~" and text[position - 1] in "=!":
         others = _OF_OPERANDS
     help = others.get(character) or _CHARACTERS.get(character)
+    if character == "|" and "UNIT" in accepts and "PLUS" not in accepts:
+        help = foreign.DECLARED["null"]
     if character == "|" and others is _OF_RELATIONS:
         help = foreign.around(text[position:])
     shown = character if character.isprintable() else f"U+{ord(character):04X}"

@@ -276,6 +276,9 @@ CLAUSES = {
 }
 """Words after a relation in other languages."""
 
+_ONE_PATH = (
+    'a source has one path: relations are united by `A union B`; brokers are `"one:9092,two:9092/topic"`'
+)
 PROMISES = {
     **dict.fromkeys(
         ("watermark", "withwatermark", "lateness", "heartbeats", "heartbeat_"),
@@ -319,6 +322,6 @@ PROMISES = {
         ("with", "properties"),
         'a source has no properties: `from kafka "host:9092/topic"`; those of Kafka are in a file',
     ),
-    ",": 'a source has one path: relations are united by `A union B`; brokers are `"one:9092,two:9092/topic"`',
+    ",": _ONE_PATH,
 }
 """Words after a source in other languages."""

@@ -74,7 +74,7 @@ _AGGREGATES_INSTEAD = {
 }
 _SCALARS = {
     "double(x)": "float number to_number tonumber to_double numeric val todouble to_float parsefloat float64",
-    "int(x)": "integer to_int toint parseint toint32 int32",
+    "int(x)": "tointeger to_integer integer to_int toint parseint toint32 int32",
     "long(x)": "to_long tolong int64 fix toint64",
     "string(x)": "str to_string tostring varchar text",
     "boolean(x)": "bool to_boolean toboolean",
@@ -136,11 +136,11 @@ _SCALARS = {
     "timestamp_millis(x)": "from_unixtime_millis epoch_ms from_epoch_millis millis_to_timestamp",
     "unix_seconds(at)": "to_unix_timestamp epoch to_epoch to_unixtime unixepoch unixtime epoch_seconds to_seconds",
     "unix_millis(at)": "to_epoch_millis epoch_millis to_unix_millis millis to_epoch_ms",
-    "dayofweek(d)": "dow day_of_week dayname day_name weekday_name isodow",
+    "dayofweek(d)": "dow day_of_week isodow",
     "dayofyear(d)": "doy day_of_year yday",
     "day(d)": "day_of_month mday",
     "weekofyear(d)": "week week_of_year isoweek week_number weeknum",
-    "month(d)": "monthname month_name month_of_year",
+    "month(d)": "month_of_year",
     "hour(at)": "hours hour_of_day",
     "year(d)": "years",
     "add_months(d, 1)": "date_add_months edate",
@@ -152,6 +152,10 @@ _SCALARS = {
     "date(s)": "make_date date_from_parts datefromparts to_date_ntz",
 }
 _SCALARS_INSTEAD = {
+    "days and months have numbers, no names: `dayofweek(d)`, `month(d)`": "dayname day_name weekday_name monthname "
+    "month_name",
+    "`datediff(ended, began)` counts days, `year(ended) * 12 + month(ended)` months": "months_between monthsbetween "
+    "date_diff_months",
     "`round(x, 2)` rounds to digits, `long(x)` cuts all of them off": "truncate truncatenumber trunc_to",
     "times are in UTC: there are no other zones in a query": "convert_timezone convert_tz at_timezone tz_convert "
     "to_utc_timestamp from_utc_timestamp tolocaltime astimezone timezone",
@@ -177,7 +181,8 @@ _SCALARS_INSTEAD = {
     "format printf format_string sprintf format_number to_text fmt",
     "windows are made by `window[5 minutes on at as w](R)`, and `w` is their number": "tumble tumbling hop date_bin "
     "tumble_start tumble_end window_start window_end hop_start session_start window",
-    "`x in {1, 2, 3}` compares with several values": "any some in_list isin is_in one_of oneof any_of in_set",
+    "`x in {1, 2, 3}` compares with several values; `count(where t > 90) > 0` asks for one of many": "any some "
+    "in_list isin is_in one_of oneof any_of in_set",
     "`x in [low, high]` is a range": "between is_between inrange in_range",
 }
 

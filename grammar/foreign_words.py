@@ -31,7 +31,7 @@ OPERANDS = {
     **dict.fromkeys(("lt", "less", "below", "before", "smaller", "under"), "it is written `<`"),
     **dict.fromkeys(("ge", "gte", "geq"), "it is written `>=`"),
     **dict.fromkeys(("le", "lte", "leq"), "it is written `<=`"),
-    **dict.fromkeys(("if", "unless", "?"), _CHOICE),
+    **dict.fromkeys(("if", "unless"), _CHOICE),
     "??": "the first value that is defined is `coalesce(a, b)`",
     "at": "times are in UTC: there are no other zones in a query",
     **dict.fromkeys(("plus", "minus", "times"), "arithmetic is written `a + b`, `a - b`, `a * b`"),
@@ -94,7 +94,7 @@ WORDS = frozenset(
             "delay",
             "except",
         ),
-        *("left", "semi", "anti", "true", "false", "rows"),
+        *("left", "semi", "anti", "true", "false", "rows", "unit"),
         *operator_forms.WORDS,
     )
 )
@@ -112,7 +112,7 @@ STANDS_FOR = {
         "per": "by for each over within partition group keyed in of",
         "every": "slide sliding hop hopping step each by per , advance",
         "to": "into in as on at -> => > >>",
-        "from": "in of at to read <-",
+        "from": "in of at to as read <-",
         "in": "to as of at is = : /",
         "with": "using and where ,",
         "then": ": , -> => ? do",
@@ -143,6 +143,7 @@ NEEDLESS = frozenset(
             "keyed",
             "partitioned",
             "the",
+            "with",
             "of",
             "on",
             "by",
@@ -172,11 +173,30 @@ NEEDLESS = frozenset(
 )
 """Words that say nothing where they are not expected. Of two words the second one does, or both."""
 
-BEGINNINGS = frozenset(("stream", "table", "emit", "set", "let"))
-"""First words of statements that are forgotten."""
+BEFORE_NAMES = frozenset(
+    (
+        "stream",
+        "table",
+        "emit",
+        "set",
+        "let",
+        "from",
+        "as",
+        "to",
+        "on",
+        "by",
+        "in",
+        "every",
+        "per",
+        "unit",
+        "join",
+    )
+)
+"""Words that a name follows, or a number, and no other word of the language."""
 
 GLUE = frozenset(
     (
+        "case",
         *(
             "as",
             "by",

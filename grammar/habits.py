@@ -8,12 +8,12 @@ from lark import Token
 
 from cedilla.grammar import foreign, foreign_words
 from cedilla.grammar.change_slips import CHANGES, typed_unit
+from cedilla.grammar.declaration_slips import declaration, setting
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.foreign_functions import AGGREGATES, SCALARS
-from cedilla.grammar.forms import CLAUSES, statement_of
-from cedilla.grammar.settings import SETTINGS
+from cedilla.grammar.forms import statement_of
 from cedilla.grammar.slips import Rule, Slip, span_of
-from cedilla.grammar.suggestions import closest, meant
+from cedilla.grammar.suggestions import closest
 from cedilla.grammar.syntax import TYPES
 
 _COMMENT = "a comment begins with `#` and ends with its line"
@@ -109,6 +109,8 @@ def clause(slip: Slip) -> Diagnostic | None:
         guess = closest(found, foreign.CLAUSES)
         if guess is not None and found not in map(str, slip.before):
             return slip.unexpected(foreign.CLAUSES[guess])
+    if found == "where" and "AS" in slip.accepts and slip.last == ")" and "aggregate" in _statement(slip):
+        return slip.unexpected(foreign_words.OPERANDS["filter"])
     word = closest(found, [each for each in foreign.AFTER_GROUPS if len(each) > 5], most=2) or found.lower()
     if {"COMMA", "RSQB"} <= slip.accepts and (help := foreign.AFTER_GROUPS.get(word)):
         return slip.unexpected(help)
@@ -230,6 +232,8 @@ def separator(slip: Slip) -> Diagnostic | None:
         )
     ends_item = slip.accepts <= {"COMMA", "RSQB", "UNIT"} and {"COMMA", "RSQB"} <= slip.accepts
     named = len(slip.before) > 2 and slip.before[-2] == "as" and ends_item
+    if named and found == "-" and (more := re.match(r"[^\W\d]\w*", slip.rest)):
+        return slip.unexpected(f"a name is one word: `{last}_{more[0]}`")
     if named and found.type in ("STAR", "SLASH", "PLUS", "MINUS", "LPAR"):
         name = [str(token) for token in slip.before][-3]
         return slip.unexpected(f"the expression comes before its name: `... as {name}`")
@@ -251,6 +255,8 @@ def spelling(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("a number has no commas: `1000`, `0.5`")
     if slip.last == "%" and slip.found in (")", "]", ","):
         return slip.unexpected("a share is a number: 5 % are `0.05`")
+    if slip.found == "?" and ":" in slip.rest.partition("]")[0]:
+        return slip.unexpected(foreign_words.OPERANDS["if"])
     if slip.found == "?" and slip.rest.startswith("?"):
         return slip.unexpected(foreign_words.OPERANDS["??"])
     if slip.found == "-" and slip.last.type == "NUMBER" and "RBRACE" in slip.accepts:
@@ -269,76 +275,6 @@ def spelling(slip: Slip) -> Diagnostic | None:
     open_call = slip.found == "as" and {"RPAR", "PLUS"} <= slip.accepts and "AS" not in slip.accepts
     if open_call and "cast" not in map(str, slip.before):
         return slip.complain("missing `)`", "a parenthesis is still open before `as`")
-    return None
-
-
-def _clause(slip: Slip) -> str | None:
-    """Returns a hint for a wrong word after a source."""
-    found = str(slip.found)
-    if found == "," and slip.rest.lstrip()[:1] not in ("'", '"'):
-        return None
-    near = closest(found, CLAUSES)
-    return foreign.PROMISES.get(found.lower()) or (near and f"did you mean `{CLAUSES[near]}`?")
-
-
-_QUOTED = {
-    **dict.fromkeys(("kafka", "kafka_otlp"), 'a topic is written in quotes: `"host:9092/topic"`'),
-    **dict.fromkeys(
-        ("resource", "attribute", "scope"), 'a key is written in quotes: `from resource "service.name"`'
-    ),
-    "metrics": 'metrics are named in quotes: `metrics "http.server.duration"`',
-}
-
-
-def declaration(slip: Slip) -> Diagnostic | None:
-    """`s(a int)`, `a: int not null`, `in 1..9`, `punctuate on`, `watermark`, `heartbeat ts`, a path without quotes."""
-    found, last, accepts = str(slip.found), str(slip.last), slip.accepts
-    path = "path" if last in ("json", "parquet", "xml", "csv") else last
-    if accepts == frozenset(("COLON", "OPTIONAL")):
-        if last.lower() == "watermark":
-            return slip.unexpected(foreign.PROMISES["watermark"])
-        if found == "-":
-            named = f'`{last.lower()}_id: int from "{last}-ID"`'
-            return slip.unexpected(f"a name is one word: {named} reads a key of another name")
-        return slip.unexpected("the type is written after a colon: `a: int`, `a?: int` if it may be missing")
-    if "UNIT" in accepts and accepts & {"COMMA", "RPAR"} and not {"PLUS", "RSQB"} & accepts:
-        name = next((str(t) for t in reversed(slip.before[:-1]) if t.type == "NAME"), "a")
-        said = foreign.DECLARED.get(found.lower()) or foreign.DECLARED.get(last.lower())
-        if said is not None:
-            return slip.unexpected(said)
-        if found == "<":
-            return slip.unexpected(foreign.DECLARED["list"])
-        if found == "?":
-            return slip.unexpected(f"`?` comes after the name: `{name}?: {last}`")
-    if last == "in" and accepts - {"NAME"} == frozenset(("LBRACE", "LPAR", "LSQB")):
-        column = ", or `in devices.s`, of a table" if "NAME" in accepts else ""
-        single = "" if column or found == "(" else "; a single one is compared by `t = 30`"
-        return slip.unexpected(f"values are written `in {{1, 2, 3}}` or `in [1, 10)`{column}{single}")
-    if "PUNCTUATED" in accepts and (help := _clause(slip)):
-        return slip.unexpected(help)
-    if slip.requires("DELAY"):
-        return slip.unexpected("a heartbeat requires its attribute and its delay: `heartbeat ts delay 10`")
-    if slip.requires("STRING") and (last in _QUOTED or slip.found not in ("(", ":", ",", "=", "[")):
-        if _statement(slip)[:1] == ["operator"]:
-            return slip.unexpected('a function is written in quotes: `from "module:function"`')
-        if last not in _QUOTED and "from" in slip.before[-2:-1] and slip.found == ".":
-            more = re.split(r"[,)]", slip.rest)[0].strip()
-            return slip.unexpected(f'keys are written in quotes: `from "{last}.{more}"`')
-        if len(slip.before) > 1 and slip.before[-2] in ("to", "from") and found == ";":
-            return slip.unexpected(
-                f'a place is a format and a path in quotes: `{slip.before[-2]} json "{path}"`'
-            )
-        return slip.unexpected(_QUOTED.get(last, 'a path is written in quotes: `"data/in"`'))
-    return None
-
-
-def setting(slip: Slip) -> Diagnostic | None:
-    """`set late abort;`, `set late := abort;`."""
-    words = _statement(slip)
-    if words[:1] == ["set"] and len(words) > 1 and words[1] not in SETTINGS:
-        return slip.complain(f"unknown setting `{words[1]}`", meant(words[1], SETTINGS, "settings"))
-    if slip.requires("EQUAL") and words[:1] == ["set"]:
-        return slip.unexpected("a setting is written `set late = abort;`")
     return None
 
 

@@ -24,7 +24,20 @@ from cedilla.grammar.slips import span_of
 _EXCHANGED = {*foreign_words.WORDS - {"from", "to"}, "(", ")", "[", "]", "{", "}", ";", "?"}
 
 
-_CLAUSES = re.compile(r"\b(?:every|on|as|by|per|except|from|to|with|in|punctuated|heartbeat|markers)\b")
+_PARAMETERS = {"every", "on", "as", "by", "per", "except"}
+_CLAUSES = {
+    "from",
+    "to",
+    "with",
+    "in",
+    "punctuated",
+    "heartbeat",
+    "markers",
+    "metrics",
+    "partitioned",
+    "ordered",
+}
+"""First words of parts that have an order: of an operator's parameters, and of a statement."""
 
 
 def call(e: Editor) -> Diagnostic | None:
@@ -81,24 +94,28 @@ def _tokens(e: Editor, place: int) -> Iterator[Token]:
 
 
 def moved_clause(e: Editor) -> Diagnostic | None:
-    """`window[on at 5 minutes as w]`, `top[2 per a by b desc]`: clauses in another order."""
+    """`window[on at 5 minutes as w]`, `top[2 per a by b desc]`, `s(a: int) punctuated on a from json "s"`: clauses in
+    another order."""
     opening = innermost(e.slip.before)
-    if opening is None or opening != "[" or (close := closing(e, opening)) is None:
+    close = None if opening is None else closing(e, opening)
+    if opening is not None and opening == "[" and close is not None:
+        begin, end, words = end_of(opening), close[0], _PARAMETERS
+    elif opening is None and e.start == "query":
+        (begin, end), words = e.bounds, _CLAUSES
+        end -= e.text[begin:end].rstrip().endswith(";")
+    else:
         return None
-    begin = end_of(opening)
-    inside = e.text[begin : close[0]]
-    places = [0, *(m.start() for m in _CLAUSES.finditer(inside) if m.start())]
-    parts = [inside[a:b].strip(" ,") for a, b in itertools.pairwise((*places, len(inside)))]
-    if not 2 <= len(parts) <= 6:
+    found = [piece for piece, depth in with_depth(e, begin) if depth == 0 and piece[0] in words]
+    places = [begin, *(p.start() for p in found if begin < p.start() < end), end]
+    parts = [e.text[a:b].strip(" ,\n") for a, b in itertools.pairwise(places)]
+    if not 2 <= len(list(filter(None, parts))) <= 6:
         return None
-    good = {
-        " ".join(order)
-        for order in _reordered(list(filter(None, parts)))
-        if e.accepts((begin, close[0], " ".join(order)))
-    }
+    orders = {" ".join(order) for order in _reordered(list(filter(None, parts)))}
+    good = [order for order in sorted(orders) if e.accepts((begin, end, order))]
     if len(good) != 1:
         return None
-    return e.slip.unexpected(f"did you mean `[{good.pop()}]`?")
+    shown = f"[{good[0]}]" if opening is not None else good[0]
+    return e.slip.unexpected(f"did you mean `{shown}`?")
 
 
 def _reordered(parts: list[str]) -> Iterator[list[str]]:
@@ -134,6 +151,22 @@ def unquoted(e: Editor) -> Diagnostic | None:
         if e.accepts((start_of(found), end_of(found), f" {said}")):
             return e.slip.unexpected(e.form(f"`{said}` is written without quotes"))
     return None
+
+
+def moved_call(e: Editor) -> Diagnostic | None:
+    """`aggregate[total as sum(a) by k](R)`: the name before its call."""
+    tokens, found = e.slip.before[-3:], e.slip.found
+    if found != "(" or len(tokens) < 3 or tokens[1] != "as" or (close := closing(e, found)) is None:
+        return None
+    name, _, function = tokens
+    call = e.text[start_of(function) : close[1]]
+    if not e.accepts((start_of(name), close[1], f"{call} as {name}")):
+        return None
+    return e.slip.complain(
+        f"unexpected `{found}`",
+        f"a name comes after its expression: `{call} as {name}`",
+        span_of(found, e.slip.source),
+    )
 
 
 def moved_name(e: Editor) -> Diagnostic | None:

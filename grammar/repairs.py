@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from lark import Token
 
-from cedilla.grammar import foreign_words, forms, rearrangements, terminals
+from cedilla.grammar import foreign_words, forms, rearrangements, statements, terminals
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.edits import (
     CLOSING,
@@ -68,6 +68,17 @@ def misspelt(e: Editor) -> Diagnostic | None:
     return None
 
 
+def likely_call(e: Editor) -> Diagnostic | None:
+    """`upper state` in a statement with another error."""
+    last, found = e.slip.last, e.slip.found
+    if last.type != "NAME" or found.type != "NAME" or last.lower() not in foreign_words.CALLED:
+        return None
+    edit = (end_of(last), end_of(found), f"({found})")
+    if str(found) in foreign_words.WORDS or not (e.parses(edit) or e.goes_on(edit, 2)):
+        return None
+    return e.slip.unexpected(f"did you mean `{last}({found})`?")
+
+
 def likely_misspelt(e: Editor) -> Diagnostic | None:
     """The same in a statement with another error, some tokens later."""
     for count, _, token in e.last(3):
@@ -81,7 +92,8 @@ def _nearest(e: Editor, count: int, token: Token) -> str | None:
     if not is_word(token) or token.lower() in foreign_words.KNOWN:
         return None
     words = [word for word in e.words(count) if word.isalpha() and word != token]
-    return closest(token, words)
+    is_checked = e.check is not None and len(token) > 2
+    return closest(token, words) or (closest(token, words, checked=True) if is_checked else None)
 
 
 def _misspelt(e: Editor, token: Token, guess: str) -> Diagnostic:
@@ -115,6 +127,10 @@ def quote(e: Editor) -> Diagnostic | None:
 
 def brackets(e: Editor) -> Diagnostic | None:
     """`select{a > 1}(r)`, `x in [1, 2, 3]`, `x in {1, 2)`, `window)5 minutes on at as w](r)`: another bracket."""
+    if e.slip.last == "," and e.slip.found in CLOSING:  # the comma is needless
+        return None
+    if (mixed := _mixed(e)) is not None:
+        return mixed
     for _, _, token in e.last(2):
         if token not in (*PAIRS, *CLOSING):
             continue
@@ -140,6 +156,24 @@ def brackets(e: Editor) -> Diagnostic | None:
     if is_list and found is opening and e.accepts((start_of(opening), end_of(opening), " "), (*close, "")):
         return e.slip.unexpected(e.form(f"did you mean `{inside}`, without brackets?"))
     return None
+
+
+def _mixed(e: Editor) -> Diagnostic | None:
+    """`x in (1, 2}`: brackets of two kinds, of which either may be the wrong one."""
+    opening, found = innermost(e.slip.before), e.slip.found
+    if opening is None or found not in CLOSING or PAIRS[opening] == found:
+        return None
+    new = next(key for key, value in PAIRS.items() if value == found)
+    if not e.accepts((start_of(opening), end_of(opening), new)):
+        return None
+    ends = [w for w in CLOSING if w != found and e.accepts((start_of(found), end_of(found), w))]
+    inside = e.text[end_of(opening) : start_of(found)].strip()
+    if len(inside) > _LONGEST or not ends:
+        return None
+    shown = " or ".join(
+        f"`{a}{inside}{b}`" for a, b in ((new, str(found)), *((str(opening), w) for w in ends))
+    )
+    return e.slip.unexpected(f"`{opening}` and `{found}` are of two kinds: {shown}")
 
 
 def replaced(e: Editor) -> Diagnostic | None:
@@ -170,15 +204,17 @@ def _replaces(e: Editor, token: Token, word: str) -> bool:
 def left_out(e: Editor) -> Diagnostic | None:
     """`heartbeat on at delay 10`, `top[10 order by a]`, `sort[order by a]`: a sign or some words too many."""
     tokens = (*e.slip.before, e.slip.found)
+    words = ["", *(str(each).lower() for each in tokens), *statements.PIECE.findall(e.slip.rest)[:1], ""]
     for count, before, token in e.last(3):
         place = len(before)
-        ahead = [str(each).lower() for each in (Token("", ""), *tokens)[place : place + 3]]
-        is_pair = len(ahead) > 2 and " ".join(ahead[1:]) in foreign_words.NEEDLESS
+        ahead = words[place : place + 3]
+        is_pair = count > 0 and " ".join(ahead[1:]) in foreign_words.NEEDLESS
         size = 2 if is_pair else int(_is_needless(token, ahead, count))
         is_fraction = token == "." and e.text[end_of(token) :][:1].isdecimal()
-        if token.type in ("$END", "STRING", "NUMBER") or not size or is_fraction:
+        begins = count == 1 and token.type == "NAME" and ahead[0] in ("", ";")
+        if token.type in ("$END", "STRING", "NUMBER") or is_fraction or not (size or begins):
             continue
-        begin, end = start_of(token), end_of(tokens[place + size - 1])
+        begin, end = start_of(token), end_of(tokens[place + max(size, 1) - 1])
         if e.accepts((begin, end, " ")):
             at = span_of(token, e.slip.source)
             return e.slip.complain(f"unexpected `{token}`", e.form(f"leave `{e.text[begin:end]}` out"), at)
@@ -187,9 +223,12 @@ def left_out(e: Editor) -> Diagnostic | None:
 
 def _is_needless(token: Token, ahead: Sequence[str], count: int) -> bool:
     """`ahead`: the token before, the token, and the one after it."""
+    if token == ",":
+        ends = ahead[2] in (*CLOSING, ";", *foreign_words.WORDS - {"as"}) or ahead[0] in PAIRS
+        return ends and ahead[0] not in foreign_words.WORDS - {"asc", "desc", "end", "null"}
     if token in (",", ";", ":", ".", *PAIRS, *CLOSING):
-        return (count < 2 or token == ",") and ahead[0] not in foreign_words.WORDS
-    if ahead[-1] in CLOSING:
+        return count < 2 and ahead[0] not in foreign_words.WORDS
+    if ahead[-1] in CLOSING or ahead[0] in ("as", "on"):
         return False
     return token.lower() in foreign_words.NEEDLESS or " ".join(ahead[:2]) in foreign_words.NEEDLESS
 
@@ -220,8 +259,12 @@ def _may_miss(e: Editor, word: str, before: Sequence[Token], token: Token) -> bo
         return False
     if word in (",", "and", "or") and e.start == "query":
         return str(token) not in foreign_words.WORDS and not token.startswith(OPERATORS)
-    if word in foreign_words.BEGINNINGS and token in foreign_words.WORDS:
+    if word in foreign_words.BEFORE_NAMES and token in foreign_words.WORDS:
         return False
+    if word == "," and [str(each) for each in before[-2:-1]] == ["as"] and token.line == before[-1].end_line:
+        return False  # a name of two words
+    if word == "case":
+        return token == "when"
     if word == ":=":
         return before[-1].type == "NAME" and token != "("
     return e.check is not None or word not in ("in", "unit")
@@ -243,6 +286,7 @@ CERTAIN: tuple[Repair, ...] = (
     rearrangements.call,
     rearrangements.method,
     rearrangements.moved_name,
+    rearrangements.moved_call,
     rearrangements.moved_unit,
     replaced,
     inserted,
@@ -252,5 +296,5 @@ CERTAIN: tuple[Repair, ...] = (
     rearrangements.unquoted,
 )
 """Repairs from the smallest edit on."""
-LIKELY: tuple[Repair, ...] = (likely_misspelt,)
+LIKELY: tuple[Repair, ...] = (likely_misspelt, likely_call)
 """Repairs of statements with another error."""

@@ -10,12 +10,13 @@ _LISTED = 20
 """A hint lists at most this many known words."""
 
 
-def closest(word: str, words: Iterable[str], most: int = 3) -> str | None:
+def closest(word: str, words: Iterable[str], most: int = 3, *, checked: bool = False) -> str | None:
     """Returns the known word that `word` misspells by `most` letters or fewer, or `None` where several words or none
     are near enough.
 
     Names that differ only in digits are different names. In a word of three letters another letter makes another
-    word (`lag` is not `log`); a letter too many, a missing one or two exchanged ones are slips.
+    word (`lag` is not `log`); a letter too many, a missing one or two exchanged ones are slips. `checked`: the caller
+    checks the guess, so that another letter may be a slip there, too.
     """
     by_lower: dict[str, str] = {}
     for each in words:
@@ -23,8 +24,15 @@ def closest(word: str, words: Iterable[str], most: int = 3) -> str | None:
     lower = word.lower()
     if lower in by_lower:
         return by_lower[lower]
-    near = [(edits(lower, other), other) for other in by_lower if _may_be(lower, other, most)]
-    least = [other for count, other in near if count == min(near)[0]]
+    near = [(edits(lower, other), other) for other in by_lower if _may_be(lower, other, most, checked)]
+    fewest = min(near)[0] if near else 0
+    least = [other for count, other in near if count == fewest]
+    if (
+        not checked
+        and len(lower) == 2
+        and any(len(other) == 2 and edits(lower, other) == fewest for other in by_lower)
+    ):
+        return by_lower.get(lower[::-1])
     if len({other.removesuffix("s") for other in least}) == 1:  # one word, in the singular and the plural
         least = [other for other in least if other.endswith("s") == lower.endswith("s")] or least
     return by_lower[least[0]] if len(least) == 1 else None
@@ -54,13 +62,13 @@ def edits(a: str, b: str) -> int:
     return row[-1]
 
 
-def _may_be(word: str, other: str, most: int) -> bool:
+def _may_be(word: str, other: str, most: int, checked: bool) -> bool:
     """Returns True if one word may be a slip for the other."""
     size = max(len(word), len(other))
     most = min(most, 1 if size < 6 else 2 if size < 9 else 3)
     if abs(len(word) - len(other)) > most or _letters(word) == _letters(other):
         return False
-    if size <= 3 and len(word) == len(other) and sorted(word) != sorted(other):
+    if not checked and size <= 3 and len(word) == len(other) and sorted(word) != sorted(other):
         return False
     return edits(word, other) <= most
 

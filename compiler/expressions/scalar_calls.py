@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 
+from attrs import evolve
+
 from cedilla.compiler.expressions import (
     aggregate_functions,
     changing_functions,
@@ -27,11 +29,11 @@ from cedilla.compiler.expressions.scalar_functions import (
     WORDS,
     Function,
 )
-from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type, quote
+from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, TIMESTAMP, Type, quote
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.suggestions import closest
-from cedilla.grammar.syntax import Attribute, Case, Expression, Literal, Scalar
+from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, Literal, Scalar
 
 _LIKE = re.compile(r"(?:[^\\]|\\[_%\\])*", re.DOTALL)
 
@@ -70,9 +72,15 @@ def _hint(
             if all(_fits(k, a, t, node) for k, a, t in turned):
                 order = ", ".join(format_expression(each) for _, each, _ in turned)
                 return f"the other way round: `{node.name}({order})`"
-    near = closest(str(argument.value), UNITS) if isinstance(argument, Literal) else None
+    is_word = isinstance(argument, Literal) and str(argument.value).isalpha()
+    near = closest(str(argument.value), UNITS) if isinstance(argument, Literal) and is_word else None
     if kind in ("unit", "dateunit") and near is not None:
         return f"did you mean `'{near}'`?"
+    if type_ == BOOLEAN and isinstance(argument, Binary) and len(node.arguments) == 1:
+        inside = Scalar(node.name, (argument.left,), span=node.span)
+        return f"the comparison comes after the call: `{format_expression(evolve(argument, left=inside))}`"
+    if function.name == "trunc" and type_.is_numeric:
+        return "`round(x, 2)` rounds to digits, `long(x)` cuts all of them off"
     wanted = "number" if WORDS.get(kind) == "a number" else kind
     hint = type_hints.conversion(wanted, type_, argument) or _EXAMPLES.get(kind)
     return hint or _usage(node.name, function, len(types))

@@ -34,7 +34,7 @@ _HOW = {
 def conversion(wanted: str, found: Type, expression: Expression) -> str | None:
     """How a value of one type becomes one of another; `wanted`: `number` or the name of a type."""
     kind = "number" if found.is_numeric else found.name
-    if kind == "number" and wanted in ("timestamp", "date") and isinstance(expression, Binary):
+    if kind == "number" and wanted in ("timestamp", "date") and isinstance(expression, Binary | Literal):
         return f'a {wanted} is a string in ISO form: "2025-01-31"'
     if isinstance(expression, Literal) and wanted == "boolean":
         return f"each side of `and` and `or` compares: `x = {expression.text}`"

@@ -27,7 +27,10 @@ class Rename(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        for name in self.names:
+        for name, new in self.names.items():
+            if name not in source.types and new in source.types:
+                hint = f"the old name comes first: `rename[{new} as {name}](R)`"
+                raise failure("RQ102", f"unknown attribute `{name}` in rename", self.span, hint=hint)
             require(name, source, self.span, "rename")
         if (taken := self.conflict(inputs)) is not None:
             raise failure(

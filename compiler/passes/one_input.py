@@ -228,6 +228,8 @@ def _named(expression: syntax.Expression) -> str:
     match expression:
         case syntax.Binary("=", syntax.Attribute(name), value):
             return f"`{format_expression(value)} as {name}`"
+        case syntax.Binary("=", value, syntax.Attribute(name)):
+            return f"`{format_expression(value)} as {name}`"
         case syntax.Binary(right=syntax.Literal(unit=str() as unit) as last) if not is_unit(unit):
             plain = evolve(expression, right=evolve(last, unit=None, text=last.text.split(" ")[0]))
             return f"`{format_expression(plain)} as {unit}`"

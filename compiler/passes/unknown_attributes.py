@@ -30,7 +30,7 @@ def _with_place(
     error: Diagnostic, query: syntax.Query, types_of: Callable[[str], Iterable[str] | None]
 ) -> Diagnostic:
     found = _UNKNOWN.match(error.message)
-    if found is None or (error.help or "").startswith("did you mean"):
+    if found is None or "input of the join" in error.message or (error.help or "").startswith("did you mean"):
         return error
     names = (str(getattr(statement, "name", "")) for statement in query.statements)
     other = next((name for name in names if found[1] in (types_of(name) or ())), None)

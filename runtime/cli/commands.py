@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import click
@@ -24,6 +25,17 @@ _ELSEWHERE = {
     "version": "--version",
 }
 """Maps names in other programs to commands."""
+
+
+_OPTIONS_ELSEWHERE = {
+    **dict.fromkeys(("output", "out", "to"), "sink"),
+    **dict.fromkeys(("input", "in", "from"), "source"),
+    **dict.fromkeys(("state", "checkpoint-dir", "checkpoint-location"), "checkpoint"),
+    **dict.fromkeys(("arg", "var", "parameter", "params"), "param"),
+    **dict.fromkeys(("setting", "option"), "set"),
+    "config": "conf",
+}
+"""Maps names in other programs to options."""
 
 
 class Commands(click.Group):
@@ -76,12 +88,45 @@ class Commands(click.Group):
             else:
                 hint = f"`{ctx.command_path}` alone lists them"
             raise click.UsageError(f"there is no command `{name}`; {hint}", ctx)
-        return super().resolve_command(ctx, args)
+        found, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _check_values(command, rest)
+        return found, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C ends it without a trace."""
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            near = _nearest_option(error)
+            hint = "" if near is None else f" Did you mean '{near}'?"
+            raise click.UsageError(f"No such option '{error.option_name}'.{hint}", error.ctx) from None
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
             ctx.exit(STOPPED)
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    return {name: each for each in command.params if isinstance(each, click.Option) for name in each.opts}
+
+
+def _check_values(command: click.Command, args: list[str]) -> None:
+    """Raises `BadOptionUsage` where an option stands in the place of another one's value: `--checkpoint --once`."""
+    options = _options(command)
+    for name, value in pairwise(args):
+        if name == "--":
+            return
+        if name in options and not (options[name].is_flag or options[name].count) and value in options:
+            raise click.BadOptionUsage(
+                name, f"Option '{name}' requires an argument, found the option '{value}'."
+            )
+
+
+def _nearest_option(error: click.NoSuchOption) -> str | None:
+    """Returns the option that is likely meant."""
+    if error.ctx is None:
+        return None
+    known = {name.lstrip("-"): name for name in _options(error.ctx.command)}
+    written = error.option_name.lstrip("-").replace("_", "-")
+    near = _OPTIONS_ELSEWHERE.get(written) or closest(written, known, most=2)
+    return known.get(near or "")

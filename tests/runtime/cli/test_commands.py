@@ -50,6 +50,28 @@ def test_an_unknown_command(given: str, hint: str) -> None:
     assert result.stderr.endswith(f"there is no command `{given}`; {hint}\n")
 
 
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("--onec", "Did you mean '--once'?"),
+        ("--files_per_epoch", "Did you mean '--files-per-epoch'?"),
+        ("--output", "Did you mean '--sink'?"),
+        ("--input", "Did you mean '--source'?"),
+        ("--parallelism", "No such option '--parallelism'."),
+    ],
+)
+def test_an_unknown_option(given: str, hint: str) -> None:
+    result = cedilla("run", "q.rq", given, "1")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"{hint}\n")
+
+
+def test_an_option_is_no_value_of_another_one() -> None:
+    result = cedilla("run", "q.rq", "--checkpoint", "--once")
+    assert result.exit_code == 2
+    assert "'--checkpoint' requires an argument, found the option '--once'" in result.stderr
+
+
 def test_ctrl_c_ends_every_command_with_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt

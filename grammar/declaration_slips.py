@@ -1,0 +1,86 @@
+"""Slips in declarations and settings: rules as in `slips`."""
+
+from __future__ import annotations
+
+import re
+
+from cedilla.grammar import foreign
+from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.forms import CLAUSES, FORMATS, statement_of
+from cedilla.grammar.settings import SETTINGS
+from cedilla.grammar.slips import Slip
+from cedilla.grammar.suggestions import closest, meant
+
+
+def _clause(slip: Slip) -> str | None:
+    """Returns a hint for a wrong word after a source."""
+    found = str(slip.found)
+    if found == "," and slip.rest.lstrip()[:1] not in ("'", '"'):
+        return None
+    if found == "from" and slip.rest.split()[:1] and slip.rest.split()[0] in FORMATS:
+        found = ","
+    near = closest(found, CLAUSES)
+    return foreign.PROMISES.get(found.lower()) or (near and f"did you mean `{CLAUSES[near]}`?")
+
+
+_QUOTED = {
+    **dict.fromkeys(("kafka", "kafka_otlp"), 'a topic is written in quotes: `"host:9092/topic"`'),
+    **dict.fromkeys(
+        ("resource", "attribute", "scope"), 'a key is written in quotes: `from resource "service.name"`'
+    ),
+    "metrics": 'metrics are named in quotes: `metrics "http.server.duration"`',
+}
+
+
+def declaration(slip: Slip) -> Diagnostic | None:
+    """`s(a int)`, `a: int not null`, `in 1..9`, `punctuate on`, `watermark`, `heartbeat ts`, a path without quotes."""
+    found, last, accepts = str(slip.found), str(slip.last), slip.accepts
+    path = "path" if last in ("json", "parquet", "xml", "csv") else last
+    if accepts == frozenset(("COLON", "OPTIONAL")):
+        if last.lower() == "watermark":
+            return slip.unexpected(foreign.PROMISES["watermark"])
+        if found == "-":
+            named = f'`{last.lower()}_id: int from "{last}-ID"`'
+            return slip.unexpected(f"a name is one word: {named} reads a key of another name")
+        return slip.unexpected("the type is written after a colon: `a: int`, `a?: int` if it may be missing")
+    if "UNIT" in accepts and accepts & {"COMMA", "RPAR"} and not {"PLUS", "RSQB"} & accepts:
+        name = next((str(t) for t in reversed(slip.before[:-1]) if t.type == "NAME"), "a")
+        said = foreign.DECLARED.get(found.lower()) or foreign.DECLARED.get(last.lower())
+        if said is not None:
+            return slip.unexpected(said)
+        if found == "<":
+            return slip.unexpected(foreign.DECLARED["list"])
+        if found == "[" and slip.rest.startswith("]"):
+            return slip.unexpected(foreign.DECLARED["list"])
+        if found == "?":
+            return slip.unexpected(f"`?` comes after the name: `{name}?: {last}`")
+    if last == "in" and accepts - {"NAME"} == frozenset(("LBRACE", "LPAR", "LSQB")):
+        column = ", or `in devices.s`, of a table" if "NAME" in accepts else ""
+        single = "" if column or found == "(" else "; a single one is compared by `t = 30`"
+        return slip.unexpected(f"values are written `in {{1, 2, 3}}` or `in [1, 10)`{column}{single}")
+    if "PUNCTUATED" in accepts and (help := _clause(slip)):
+        return slip.unexpected(help)
+    if slip.requires("DELAY"):
+        return slip.unexpected("a heartbeat requires its attribute and its delay: `heartbeat ts delay 10`")
+    if slip.requires("STRING") and (last in _QUOTED or slip.found not in ("(", ":", ",", "=", "[")):
+        if statement_of([str(token) for token in slip.before])[:1] == ["operator"]:
+            return slip.unexpected('a function is written in quotes: `from "module:function"`')
+        if last not in _QUOTED and "from" in slip.before[-2:-1] and slip.found == ".":
+            more = re.split(r"[,)]", slip.rest)[0].strip()
+            return slip.unexpected(f'keys are written in quotes: `from "{last}.{more}"`')
+        if len(slip.before) > 1 and slip.before[-2] in ("to", "from") and found == ";":
+            return slip.unexpected(
+                f'a place is a format and a path in quotes: `{slip.before[-2]} json "{path}"`'
+            )
+        return slip.unexpected(_QUOTED.get(last, 'a path is written in quotes: `"data/in"`'))
+    return None
+
+
+def setting(slip: Slip) -> Diagnostic | None:
+    """`set late abort;`, `set late := abort;`."""
+    words = statement_of([str(token) for token in slip.before])
+    if words[:1] == ["set"] and len(words) > 1 and words[1] not in SETTINGS:
+        return slip.complain(f"unknown setting `{words[1]}`", meant(words[1], SETTINGS, "settings"))
+    if slip.requires("EQUAL") and words[:1] == ["set"]:
+        return slip.unexpected("a setting is written `set late = abort;`")
+    return None
