@@ -16,6 +16,7 @@ from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.parameters import given_constants
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.grammar.suggestions import closest
 
@@ -109,7 +110,10 @@ def compile_query(
         parsed = parse_query(text, source, given_constants(parsed, params))
     included = Included(Path(source).parent)
     try:
-        compiled = plan_query(included.expand(parsed), Path(source).stem.strip("<>") or "query")
+        expanded = included.expand(parsed)
+        if included.texts:  # the text of a plan names no files
+            text, params = format_query(expanded), None
+        compiled = plan_query(expanded, Path(source).stem.strip("<>") or "query", text, params)
     except DiagnosticError as error:
         raise DiagnosticError(included.with_excerpts(error.diagnostics)) from None
     if problems := refusals(compiled.plan, engine):

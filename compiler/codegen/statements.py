@@ -108,12 +108,9 @@ class Statement:
     why: str | None = None
 
 
-def statement(plan: Plan, operator: Operator, constant: str, inputs: tuple[str, ...]) -> Statement:
-    """Writes the DataFrame of an operator.
-
-    `constant`: the variable of the operator; `inputs`: those of its inputs.
-    """
-    call = f"epoch.{operator.method}({', '.join((constant, *inputs))})"
+def statement(plan: Plan, operator: Operator, inputs: tuple[str, ...]) -> Statement:
+    """Writes the DataFrame of an operator; `inputs`: the variables of its inputs."""
+    call = f"epoch.{operator.method}({', '.join((repr(operator.name), *inputs))})"
     if operator.stateful or type(operator) not in _WRITERS:
         return Statement(call)
     types = tuple(plan.start[name].types for name in operator.inputs)

@@ -296,17 +296,6 @@ class Aggregate(Operator):
         complete = {} if self.complete is None else {"complete at": f"{self.complete} tuples"}
         return {"by": list(self.by), **functions, **complete}
 
-    def arguments(self) -> dict[str, str]:
-        if self.function is not None:
-            arguments: dict[str, object] = {"by": self.by, "function": self.function, "excepts": self.excepts}
-        else:
-            arguments = {"by": self.by, "calls": {name: str(call) for name, call in self.calls.items()}}
-        if self.complete is not None:
-            arguments["complete"] = self.complete
-        if self.differences:
-            arguments["differences"] = self.differences
-        return {key: repr(value) for key, value in arguments.items()}
-
 
 def _check_is_plain(argument: Expression) -> None:
     """Raise RQ117 where an aggregate function is inside of another."""

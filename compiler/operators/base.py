@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
 
-from attrs import Attribute, Factory, field, fields, frozen
+from attrs import field, frozen
 
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.conversions import unit_of_call
@@ -265,40 +265,6 @@ class Operator(ABC):
     def waiting_state(self, side: int) -> str:
         """Returns the key of the state with the waiting rows of an input."""
         return self.name
-
-    def constructor(self) -> str:
-        """Returns the call that builds this operator in the generated program."""
-        arguments = {
-            "name": repr(self.name),
-            "inputs": repr(self.inputs),
-            **self.arguments(),
-            "line": str(self.line),
-        }
-        return f"{type(self).__name__}({', '.join(f'{k}={v}' for k, v in arguments.items())})"
-
-    def arguments(self) -> dict[str, str]:
-        """Returns the operator's own constructor arguments as Python text, without those at their defaults."""
-        common = {field.name for field in fields(Operator)}
-        own = [field for field in fields(type(self)) if field.name not in common]
-        values = {field: getattr(self, field.name) for field in own}
-        return {
-            field.name: repr(_plain(value))
-            for field, value in values.items()
-            if value != _default(field) or "always" in field.metadata
-        }
-
-
-def _default(field: Attribute[Any]) -> object:
-    return field.default.factory() if isinstance(field.default, Factory) else field.default  # type: ignore[misc]
-
-
-def _plain(value: Any) -> object:
-    """Returns the text of expressions and types, also inside a dict; other values are their own text."""
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, Node):
-        return format_expression(cast("Expression", value))
-    return str(value) if isinstance(value, Type | Call) else value
 
 
 def _shown(value: Any) -> object:

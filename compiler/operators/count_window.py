@@ -27,7 +27,7 @@ class CountWindow(Operator):
     """
 
     size: int
-    per: tuple[str, ...] = field(default=(), converter=tuple, metadata={"always": True})
+    per: tuple[str, ...] = field(default=(), converter=tuple)
     alias: str
     title: ClassVar[str] = "Count window"
     method: ClassVar[str] = "count_window"

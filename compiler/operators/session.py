@@ -9,7 +9,6 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.durations import axis_length, length_code
 from cedilla.compiler.expressions.types import FARTHEST, LONG, Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
@@ -39,11 +38,11 @@ class Session(Operator):
     State: the tuples of open sessions, in canonical values.
     """
 
-    gap: Fraction = field(converter=axis_length)
+    gap: Fraction = field(converter=Fraction)
     on: str
     per: tuple[str, ...] = field(default=(), converter=tuple)
     alias: str
-    on_type: Type = field(default=LONG, converter=lambda t: Type.parse(t) if isinstance(t, str) else t)
+    on_type: Type = LONG
     title: ClassVar[str] = "Session"
     method: ClassVar[str] = "session"
     rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3", needed="W2", moved="G29")
@@ -197,13 +196,3 @@ class Session(Operator):
         micros = self.on_type.name == "timestamp"
         gap = f"{self.gap / 1_000_000} seconds" if micros else str(self.gap)
         return {"gap": gap, "on": self.on, "per": list(self.per), "as": self.alias}
-
-    def arguments(self) -> dict[str, str]:
-        axis = {} if self.on_type == LONG else {"on_type": repr(str(self.on_type))}
-        return {
-            "gap": length_code(self.gap, self.on_type),
-            "on": repr(self.on),
-            "per": repr(self.per),
-            "alias": repr(self.alias),
-            **axis,
-        }

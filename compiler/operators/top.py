@@ -24,7 +24,7 @@ class Top(Operator):
 
     count: int
     keys: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))
-    per: tuple[str, ...] = field(default=(), converter=tuple, metadata={"always": True})
+    per: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "Top"
     method: ClassVar[str] = "top"
     rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2", needed="G42")

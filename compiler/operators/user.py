@@ -32,12 +32,6 @@ from cedilla.grammar.diagnostics import Diagnostic, failure
 _MERGED: Mapping[Kind, str] = {"add": "U2", "drop": "U3", "alter": "U4"}
 
 
-def _types(given: Mapping[str, Type | str] | None) -> dict[str, Type] | None:
-    if given is None:
-        return None
-    return {name: Type.parse(t) if isinstance(t, str) else t for name, t in given.items()}
-
-
 @frozen(kw_only=True)
 class User(Operator):
     """`label(inputs)`, declared by `operator label(...) foundation {..} merge {..} accumulate {..} from "function"`.
@@ -55,7 +49,7 @@ class User(Operator):
     foundation: tuple[str, ...] = field(default=(), converter=tuple)
     merge: tuple[str, ...] = field(default=(), converter=tuple)
     accumulate: tuple[str, ...] = field(default=(), converter=tuple)
-    returns: dict[str, Type] | None = field(default=None, converter=_types)
+    returns: dict[str, Type] | None = None
     computed: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "User operator"
     method: ClassVar[str] = "user"
@@ -237,19 +231,6 @@ class User(Operator):
         if self.returns is not None:
             parameters["returns"] = [f"{name}: {type_}" for name, type_ in self.returns.items()]
         return parameters
-
-    def arguments(self) -> dict[str, str]:
-        arguments: dict[str, object] = {
-            "label": self.label,
-            "function": self.function,
-            "foundation": self.foundation,
-            "merge": self.merge,
-            "accumulate": self.accumulate,
-        }
-        if self.returns is not None:
-            arguments["returns"] = {name: str(type_) for name, type_ in self.returns.items()}
-            arguments["computed"] = self.computed
-        return {name: repr(value) for name, value in arguments.items()}
 
 
 def _holds(declared: Type, type_: Type) -> bool:

@@ -10,7 +10,6 @@ from typing import ClassVar
 from attrs import Factory, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.durations import axis_length, length_code
 from cedilla.compiler.expressions.step_functions import Extents
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.expressions.unit_inference import Units
@@ -38,8 +37,8 @@ class Window(Operator):
     (microseconds for timestamps).
     """
 
-    length: Fraction = field(converter=axis_length)
-    step: Fraction = field(converter=axis_length, default=Factory(lambda self: self.length, takes_self=True))
+    length: Fraction = field(converter=Fraction)
+    step: Fraction = field(converter=Fraction, default=Factory(lambda self: self.length, takes_self=True))
     on: str
     alias: str | tuple[str, str]
     title: ClassVar[str] = "Window"
@@ -218,13 +217,7 @@ class Window(Operator):
         names = self.alias if isinstance(self.alias, str) else list(self.alias)
         return {"on": self.on, "as": names, "length": self._axis(self.length), "shape": shape}
 
-    def arguments(self) -> dict[str, str]:
-        step = {} if self.step == self.length else {"step": length_code(self.step, self.on_type)}
-        axis = {} if self.on_type == LONG else {"on_type": repr(str(self.on_type))}
-        length = length_code(self.length, self.on_type)
-        return {"length": length, **step, "on": repr(self.on), "alias": repr(self.alias), **axis}
-
-    on_type: Type = field(default=LONG, converter=lambda t: Type.parse(t) if isinstance(t, str) else t)
+    on_type: Type = LONG
 
     def _axis(self, value: Fraction) -> str:
         return str(value) if self.on_type.name != "timestamp" else f"{value / 1_000_000} seconds"

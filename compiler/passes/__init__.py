@@ -7,7 +7,7 @@ Imports `plan`, `operators`, `facts`, `expressions`, `regions`, `units` and the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -35,10 +35,14 @@ class Compiled:
     warnings: tuple[Diagnostic, ...]
 
 
-def plan_query(query: syntax.Query, name: str = "query") -> Compiled:
-    """Plans a query. Raises `DiagnosticError` with every error that can be detected at once; RQ176 for a pass that is
-    wrong itself."""
-    report, stage = Report(query, name), query
+def plan_query(
+    query: syntax.Query, name: str = "query", text: str = "", params: Mapping[str, str] | None = None
+) -> Compiled:
+    """Plans a query, parsed from a text with other values for its constants.
+
+    Raises `DiagnosticError` with every error that can be detected at once; RQ176 for a pass that is wrong itself.
+    """
+    report, stage = Report(query, name, text, params or {}), query
     for each in PASSES:
         last, stage = stage, each(stage, report)
         if not report.errors:

@@ -45,6 +45,8 @@ def build(query: syntax.Query, report: Report) -> Plan:
         operators=[node for node in nodes if isinstance(node, Operator)],
         emits=builder.emits,
         settings=builder.settings,
+        text=report.text,
+        params=report.params,
     )
 
 
@@ -84,6 +86,8 @@ class _Builder:
             case syntax.Definition(name, relation):
                 if self._are_planned(names := inputs_of(relation)):
                     self._operator(name, relation, names)
+            case syntax.Use() | syntax.StatedFile():
+                raise AssertionError(f"{statement} is not resolved")
             case syntax.Emit():
                 if self._are_planned(inputs_of(statement.relation)):
                     self._emit(statement)

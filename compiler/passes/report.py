@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 
 from attrs import field, mutable
@@ -13,10 +13,12 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failu
 
 @mutable
 class Report:
-    """The errors and warnings about a query. `name`: that of its plan."""
+    """The errors and warnings about a query, and what its plan is called and made of."""
 
     query: syntax.Query
     name: str
+    text: str
+    params: Mapping[str, str]
     errors: list[Diagnostic] = field(factory=list[Diagnostic])
     warnings: list[Diagnostic] = field(factory=list[Diagnostic])
 

@@ -4,7 +4,7 @@ In: what the passes build. Out: the facts, units, order and reactions of every r
 `expressions`, `regions` and the grammar.
 """
 
-from cedilla.compiler.plan.places import check_paths, folders, is_within
+from cedilla.compiler.plan.places import at_paths, check_paths, folders, is_within
 from cedilla.compiler.plan.plan import (
     DEFAULTS,
     SETTINGS,
@@ -25,6 +25,7 @@ __all__ = [
     "Source",
     "StatedAccent",
     "TableColumn",
+    "at_paths",
     "check_paths",
     "derive",
     "folders",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve
 
 from cedilla.compiler.plan.plan import Emit, Plan
-from cedilla.compiler.plan.topics import check_output, topic_of
+from cedilla.compiler.plan.topics import check_output, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
 
 
@@ -32,6 +34,42 @@ def check_paths(plan: Plan) -> None:
                 message = f"`{other.name}` and `{emit.name}` are both emitted to {shown}"
                 hint = f"each emit requires a place of its own; `--sink {emit.name}=PATH` names another"
                 raise failure("RQ116", message, emit.span, hint=hint)
+
+
+def at_paths(
+    plan: Plan, sources: Mapping[str, str], sinks: Mapping[str, str], settings: Mapping[str, str]
+) -> Plan:
+    """Returns a plan with other paths and settings. A folder in place of a topic holds recorded records.
+
+    `sources`: path by source, and by `NAME.markers` for its markers; `sinks`: path by emit.
+    """
+    return evolve(
+        plan,
+        sources=[
+            evolve(
+                source,
+                path=(path := sources.get(source.name, source.path)),
+                format=_format_at(path, source.format),
+                markers=sources.get(f"{source.name}.markers", source.markers),
+            )
+            for source in plan.sources
+        ],
+        emits=[_written_to(emit, sinks.get(emit.name, emit.path)) for emit in plan.emits],
+        settings={**plan.settings, **settings},
+    )
+
+
+def _written_to(emit: Emit, path: str) -> Emit:
+    """Returns an emit with another path."""
+    return evolve(emit, path=path, format=_format_at(path, emit.format))
+
+
+def _format_at(path: str, format_: str) -> str:
+    return format_ if is_topic(path) else _RECORDED.get(format_, format_)
+
+
+_RECORDED = {"kafka": "json", "kafka_otlp": "otlp"}
+"""Maps formats of topics to those of files with recorded records."""
 
 
 def _targets(emit: Emit) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
@@ -51,13 +51,15 @@ class Emit:
 
 @define(kw_only=True, slots=False, eq=False)
 class Plan:
-    """A compiled query."""
+    """A compiled query. `text`: what was compiled, with `params` for its constants."""
 
     name: str
     sources: tuple[Source, ...] = field(converter=tuple)
     operators: tuple[Operator, ...] = field(converter=tuple)
     emits: tuple[Emit, ...] = field(converter=tuple)
     settings: Mapping[str, str] = field(factory=lambda: dict(DEFAULTS), converter=lambda s: {**DEFAULTS, **s})
+    text: str = ""
+    params: Mapping[str, str] = field(factory=dict[str, str])
 
     @property
     def longest_line(self) -> int:
@@ -216,16 +218,6 @@ class Plan:
     def start(self) -> dict[str, Facts]:
         """The facts of every relation when the query starts."""
         return derive(self, {s.name: s.facts(self.droppable[s.name]) for s in self.sources})
-
-    def describe(self) -> list[str]:
-        """Returns the lines that make plans equal for a checkpoint: all but paths, settings and positions."""
-        lines = [
-            f"{'table' if s.table else 'stream'} {s.name}({', '.join(map(str, s.attributes))}) from {s.format}"
-            f"{'' if s.markers is None else ' markers'}"
-            for s in self.sources
-        ]
-        lines += [evolve(operator, line=0).constructor() for operator in self.operators]
-        return lines + [f"emit {emit.relation} to {emit.format}" for emit in self.emits]
 
 
 def derive(

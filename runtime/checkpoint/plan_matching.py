@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators.join import released_too_much
@@ -79,8 +79,7 @@ def _structure(plan: Plan, intact: Set[str], numbers: dict[object, int], side: s
         key = source.name if source.name in intact else (source.name, side)
         classes[source.name] = numbers.setdefault(("source", key), len(numbers))
     for operator in plan.operators:
-        parameters = tuple(sorted(operator.arguments().items()))
-        key = (type(operator).__name__, parameters, tuple(classes[i] for i in operator.inputs))
+        key = (repr(evolve(operator, name="", inputs=(), line=0)), tuple(classes[i] for i in operator.inputs))
         classes[operator.name] = numbers.setdefault(key, len(numbers))
     return classes
 

@@ -38,7 +38,7 @@ def run_command(query: str, options: Options) -> None:
         from cedilla.runtime.pipeline.program import execute
 
         # The program's own text is what runs, so that `run` and `spark-submit` do the same.
-        plan, flow = load(compiled.program, name)
+        plan, flow = load(compiled)
     with reported(console, texts):
         sys.exit(execute(plan, flow, options, console))
 
@@ -100,7 +100,7 @@ def verify_command(query: str, options: Options) -> None:
     with reported(console, texts):
         check_modules(compiled.plan, options.allow_modules)
         check_inputs(apply(compiled.plan, options))
-    plan, flow = load(compiled.program, name)
+    plan, flow = load(compiled)
     with reported(console, texts):
         verdicts = verify(plan, flow, options)
     for verdict in verdicts:

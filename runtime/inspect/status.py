@@ -62,7 +62,7 @@ class Status:
     """A checkpoint. `epoch` is `None` before the first commit."""
 
     path: str
-    query: tuple[str, ...]
+    query: str
     epoch: int | None = None
     batch: int | None = None
     files: Mapping[str, int] = {}
@@ -92,7 +92,7 @@ def read_status(path: str) -> Status:
     root, plan, commit = folder.root, folder.stored.plan, folder.commit
     status = Status(
         path,
-        tuple(plan.describe()),
+        plan.text,
         quarantine=quarantined(root),
         backlog=backlog(root, commit),
         error=failure(root),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from typing import Any
 
 from attrs import define, evolve, field
 from pyspark.sql import Column, DataFrame
@@ -14,8 +15,8 @@ from cedilla.compiler.codegen import sql
 from cedilla.compiler.codegen.statements import alias_sql, condition_sql, items_sql, window_sql
 from cedilla.compiler.expressions.types import DOUBLE, column
 from cedilla.compiler.facts.facts import Facts, StateFacts
-from cedilla.compiler.operators import Operator, Project, Rename, Sample, Select, Union, Window
-from cedilla.compiler.plan import Plan, Source, derive
+from cedilla.compiler.operators import Operator, Window
+from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import ORDER, sortable, stacked, types_of, with_doubles
@@ -49,21 +50,21 @@ class Epoch:
 
     # --- called by generated code ---
 
-    def read(self, source: Source) -> DataFrame:
+    # Relations are given by name.
+
+    def read(self, name: str) -> DataFrame:
         """Returns this epoch's tuples of a source, canonical and valid."""
-        return self.frames[source.name]
+        return self.frames[name]
 
-    def select(self, operator: Select, frame: DataFrame) -> DataFrame:
+    def select(self, name: str, frame: DataFrame) -> DataFrame:
         """Returns the rows that satisfy the predicate. Its SQL depends on the types that accents have widened."""
+        operator: Any = self.plan.operator_of[name]
         return self._result(operator, frame.where(condition_sql(operator, types_of(frame))))
 
-    def sample(self, operator: Sample, frame: DataFrame) -> DataFrame:
-        """Returns the rows whose hash is in the share."""
-        return self._result(operator, frame.where(condition_sql(operator, types_of(frame))))
-
-    def project(self, operator: Project, frame: DataFrame) -> DataFrame:
+    def project(self, name: str, frame: DataFrame) -> DataFrame:
         """Returns the named expressions, without those over missing attributes. Attributes with their own unit become
         doubles, or fail if a double cannot keep them (RQ310)."""
+        operator: Any = self.plan.operator_of[name]
         if operator.absorb:
             frame = with_doubles(frame, operator.conversions)
         items = items_sql(operator, types_of(frame))
@@ -76,36 +77,39 @@ class Epoch:
             operator, frame.selectExpr(*(alias_sql(text, n) for n, text in items.items()), *places)
         )
 
-    def window(self, operator: Window, frame: DataFrame) -> DataFrame:
+    def window(self, name: str, frame: DataFrame) -> DataFrame:
         """Returns a copy of the rows for each window that contains them, with the window's number (null without a
         window), or with its bounds if they have names."""
-        self._before_windows[operator.name] = frame
+        operator: Any = self.plan.operator_of[name]
+        self._before_windows[name] = frame
         return self._result(operator, with_windows(operator, window_sql(operator, types_of(frame)), frame))
 
     def before_windows(self, operator: Window) -> DataFrame:
         """Returns the input of a window: the rows without copies."""
         return self._before_windows[operator.name]
 
-    def rename(self, operator: Rename, frame: DataFrame) -> DataFrame:
+    def rename(self, name: str, frame: DataFrame) -> DataFrame:
         """Returns the same rows with other names for some attributes."""
+        operator: Any = self.plan.operator_of[name]
         names = operator.names
         names_out = [n for n in frame.columns if n in names or n not in names.values()]
         return self._result(
             operator, frame.selectExpr(*(alias_sql(column(n), names.get(n, n)) for n in names_out))
         )
 
-    def union(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame:
+    def union(self, name: str, left: DataFrame, right: DataFrame) -> DataFrame:
         """Stacks the rows of both inputs; a column that one input lacks is null there. Attributes that the query
         declares with mixed types become doubles with rounding. If an Alter has turned only one side into doubles,
         values that a double cannot keep fail (RQ310).
         """
+        operator: Any = self.plan.operator_of[name]
         if (rows := self._of_one_side(operator, left, right)) is not None:
             return self._result(operator, rows)
-        types = self.plan.start[operator.name].types
+        types = self.plan.start[name].types
         declared = {name for name, type_ in types.items() if type_ == DOUBLE}
         return self._result(operator, stacked(left, right, declared))
 
-    def _of_one_side(self, operator: Union, left: DataFrame, right: DataFrame) -> DataFrame | None:
+    def _of_one_side(self, operator: Operator, left: DataFrame, right: DataFrame) -> DataFrame | None:
         """Returns the rows of one input if the other has none in this epoch, and both have the same columns."""
         quiet = [not self.has_rows(name) for name in operator.inputs]
         if not any(quiet):
@@ -115,13 +119,16 @@ class Epoch:
             return None
         return left if quiet[1] else right
 
-    def stateful(self, operator: Operator, *frames: DataFrame) -> DataFrame:
+    def stateful(self, name: str, *frames: DataFrame) -> DataFrame:
         """Returns the output of a stateful operator over its inputs' tuples of this epoch."""
+        operator = self.plan.operator_of[name]
         needed = (
             frame if self.plan.takes_places(operator, side) else frame.drop(ORDER)
             for side, frame in enumerate(frames)
         )
         return self._result(operator, DATAFLOWS[type(operator)].run(self, operator, *needed))  # type: ignore[arg-type]
+
+    sample = select
 
     def _result(self, operator: Operator, frame: DataFrame) -> DataFrame:
         """Returns an operator's rows; rows with several uses are computed once in each epoch."""

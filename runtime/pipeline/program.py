@@ -7,7 +7,7 @@ import inspect
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler.analysis.findings import warnings
 from cedilla.compiler.analysis.portability import refusals
 from cedilla.compiler.codegen.program import flow_text
-from cedilla.compiler.compile import CompiledQuery, compiled_query
+from cedilla.compiler.compile import CompiledQuery, compile_query, compiled_query
 from cedilla.compiler.plan import Plan, check_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.change import Changes
@@ -68,7 +68,7 @@ def run(
     compiled, name = compiled_query(query)
     options = (options or Options()).of_query(name)
     check_modules(compiled.plan, options.allow_modules)
-    plan, flow = load(compiled.program, name)
+    plan, flow = load(compiled)
     if on_epoch is not None and len(plan.emits) != 1:
         hint = "a query for each emit, or sinks"
         raise failure("RQ413", f"`on_epoch` takes one emit, the query has {len(plan.emits)}", hint=hint)
@@ -114,35 +114,35 @@ def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
     return 0
 
 
-def main(plan: Plan, flow: Flow) -> None:
+def main(query: str, flow: Flow, name: str = "query", params: Mapping[str, str] | None = None) -> None:
     """The command line of a generated program: the options of `cedilla run`.
 
-    A flow that is not the plan's is refused (RQ415): its data would go one way, and its accents another.
+    `name`, `params`: the name of the query, and other values for its constants. A flow that is not the query's is
+    refused (RQ415): its data would go one way, and its accents another.
     """
     import click
 
-    @click.command(name=plan.name)
+    @click.command(name=name)
     @run_options
     def command(options: Options) -> None:
         console = Console()
-        options = options.of_query(sys.argv[0])
+        options, texts = options.of_query(sys.argv[0]), {f"{name}.rq": query}
         try:
-            console.diagnostics(warnings(apply(plan, options)), {})
+            plan = compile_query(query, f"{name}.rq", params).plan
+            console.diagnostics(warnings(apply(plan, options)), texts)
             _check_flow(plan, flow)
             sys.exit(execute(plan, flow, options, console))
         except DiagnosticError as error:
-            sys.exit(console.failed(error, {}))
+            sys.exit(console.failed(error, texts))
 
     command()
 
 
 def _check_flow(plan: Plan, flow: Flow) -> None:
-    """Raise RQ415 unless a program's flow is the one that its plan is compiled to."""
+    """Raise RQ415 unless a program's flow is the one that its query is compiled to."""
     if ast.dump(ast.parse(inspect.getsource(flow))) != ast.dump(ast.parse(flow_text(plan))):
         hint = "edit the `.rq` file, and `cedilla compile` it again"
-        message = (
-            "the flow of this program is not that of its plan: one was edited, or another version compiled it"
-        )
+        message = "the flow of this program is not that of its query: one was edited, or another version compiled it"
         raise failure("RQ415", message, hint=hint)
 
 

@@ -12,10 +12,9 @@ import click
 from attrs import evolve, field, fields, frozen
 
 from cedilla.compiler import ENGINES, Engine
-from cedilla.compiler.plan import Emit, Plan, folders
-from cedilla.compiler.plan.topics import is_topic
+from cedilla.compiler.plan import Plan, at_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.grammar.settings import SETTINGS, SIZES, as_stored, size_fault
+from cedilla.grammar.settings import SETTINGS, SIZES, size_fault
 from cedilla.grammar.suggestions import closest, meant
 from cedilla.runtime.terminal.permissions import check_permitted, folder_of
 
@@ -112,39 +111,9 @@ def apply(plan: Plan, options: Options) -> Plan:
     """Returns the plan with the paths and settings of the options. Raises `DiagnosticError`: RQ477 as `Options.check`
     does, and as `check_permitted` does."""
     options.check(plan)
-    applied = evolve(
-        plan,
-        sources=[
-            evolve(
-                s,
-                path=(path := options.sources.get(s.name, s.path)),
-                format=_format_at(path, s.format),
-                markers=options.sources.get(f"{s.name}.markers", s.markers),
-            )
-            for s in plan.sources
-        ],
-        emits=[written_to(e, options.sinks.get(e.name, e.path)) for e in plan.emits],
-        settings={
-            **plan.settings,
-            **{name: as_stored(name, value) for name, value in options.settings.items()},
-        },
-    )
+    applied = at_paths(plan, options.sources, options.sinks, options.settings)
     check_permitted(applied, options.allow_paths, options.sources, options.sinks)
     return applied
-
-
-def written_to(emit: Emit, path: str) -> Emit:
-    """Returns an emit with another path."""
-    return evolve(emit, path=path, format=_format_at(path, emit.format))
-
-
-def _format_at(path: str, format_: str) -> str:
-    """Returns the format at a path: for a folder in place of a topic, that of recorded records."""
-    return _RECORDED.get(format_, format_) if not is_topic(path) else format_
-
-
-_RECORDED = {"kafka": "json", "kafka_otlp": "otlp"}
-"""Maps formats of topics to those of files with recorded records."""
 
 
 def path_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -41,8 +41,23 @@ def error(query: str) -> Diagnostic:
 def test_a_query_may_use_the_statements_of_a_file(here: Path) -> None:
     compiled = compile_query(write("q.rq", QUERY))
     inline = compile_query(write("inline.rq", STREAMS + 'emit hot to json "out";\n'))
-    assert compiled.plan.describe() == inline.plan.describe()
+    assert compiled.plan.operators == inline.plan.operators
+    assert compiled.plan.sources == inline.plan.sources
     assert "# shared/streams.rq:3" in compiled.program
+
+
+@pytest.mark.parametrize("params", [{}, {"low": "3"}])
+def test_the_text_of_a_plan_names_no_file(here: Path, params: dict[str, str]) -> None:
+    """A program and a checkpoint contain it: they are of the files as they were."""
+    write("changes.rqm", ACCENTS)
+    stated = 'accent pumps from file "changes.rqm";'
+    text = f'let low = 2;\n{QUERY}{stated}\nemit select[p > low * 2](hot) to json "low";\n'
+    plan = compile_query(write("q.rq", text), params=params).plan
+    for path in Path("queries").rglob("*.rq*"):
+        path.unlink()
+    again = compile_query(plan.text, "q.rq", plan.params).plan
+    for part in ("sources", "operators", "emits", "settings"):
+        assert getattr(again, part) == getattr(plan, part)
 
 
 def test_a_used_file_may_use_another(here: Path) -> None:

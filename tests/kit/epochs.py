@@ -37,7 +37,7 @@ def outputs(
     session: SparkSession, root: Path, query: str, epochs: Sequence[Mapping[str, Sequence[Item]]]
 ) -> dict[str, list[str]]:
     """The tuples of each output over all epochs, as lines of JSON; undefined attributes are left out."""
-    plan, flow = load(compile_query(query).program)
+    plan, flow = load(compile_query(query))
     jobs = Jobs()
     state = StateStore(session, Files(), str(root / "state"), jobs)
     sources = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}

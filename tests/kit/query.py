@@ -70,7 +70,7 @@ class Query:
         self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None
     ) -> Executor:
         """A fresh executor on the checkpoint, as a new process would have one."""
-        plan, flow = load(compile_query(self.query).program)
+        plan, flow = load(compile_query(self.query))
         for source in plan.sources:
             (self.root / "in" / source.name).mkdir(parents=True, exist_ok=True)
         plan = evolve(

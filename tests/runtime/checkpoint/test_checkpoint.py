@@ -143,15 +143,20 @@ def test_what_state_adds_is_kept() -> None:
 @pytest.mark.parametrize(
     ("path", "change", "message"),
     [
-        ("c/plan.json", {"version": 3}, "its form is number 3, and this version of Cedilla reads 4"),
-        ("c/plan.json", {"version": 5}, "its form is number 5, and this version of Cedilla reads 4"),
+        ("c/plan.json", {"version": 3}, "its form is number 3, and this version of Cedilla reads 5"),
+        ("c/plan.json", {"version": 6}, "its form is number 6, and this version of Cedilla reads 5"),
         (
             "c/commits/000000000000.json",
             {"version": 2},
             "its form is number 2, and this version of Cedilla reads 3",
         ),
         ("c/commits/000000000000.json", {"sinks": {"r": {}}}, "`present` is missing"),
-        ("c/plan.json", {"plans": [{"since": 0, "plan": ["Fold(name='r')"]}]}, "no attribute 'Fold'"),
+        ("c/plan.json", {"plans": [{"since": 0, "name": "q"}]}, "`query` is missing"),
+        (
+            "c/plan.json",
+            {"plans": [{"since": 0, "name": "q", "query": "fold", "params": {}}]},
+            "this version of Cedilla does not compile its query",
+        ),
     ],
 )
 def test_a_checkpoint_of_another_version_is_refused(path: str, change: dict[str, Any], message: str) -> None:

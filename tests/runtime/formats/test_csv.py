@@ -151,7 +151,7 @@ def test_a_column_that_nothing_declares_is_drift(spark: SparkSession, tmp_path: 
 
 def test_verify_compares_both(spark: SparkSession, tmp_path: Path) -> None:
     stream(tmp_path)
-    plan, flow = load(compile_query(QUERY).program)
+    plan, flow = load(compile_query(QUERY))
     (verdict,) = verify(plan, flow, Options(sources=options(tmp_path).sources))
     assert verdict.holds
 

@@ -14,7 +14,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime import simulate
 from cedilla.runtime.checkpoint.source_changes import compare_source
-from cedilla.runtime.checkpoint.stored_plan import plan_of
+from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
@@ -224,7 +224,7 @@ def test_a_nested_stream_without_spark(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_checkpoint_knows_where_attributes_are_read(tmp_path: Path) -> None:
     plan = compile_query(QUERY).plan
-    stored = plan_of(plan.describe())
+    stored = StoredPlans.load(StoredPlans.start(plan).dump()).plans[0].plan
     assert [(a.name, a.keys) for a in stored.sources[0].attributes] == [
         ("ts", ()),
         ("city", ("address", "city")),

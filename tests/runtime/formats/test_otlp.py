@@ -494,4 +494,4 @@ def test_a_query_of_requests_is_the_same_in_its_program() -> None:
     compiled = compile_query(QUERY)
     metrics = ("http.server.duration", "http.server.request.duration")
     assert compiled.plan.sources[0].metrics == metrics
-    assert load(compiled.program)[0].sources[0] == compiled.plan.sources[0]
+    assert load(compiled)[0].sources[0] == compiled.plan.sources[0]

@@ -683,7 +683,7 @@ def test_tools_say_whether_they_take_parquet(spark: SparkSession, tmp_path: Path
     emit means to parquet "{tmp_path}/out";
     emit r to json "{tmp_path}/out2";
     """
-    plan, flow = load(compile_query(query).program)
+    plan, flow = load(compile_query(query))
     verdicts = verify(plan, flow, Options())
     assert [(v.emit, v.tuples, v.holds) for v in verdicts] == [("means", 3, True), ("r", 6, True)]
     assert not (tmp_path / "out").exists()

@@ -227,7 +227,7 @@ def test_numbers_in_attributes_of_data_points(spark: SparkSession, tmp_path: Pat
 
 
 def test_a_program_and_a_text_keep_the_clause() -> None:
-    plan, _ = load(compile_query(QUERY).program)
+    plan, _ = load(compile_query(QUERY))
     assert [a.in_text for a in plan.sources[0].attributes] == [False, False, True, True]
     assert 't: double from text "state.value" unit from u' in str(plan.sources[0].attributes[2])
     assert 'n?: int from text "count"' in format_query(parse_query(QUERY))

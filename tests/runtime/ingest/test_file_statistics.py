@@ -32,7 +32,7 @@ emit out to json "out";
 
 
 def plan_of(text: str) -> Plan:
-    return load(compile_query(text).program)[0]
+    return load(compile_query(text))[0]
 
 
 PLAN = plan_of(QUERY)

@@ -15,13 +15,14 @@ from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.commits import Commit, Progress
-from cedilla.runtime.checkpoint.stored_plan import plan_of
+from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.state.segments import Segment
+from cedilla.runtime.terminal.options import Options, apply
 from tests.kit import ROOT
 from tests.kit.checkpoints import unsealed, write_checkpoint, write_document
 from tests.kit.command import cedilla
@@ -195,7 +196,7 @@ def test_as_json(tmp_path: Path) -> None:
             "inferred": {},
         }
     ]
-    assert answer["query"] == compile_query(QUERY).plan.describe()
+    assert answer["query"] == QUERY
 
 
 def test_before_the_first_commit(tmp_path: Path) -> None:
@@ -234,11 +235,16 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("text", [text for _, text in QUERIES], ids=[name for name, _ in QUERIES])
-def test_the_plan_is_understood_from_its_description(text: str) -> None:
-    plan = compile_query(text).plan
-    again = plan_of(plan.describe())
-    assert again.describe() == plan.describe()
-    assert [emit.name for emit in again.emits] == [emit.name for emit in plan.emits]
+def test_a_checkpoint_gives_the_plan_again(text: str) -> None:
+    plan = compile_query(text, "of-a-name.rq").plan
+    given = Options(
+        sinks={emit.name: f"there/{emit.name}" for emit in plan.emits}, settings={"late": "ignore"}
+    )
+    applied = apply(plan, evolve(given, sources={source.name: "here" for source in plan.sources}))
+    stored = StoredPlans.load(json.loads(json.dumps(StoredPlans.start(applied).dump()))).plans[0]
+    assert stored.is_of(applied)
+    assert not stored.is_of(plan)
+    assert stored.plan.name == "of-a-name"
 
 
 def test_what_drift_has_inferred_is_told_with_its_epoch(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_markers_do_not_overtake_tuples_that_come_while_folders_are_listed(
 ) -> None:
     """Whichever folder is listed first: what comes next to it in the order of times is read with it, or later."""
     query = f'stream r(k: long) from json "{tmp_path}/r" markers "{tmp_path}/ops";\nemit r to json "out";\n'
-    plan, _ = load(compile_query(query).program)
+    plan, _ = load(compile_query(query))
     for n, (folder, name) in enumerate((("r", "1"), ("ops", "2"), ("r", "3"), ("ops", "4")), 1):
         (tmp_path / folder).mkdir(exist_ok=True)
         if n == 1:
@@ -128,7 +128,7 @@ class _Run:
         self._thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
-        plan, flow = load(compile_query(QUERY).program)
+        plan, flow = load(compile_query(QUERY))
         options = Options(
             interval=0.02,
             checkpoint=str(self.root / "ck"),
@@ -247,7 +247,7 @@ def test_a_file_that_vanishes_before_it_is_read_stops_all_that_is_later(
         process(self, *arguments)
 
     def once() -> None:
-        plan, flow = load(compile_query(QUERY).program)
+        plan, flow = load(compile_query(QUERY))
         options = Options(
             once=True,
             files_per_epoch=files_per_epoch,

@@ -155,7 +155,7 @@ def test_it_is_a_clause_of_a_stream() -> None:
     assert "\n  ordered by name;" in format_query(query)
     assert parse_query(format_query(query)) == query
     compiled = compile_query(text)
-    assert load(compiled.program)[0].source_of["p"].by_name
+    assert load(compiled)[0].source_of["p"].by_name
     assert "ordered by name" in source_facts(compiled.plan.source_of["p"])
 
 

@@ -363,7 +363,7 @@ def test_unannounced_attributes_are_added_where_accents_can_write_their_names(
 def test_verify_compares_spark_with_the_reference(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, flow = load(compile_query(QUERY).program)
+    plan, flow = load(compile_query(QUERY))
     real = verifying.start
     monkeypatch.setattr(verifying, "start", lambda p, f, o, report, _: real(p, f, o, report, spark))
     here = Options(sources={"pumps": str(folder / "pumps")})  # Spark may have been started elsewhere
@@ -385,7 +385,7 @@ def test_verify_finds_no_difference_at_the_ends_of_time(
     hours := window[1 hour on at as [a, b]](r);
     emit hours to json "{tmp_path}/out";
     """
-    plan, flow = load(compile_query(query).program)
+    plan, flow = load(compile_query(query))
     real = verifying.start
     monkeypatch.setattr(verifying, "start", lambda p, f, o, report, _: real(p, f, o, report, spark))
     (verdict,) = verifying.verify(plan, flow, Options())
