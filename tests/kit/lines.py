@@ -14,6 +14,11 @@ from typing import Any
 from cedilla.runtime.items.lines import Line
 
 
+def marker(text: str) -> dict[str, str]:
+    """Returns an accent or a punctuation as an item."""
+    return {"$accent" if text.startswith("[[") else "$punctuation": text}
+
+
 def text_of(items: Iterable[Mapping[str, Any] | str]) -> str:
     """Returns the items as lines of JSON."""
     return "".join((item if isinstance(item, str) else json.dumps(item)) + "\n" for item in items)

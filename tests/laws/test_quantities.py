@@ -18,10 +18,11 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.stream_checker import StreamChecker
+from tests.kit.compare import rounded
 from tests.kit.paper import paper_number
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Decoder, Item, decode, is_tuple
-from tests.laws.unit_worlds import SCHEMA, rounded
+from tests.laws.unit_worlds import SCHEMA
 
 UNITS = {"n": "s", "t": "degF", "p": "hPa"}
 STREAM = SCHEMA.replace("n: long", "n: long unit s")

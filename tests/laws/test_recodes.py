@@ -23,6 +23,7 @@ from cedilla.runtime.reference.decoder import Decoder
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
+from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode
@@ -246,12 +247,6 @@ def ran(
             for emit, each in outputs.items():
                 output[emit] += each.items()
     return reference, output
-
-
-def rounded(rows: list[Item]) -> list[Any]:
-    return sorted(
-        sorted((n, v if isinstance(v, str) else round(float(v), 6)) for n, v in row.items()) for row in rows
-    )
 
 
 def check(seed: int, *, grows: bool = False) -> World:

@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from io import StringIO
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -20,6 +19,7 @@ from cedilla.runtime.reference.decoder import Decoder
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
+from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode
@@ -157,10 +157,6 @@ def ran(items: list[Item], size: int, *, ends: bool = True) -> tuple[Reference, 
             for emit, each in outputs.items():
                 output[emit] += each.items()
     return reference, output
-
-
-def rounded(rows: list[Item]) -> list[Any]:
-    return sorted(sorted((name, round(float(value), 6)) for name, value in row.items()) for row in rows)
 
 
 def check(seed: int) -> None:

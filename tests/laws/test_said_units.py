@@ -23,10 +23,11 @@ from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.stream_checker import StreamChecker
+from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode, is_tuple, unit_complaints
-from tests.laws.unit_worlds import QUERY, SCHEMA, UNITS, World, ran, rounded
+from tests.laws.unit_worlds import QUERY, SCHEMA, UNITS, World, ran
 
 SAID = re.compile(r', unit ("[^"]*"|\w+)\)\]\]$')
 CANONICAL = {"t": "degF", "p": "hPa"}

@@ -23,9 +23,10 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
+from tests.kit.compare import rounded
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, complaints, decode, is_tuple
-from tests.laws.unit_worlds import CELLS, QUERY, SCHEMA, UNITS, World, ran, rounded
+from tests.laws.unit_worlds import CELLS, QUERY, SCHEMA, UNITS, World, ran
 
 OF_KINDS = f"""
 stream r({SCHEMA}, w: double unit rpm, d: double unit degree) from json "r";

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from fractions import Fraction
 from random import Random
-from typing import Any
 
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -101,11 +100,3 @@ def ran(query: str, items: list[Item], size: int = 1) -> tuple[Reference, dict[s
             for emit, each in outputs.items():
                 output[emit] += each.items()
     return reference, output
-
-
-def rounded(rows: list[Item]) -> list[Any]:
-    return sorted(sorted((name, plain(value)) for name, value in row.items()) for row in rows)
-
-
-def plain(value: Any) -> Any:
-    return value if isinstance(value, str) else round(float(value), 6)

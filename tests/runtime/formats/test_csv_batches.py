@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import math
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from cedilla.runtime.formats.lines.blocks import lines_at
 from cedilla.runtime.items import csv_records
 from cedilla.runtime.items.csv_records import records_of
 from cedilla.runtime.items.lines import LONGEST_LINE
+from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
 from tests.runtime.formats.csv_texts import ODD, SPOILT, TYPES, text_of
 
@@ -110,16 +109,15 @@ def test_all_at_once_is_the_same_as_record_by_record(seed: int, monkeypatch: pyt
                 assert row["$corrupt"] == same_row["$corrupt"], text
                 assert row["$position"] == same_row["$position"]
                 is_bad = row["$corrupt"] is not None
-                assert is_bad or all(same(row[name], same_row[name]) for name in TYPES), (text, row, same_row)
+                assert is_bad or all(exactly_same(row[name], same_row[name]) for name in TYPES), (
+                    text,
+                    row,
+                    same_row,
+                )
             at_once += bool(len(block.starts)) and (
                 RecordBatches(TYPES, tuple(TYPES)).parsed(block.text, block.starts, block.ends) is not None
             )
     assert at_once > 20
-
-
-def same(one: Any, other: Any) -> bool:
-    both = isinstance(one, float) and isinstance(other, float)
-    return one == other or (both and math.isnan(one) and math.isnan(other))
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -133,4 +131,4 @@ def test_every_odd_text_is_the_same_at_once(name: str, monkeypatch: pytest.Monke
         if at_once is not None:
             read = batches._read([row])
             assert fault is None, text
-            assert same(at_once[0].to_pylist()[0], read[0].to_pylist()[0]), (text, value)
+            assert exactly_same(at_once[0].to_pylist()[0], read[0].to_pylist()[0]), (text, value)

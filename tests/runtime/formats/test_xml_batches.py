@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import math
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ from cedilla.runtime.formats.xml.blocks import XmlBlock, XmlPart
 from cedilla.runtime.formats.xml.fields import of_block
 from cedilla.runtime.formats.xml.markers import markers_in
 from cedilla.runtime.items import xml_records
+from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
 
 TYPES = {
@@ -241,16 +240,15 @@ def test_all_at_once_is_the_same_as_element_by_element(seed: int, monkeypatch: p
                 assert row["$corrupt"] == same_row["$corrupt"], text
                 assert row["$position"] == same_row["$position"]
                 is_bad = row["$corrupt"] is not None
-                assert is_bad or all(same(row[name], same_row[name]) for name in TYPES), (text, row, same_row)
+                assert is_bad or all(exactly_same(row[name], same_row[name]) for name in TYPES), (
+                    text,
+                    row,
+                    same_row,
+                )
             at_once += (
                 block.elements is not None and len(found) > 10 and not any(r["$corrupt"] for r in found)
             )
     assert at_once > 1
-
-
-def same(one: Any, other: Any) -> bool:
-    both = isinstance(one, float) and isinstance(other, float)
-    return one == other or (both and math.isnan(one) and math.isnan(other))
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -265,7 +263,10 @@ def test_every_odd_text_is_the_same_at_once(name: str) -> None:
         if at_once is not None:
             told += 1
             assert fault is None, text
-            assert same(at_once[0].to_pylist()[0], batches._read([row])[0].to_pylist()[0]), (text, value)
+            assert exactly_same(at_once[0].to_pylist()[0], batches._read([row])[0].to_pylist()[0]), (
+                text,
+                value,
+            )
     assert told > 1
 
 

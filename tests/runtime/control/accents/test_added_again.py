@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,6 +13,7 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
+from tests.kit.reference import stepped
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode
 
@@ -30,13 +30,6 @@ HALVED = '[[site = "B", alter(x, y -> y * 2)]]'
 
 def anew(name: str, type_: str) -> list[str]:
     return [f'[[site = "B", -({name})]]', f'[[site = "B", +({name}: {type_})]]']
-
-
-def reference(markers: Sequence[str]) -> Reference:
-    it = Reference(compile_query(QUERY).plan)
-    for text in markers:
-        it.step([("r", {"$accent" if text.startswith("[[") else "$punctuation": text})])
-    return it
 
 
 CASES = [
@@ -67,7 +60,7 @@ def test_values_that_tell_others_apart_do_not_begin_anew(
     before: list[str], again: list[str], others: str
 ) -> None:
     """They were converted by the new values, and announced by the old ones: an output was wrong without a word."""
-    it = reference([*before, again[0]])
+    it = stepped(QUERY, [*before, again[0]]).reference
     with pytest.raises(DiagnosticError, match=f"RQ467.* on `{others}` were about its old values"):
         it.step([("r", {"$accent": again[1]})])
 
@@ -75,7 +68,7 @@ def test_values_that_tell_others_apart_do_not_begin_anew(
 @pytest.mark.parametrize(("back", "change", "told", "again"), BACK)
 def test_what_has_come_back_may_begin_anew(back: str, change: str, told: str, again: list[str]) -> None:
     """The way out of the hint: both outputs say the same."""
-    it = reference([change, told, back, *again])
+    it = stepped(QUERY, [change, told, back, *again]).reference
     rows: list[Item] = [
         {"site": "B", "x": x, "state": state, "t": 6.0, "k": 1}
         for x, state in ((4.0, "M"), (7.0, "F"), (20.0, "F"))
@@ -100,7 +93,7 @@ def test_others_are_told_by_values_that_never_changed() -> None:
 
 def test_codes_that_never_were_are_not_closed() -> None:
     """Codes begin anew: values that had none, and lie in a range of codes that is closed, are new."""
-    it = reference([RECODED, '[site = "B", k in [3, 10)]', *anew("k", "long")])
+    it = stepped(QUERY, [RECODED, '[site = "B", k in [3, 10)]', *anew("k", "long")]).reference
     rows: list[Item] = [{"site": "B", "k": k, "x": 1.0, "t": 1.0} for k in (1, 2, 3, 5, 10, 50)]
     it.step([("r", row) for row in rows])
     # 2 was written as 3, which is closed: a value that is closed stays closed, however it is written

@@ -15,7 +15,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import with_values
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
-from tests.kit.lines import write_lines
+from tests.kit.lines import marker, write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode
 from tests.runtime.checkpoint.plan_edits import edited, ran
@@ -34,10 +34,6 @@ CODES = '[[site = "B", recode(k, {1: 4, 2: 20, 3: 30})]]'
 FREED = '[[site = "B", recode(k, {4: 10, 20: 20, 30: 30})]]'
 
 
-def line(text: str) -> Item:
-    return {"$accent": text}
-
-
 def row(n: int, site: str, k: int, t: float = 1.0) -> Item:
     return {"n": n, "site": site, "k": k, "t": t}
 
@@ -50,14 +46,14 @@ def taken(reference: Reference, *items: Item) -> list[tuple[int, int, float]]:
 
 def refused(reference: Reference, text: str) -> Diagnostic:
     with pytest.raises(DiagnosticError) as raised:
-        reference.step([("r", line(text))])
+        reference.step([("r", marker(text))])
     (found,) = raised.value.diagnostics
     return found
 
 
 def test_what_is_new_is_written_as_it_is_and_a_recode_may_name_it() -> None:
     reference = Reference(compile_query(LISTED).plan)
-    taken(reference, line(CODES), line("[[grow(k, {5, 6})]]"))
+    taken(reference, marker(CODES), marker("[[grow(k, {5, 6})]]"))
     assert taken(reference, row(1, "B", 5), row(2, "A", 5), row(3, "B", 4), row(4, "B", 7)) == [
         (1, 5, 1),
         (2, 5, 1),
@@ -65,7 +61,7 @@ def test_what_is_new_is_written_as_it_is_and_a_recode_may_name_it() -> None:
     ]
     assert [code for _, code, _ in reference.rejected] == ["RQ314"]
     # From a recode on that names one of both, the other has no code, as any that is not listed.
-    taken(reference, line('[[site = "B", recode(k, {4: 1, 5: 50})]]'))
+    taken(reference, marker('[[site = "B", recode(k, {4: 1, 5: 50})]]'))
     assert taken(reference, row(5, "B", 50), row(6, "B", 1), row(7, "B", 6)) == [(5, 5, 1), (6, 1, 1)]
     assert [code for _, code, _ in reference.rejected] == ["RQ314", "RQ314"]
     assert refused(reference, '[[site = "B", recode(k, {6: 60})]]').code == "RQ464"
@@ -74,12 +70,12 @@ def test_what_is_new_is_written_as_it_is_and_a_recode_may_name_it() -> None:
 def test_what_is_another_ones_code_cannot_come_before_that_has_another_one() -> None:
     """Written as it is, 4 of site B would be kind 1 and kind 4."""
     reference = Reference(compile_query(LISTED).plan)
-    taken(reference, line(CODES))
+    taken(reference, marker(CODES))
     found = refused(reference, "[[grow(k, {4, 5})]]")
     assert found.code == "RQ466"
     assert found.message == 'the domain of `k` cannot grow: 4 is what 1 is written as for [site = "B"]'
     assert taken(reference, row(1, "B", 4)) == [(1, 1, 1)]  # nothing of it counts
-    taken(reference, line(FREED), line("[[grow(k, {4, 5})]]"))
+    taken(reference, marker(FREED), marker("[[grow(k, {4, 5})]]"))
     assert taken(reference, row(2, "B", 4), row(3, "B", 10), row(4, "B", 5)) == [
         (2, 4, 1),
         (3, 1, 1),
@@ -89,7 +85,7 @@ def test_what_is_another_ones_code_cannot_come_before_that_has_another_one() -> 
 
 def test_where_none_comes_any_more_nobody_is_in_doubt() -> None:
     reference = Reference(compile_query(LISTED).plan)
-    taken(reference, line(CODES), {"$punctuation": '[site = "B"]'}, line("[[grow(k, {4})]]"))
+    taken(reference, marker(CODES), {"$punctuation": '[site = "B"]'}, marker("[[grow(k, {4})]]"))
     assert taken(reference, row(1, "A", 4), row(2, "B", 4)) == [(1, 4, 1)]
     assert [code for _, code, _ in reference.rejected] == ["RQ305"]
 
@@ -112,9 +108,9 @@ def test_descriptions_that_match_what_is_new_count(before: str, behind: str, t: 
     """Those before a recode, those behind it, whichever values they name: as if there were no codes (N1)."""
     reference = Reference(compile_query(LISTED).plan)
     recode = CODES.replace('site = "B", ', "")
-    taken(reference, *[line(text) for text in (before, recode, behind, "[[grow(k, {5})]]") if text])
+    taken(reference, *[marker(text) for text in (before, recode, behind, "[[grow(k, {5})]]") if text])
     assert taken(reference, row(1, "A", 5)) == [(1, 5, t)]
-    taken(reference, line("[[recode(k, {5: 1, 4: 5})]]"))
+    taken(reference, marker("[[recode(k, {5: 1, 4: 5})]]"))
     assert taken(reference, row(2, "B", 1)) == [(2, 5, t)]
 
 
@@ -124,7 +120,7 @@ def test_what_was_a_code_once_can_be_a_value(described: str) -> None:
     reference = Reference(compile_query(LISTED).plan)
     texts = ["[[recode(k, {1: 4, 2: 20, 3: 30})]]", f"[[{described}, alter(t, y -> y * 2)]]"]
     texts += ["[[recode(k, {4: 10, 20: 20, 30: 30})]]", "[[grow(k, {4})]]"]
-    taken(reference, *map(line, texts))
+    taken(reference, *map(marker, texts))
     assert taken(reference, row(1, "A", 4), row(2, "A", 10), row(3, "A", 20)) == [
         (1, 4, 1),
         (2, 1, 0.5),
@@ -136,11 +132,11 @@ def test_codes_that_are_told_apart_by_each_other() -> None:
     query = LISTED.replace('site: string in {"A", "B"}', 'site: string in {"A", "B", "b"}')
     texts = ['[[k = 1, recode(site, {"A": "A", "B": "b", "b": "B"})]]', '[[site = "b", recode(k, {1: 4})]]']
     reference = Reference(compile_query(query).plan)
-    taken(reference, *map(line, texts))
+    taken(reference, *map(marker, texts))
     assert refused(reference, "[[grow(k, {4})]]").code == "RQ466"
     query = query.replace(', "b"}', "}")  # now none but kind 1 is ever of a site b
     reference = Reference(compile_query(query).plan)
-    taken(reference, line(texts[0].replace(', "b": "B"', "")), line(texts[1]), line("[[grow(k, {4})]]"))
+    taken(reference, marker(texts[0].replace(', "b": "B"', "")), marker(texts[1]), marker("[[grow(k, {4})]]"))
     assert taken(reference, row(1, "b", 4), row(2, "B", 4), row(3, "A", 1)) == [
         (1, 1, 1),
         (2, 4, 1),
@@ -152,7 +148,7 @@ def test_codes_that_are_told_apart_by_each_other() -> None:
 
 
 def test_an_edited_query_says_which_value_cannot_come() -> None:
-    reference = ran(compile_query(LISTED).plan, [("r", line(CODES))])
+    reference = ran(compile_query(LISTED).plan, [("r", marker(CODES))])
     changes, goes_on = edited(reference, LISTED.replace("3}", "3, 5}"))
     assert changes.effect == "continues"
     assert taken(goes_on, KICK, row(1, "B", 5), row(2, "B", 20)) == [(1, 5, 1), (2, 2, 1)]
@@ -162,7 +158,7 @@ def test_an_edited_query_says_which_value_cannot_come() -> None:
 
 
 def test_what_no_list_brings_has_no_code() -> None:
-    reference = ran(compile_query(LISTED).plan, [("r", line(CODES))])
+    reference = ran(compile_query(LISTED).plan, [("r", marker(CODES))])
     changes, goes_on = edited(reference, LISTED.replace("{1, 2, 3}", "[1, 9]"))
     assert "(RQ314)" in changes.items[0].why
     assert taken(goes_on, KICK, row(1, "B", 5), row(2, "A", 5)) == [(2, 5, 1)]
@@ -175,11 +171,11 @@ def test_what_no_list_brings_has_no_code() -> None:
 def test_a_table_brings_values_by_the_same_rule() -> None:
     plan = with_values(compile_query(FROM_TABLE).plan, {KINDS: frozenset({1, 2, 3})})
     reference = Reference(plan)
-    taken(reference, line(CODES))
+    taken(reference, marker(CODES))
     with pytest.raises(DiagnosticError, match="RQ466") as raised:
         reference.grow({KINDS: frozenset({1, 2, 3, 4})})
     assert raised.value.diagnostics[0].message.startswith("the domain `kinds.k` cannot grow: 4 is what 1 is")
-    taken(reference, line(FREED))
+    taken(reference, marker(FREED))
     reference.grow({KINDS: frozenset({1, 2, 3, 4})})
     assert taken(reference, row(1, "B", 4), row(2, "B", 10)) == [(1, 4, 1), (2, 1, 1)]
 
@@ -187,7 +183,7 @@ def test_a_table_brings_values_by_the_same_rule() -> None:
 def test_validate_and_trace_know_the_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(LISTED)
-    items = [line(CODES), line("[[grow(k, {5})]]"), row(1, "B", 5), line("[[grow(k, {4})]]")]
+    items = [marker(CODES), marker("[[grow(k, {5})]]"), row(1, "B", 5), marker("[[grow(k, {4})]]")]
     write_lines(tmp_path / "r.jsonl", items)
     found = cedilla("validate", "r.jsonl", "--query", "q.rq", "--format", "json")
     assert [each["code"] for each in json.loads(found.output)["findings"]] == ["RQ466"]
@@ -201,7 +197,7 @@ def test_a_table_grows_while_a_recode_is_in_force(spark: SparkSession, tmp_path:
     """While the query runs, and at its next start; tuples of both sites, on Spark as in the reference."""
     run = Query(spark, tmp_path, FROM_TABLE)
     run.write("kinds", [{"k": 1}, {"k": 2}, {"k": 3}])
-    run.write("r", [line("[[k > 2, alter(t, y -> y * 2)]]"), line(CODES), row(1, "B", 4), row(2, "B", 5)])
+    run.write("r", [marker("[[k > 2, alter(t, y -> y * 2)]]"), marker(CODES), row(1, "B", 4), row(2, "B", 5)])
     executor = run.executor()
     run.go_on(executor, 0)
     run.write("kinds", [{"k": 5}])
@@ -209,7 +205,7 @@ def test_a_table_grows_while_a_recode_is_in_force(spark: SparkSession, tmp_path:
     run.go_on(executor, 1)
     # 4 has to wait until 1 of site B has another code.
     four = run.write("kinds", [{"k": 4}])
-    run.write("r", [row(6, "A", 1), line(FREED.replace("30: 30", "30: 30, 5: 50"))])
+    run.write("r", [row(6, "A", 1), marker(FREED.replace("30: 30", "30: 30, 5: 50"))])
     with pytest.raises(DiagnosticError, match="RQ466"):
         run.go_on(executor, 2)
     with pytest.raises(DiagnosticError, match="RQ402") as raised:

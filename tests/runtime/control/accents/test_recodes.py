@@ -19,6 +19,7 @@ from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.query import Query
+from tests.kit.reference import stepped
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import tiered
 from tests.runtime.control.accents.streams_in_formats import quarantine, stream
@@ -81,12 +82,8 @@ ITEMS = [item for markers, rows in zip(MARKERS, TUPLES, strict=True) for item in
 
 def by_reference() -> tuple[list[Item], dict[int, str]]:
     """The canonical tuples and the codes of the others."""
-    reference = Reference(compile_query(QUERY).plan)
-    tuples: list[Item] = []
-    for item in ITEMS:
-        for outputs in reference.step([("r", item)]):
-            tuples += map(dict, outputs["r"].canonical)
-    return tuples, {item["n"]: code for _, code, item in reference.rejected}
+    run = stepped(QUERY, ITEMS)
+    return run.canonical("r"), run.codes("n")
 
 
 def ordered(rows: list[Item]) -> list[Any]:

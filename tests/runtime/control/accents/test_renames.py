@@ -21,6 +21,7 @@ from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.query import Query
+from tests.kit.reference import stepped
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import tiered
 from tests.runtime.control.accents.streams_in_formats import MARKERS, TUPLES, quarantine, stream
@@ -37,12 +38,8 @@ ITEMS = [item for markers, rows in zip(MARKERS, TUPLES, strict=True) for item in
 
 def by_reference(size: int = 1) -> tuple[list[Item], dict[int, str]]:
     """The canonical tuples and the codes of the others."""
-    reference = Reference(compile_query(QUERY).plan)
-    tuples: list[Item] = []
-    for start in range(0, len(ITEMS), size):
-        for outputs in reference.step([("r", item) for item in ITEMS[start : start + size]]):
-            tuples += map(dict, outputs["r"].canonical)
-    return tuples, {item["n"]: code for _, code, item in reference.rejected}
+    run = stepped(QUERY, ITEMS, size)
+    return run.canonical("r"), run.codes("n")
 
 
 def ordered(rows: Sequence[Item]) -> list[Any]:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -24,9 +23,11 @@ from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.reading.units import Units
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
-from tests.kit.lines import write_lines
+from tests.kit.compare import rounded
+from tests.kit.lines import marker, write_lines
 from tests.kit.marker_runs import compare
 from tests.kit.query import Query
+from tests.kit.reference import stepped
 from tests.kit.stream import Item, decode, read_output
 from tests.runtime.checkpoint.plan_edits import checkpoint_of, edited, ran
 
@@ -36,14 +37,9 @@ CELSIUS = "alter(t, y -> (y * 5 - 160) / 9"
 
 def said(query: str, markers: list[str], emit: str | None = None) -> list[str]:
     """The Alters that an output announces, each marker an epoch of its own."""
-    reference = Reference(compile_query(query).plan)
-    emit = emit or next(iter(reference.plan.emits)).name
-    texts: list[str] = []
-    for text in markers:
-        kind = "$accent" if text.startswith("[[") else "$punctuation"
-        for outputs in reference.step([("r", {kind: text})]):
-            texts += outputs[emit].markers.alters
-    return texts
+    run = stepped(query, markers)
+    emit = emit or next(iter(run.reference.plan.emits)).name
+    return [text for output in run.outputs for text in output[emit].markers.alters]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +212,7 @@ def test_what_no_tuple_is_concerns_nobody() -> None:
     """Tuples that are closed, and those without what they have to have."""
     reference = Reference(compile_query(ONE % "" + 'emit r to json "out";').plan)
     for text in ("[[s = 1, unit(t, degC)]]", "[s = 2]", "[[alter(t, y -> y + 273.15, unit kelvin)]]"):
-        reference.step([("r", {"$accent" if text.startswith("[[") else "$punctuation": text})])
+        reference.step([("r", marker(text))])
     (outputs,) = reference.step([("r", {"ts": 1, "s": 1, "t": 273.15})])
     assert float(outputs["r"].canonical[0]["t"]) == pytest.approx(32)
 
@@ -232,10 +228,6 @@ def test_where_no_unit_is_known_it_is_taken_as_said() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "('[[alter(t, y -> y / 10)]]',) False\n"
-
-
-def plain(rows: list[Item]) -> list[Any]:
-    return sorted(sorted((n, round(float(v), 6)) for n, v in row.items()) for row in rows)
 
 
 WAYS: list[list[Item]] = [
@@ -259,7 +251,7 @@ def test_names_are_part_of_the_checkpoint(spark: SparkSession, tmp_path: Path) -
         texts.append([line["$accent"] for line in run_.output("r") if "$accent" in line])
     assert texts[0] == texts[1] == [f"[[s = {s}, {CELSIUS}, unit degC)]]" for s in (1, 2)]
     lines = read_output(tmp_path / "True" / "out" / "r")
-    assert plain(decode(lines)) == plain(
+    assert rounded(decode(lines)) == rounded(
         [{"ts": ts, "s": s, "t": 77} for ts, s in ((1, 1), (2, 1), (2, 2), (3, 2))]
     )
     for number, unit in enumerate((" unit degF", "")):
@@ -267,7 +259,7 @@ def test_names_are_part_of_the_checkpoint(spark: SparkSession, tmp_path: Path) -
         reader = Query(spark, tmp_path / f"reader{number}", query)
         reader.write("r", lines)
         reader.process()
-        assert plain(decode(reader.output("r"))) == plain(decode(lines))
+        assert rounded(decode(reader.output("r"))) == rounded(decode(lines))
         accents = [line["$accent"] for line in reader.output("r") if "$accent" in line]
         assert ["unit degC" in text for text in accents] == [bool(unit)] * len(accents)
 

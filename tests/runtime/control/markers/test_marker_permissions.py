@@ -16,7 +16,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.items.marker_files import in_stream_order
 from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.command import cedilla
-from tests.kit.lines import write_lines
+from tests.kit.lines import marker, write_lines
 from tests.kit.stream import Item, decode
 
 pytestmark = pytest.mark.either_engine
@@ -32,16 +32,12 @@ OPEN = FOLDER.replace('\n  markers "ops"', "")
 QUARANTINE = f"{OPEN}set bad_markers = quarantine;\n"
 
 
-def accent(text: str) -> Item:
-    return {"$accent": text}
-
-
 def rows(k: int, *values: float) -> list[Item]:
     return [{"k": k, "n": n, "t": t} for n, t in enumerate(values)]
 
 
-CELSIUS = accent("[[k = 1, unit(t, degC)]]")
-KELVIN = accent("[[k = 2, unit(t, K)]]")
+CELSIUS = marker("[[k = 1, unit(t, degC)]]")
+KELVIN = marker("[[k = 2, unit(t, K)]]")
 CLOSED: Item = {"$punctuation": "[k = 3]"}
 PYTHON = "{'$accent': '[[unit(t, degC)]]'}"
 NEAR = '{"$acent": "[[unit(t, degC)]]"}'
@@ -129,13 +125,13 @@ def write_foreign(stream: Stream) -> list[tuple[str, str, int]]:
     """Markers in the folder, and others among the tuples; what is to be set aside."""
     stream.write("r", *rows(1, 50.0, 59.0), CELSIUS, *rows(1, 68.0))
     stream.write("ops", KELVIN)
-    stream.write("r", CLOSED, *rows(3, 41.0), PYTHON, NEAR, accent("[[no accent"), *rows(2, 300.0))
+    stream.write("r", CLOSED, *rows(3, 41.0), PYTHON, NEAR, marker("[[no accent"), *rows(2, 300.0))
     foreign = [
         ("RQ326", json.dumps(CELSIUS), 3),
         ("RQ326", json.dumps(CLOSED), 1),
         ("RQ326", PYTHON, 3),
         ("RQ326", NEAR, 4),
-        ("RQ326", json.dumps(accent("[[no accent")), 5),
+        ("RQ326", json.dumps(marker("[[no accent")), 5),
     ]
     return sorted(foreign)
 
@@ -175,12 +171,12 @@ def test_a_bad_tuple_that_is_a_marker_ends_the_query_where_bad_tuples_do(stream:
 def test_markers_only_goes_on_after_a_restart_and_a_stop(stream: Stream) -> None:
     """A bad marker of the folder still ends the query; what was set aside before it is so once."""
     stream.write("r", *rows(1, 50.0), CELSIUS)
-    stream.write("ops", accent("[[k = 2, alter(t, y -> y * y)]]"))
+    stream.write("ops", marker("[[k = 2, alter(t, y -> y * y)]]"))
     stream.write("r", KELVIN, *rows(2, 41.0))
     found = stopped_by(lambda: stream.run(ONLY))
     assert found.code == "RQ202"
     assert stream.quarantine == [("RQ326", json.dumps(CELSIUS), 2)]
-    (stream.root / "ops" / "002.jsonl").write_text(json.dumps(accent("[[k = 2, unit(t, degC)]]")) + "\n")
+    (stream.root / "ops" / "002.jsonl").write_text(json.dumps(marker("[[k = 2, unit(t, degC)]]")) + "\n")
     stream.run(ONLY)
     assert stream.quarantine == [("RQ326", json.dumps(CELSIUS), 2), ("RQ326", json.dumps(KELVIN), 1)]
     assert stream.canonical == [*rows(1, 50.0), *rows(2, 105.8)]
@@ -200,7 +196,7 @@ def test_markers_only_holds_in_every_format(stream: Stream, format_: str) -> Non
         from pyarrow import parquet
 
         types = pa.schema({"k": pa.int32(), "n": pa.int64(), "t": pa.float64(), "$accent": pa.string()})
-        items = [*rows(1, 50.0), accent("[[unit(t, degC)]]"), {"k": 1, "n": 1, "t": 59.0}]
+        items = [*rows(1, 50.0), marker("[[unit(t, degC)]]"), {"k": 1, "n": 1, "t": 59.0}]
         folder /= "epoch=000000000000"
         folder.mkdir()
         parquet.write_table(pa.Table.from_pylist(items, types), folder / "1.parquet")
@@ -225,7 +221,7 @@ def test_an_edit_of_who_may_send_markers_is_confirmed(stream: Stream) -> None:
     assert "`markers only`" in shown.stdout
     assert "a bad tuple (RQ326)" in shown.stdout
     assert stopped_by(lambda: stream.run(ONLY)).code == "RQ402"
-    stream.write("r", *rows(1, 10.0), accent("[[k = 1, unit(t, K)]]"), *rows(2, 41.0))
+    stream.write("r", *rows(1, 10.0), marker("[[k = 1, unit(t, K)]]"), *rows(2, 41.0))
     run(ONLY, Options(once=True, checkpoint="ck", yes=True), spark=stream.spark)
     assert stream.canonical == _sorted([*rows(1, 50.0), *rows(1, 50.0), *rows(2, 41.0)])
     assert [code for code, *_ in stream.quarantine] == ["RQ326"]
@@ -289,7 +285,7 @@ BAD = {
 
 def write_bad(stream: Stream) -> list[str]:
     """Bad markers between right ones; their texts."""
-    texts = [json.dumps(accent(text)) for text, _ in BAD.values()]
+    texts = [json.dumps(marker(text)) for text, _ in BAD.values()]
     texts += ['{"$punctuation": "[k = north]"}', PYTHON]
     stream.write("r", *texts[:3], *rows(1, 50.0), *texts[3:6], CELSIUS, *rows(1, 15.0))
     stream.write("r", *texts[6:], CLOSED, *rows(2, 41.0), KELVIN, texts[0], *rows(2, 300.0), *rows(3, 9.0))
@@ -327,7 +323,7 @@ def test_bad_markers_are_set_aside_and_what_stays_is_said(stream: Stream, files:
 
 def test_each_setting_decides_about_its_own_kind(stream: Stream) -> None:
     """Bad tuples end the query, and bad markers do not; and the other way round."""
-    stream.write("r", accent("[[k = 2, alter(t, y -> y * y)]]"), *rows(1, 50.0))
+    stream.write("r", marker("[[k = 2, alter(t, y -> y * y)]]"), *rows(1, 50.0))
     for way in (stream.run, Simulated):
         way(QUARANTINE, invalid="abort")
     stream.write("r", '{"k": 1}')
@@ -349,7 +345,7 @@ RIGHT = {
 def test_a_right_marker_that_the_query_cannot_follow_ends_it_all_the_same(
     stream: Stream, code: str, text: str
 ) -> None:
-    stream.write("r", {"k": 1, "t": 5.0}, accent(text), {"k": 2, "t": 6.0})
+    stream.write("r", {"k": 1, "t": 5.0}, marker(text), {"k": 2, "t": 6.0})
     query = f"{RIGHT[code]}set bad_markers = quarantine;\n"
     assert stopped_by(lambda: stream.run(query)).code == code
     assert stopped_by(lambda: simulate(query)).code == code
@@ -362,8 +358,8 @@ def test_a_tuple_in_a_folder_of_markers_ends_the_query_all_the_same(stream: Stre
 
 
 def test_bad_markers_are_set_aside_once_where_a_run_stops_and_goes_on(stream: Stream) -> None:
-    bad = accent("[[k = 2, alter(t, y -> y * y)]]")
-    stream.write("r", bad, *rows(1, 50.0), bad, accent("[[-(k)]]"), *rows(1, 59.0), bad)
+    bad = marker("[[k = 2, alter(t, y -> y * y)]]")
+    stream.write("r", bad, *rows(1, 50.0), bad, marker("[[-(k)]]"), *rows(1, 59.0), bad)
     found = stopped_by(lambda: stream.run(QUARANTINE))
     assert found.code == "RQ209"
     file = stream.root / "r" / "001.jsonl"
@@ -399,8 +395,8 @@ def test_doubtful_accents_end_the_query_where_that_is_set(
 ) -> None:
     """They are not bad markers, and are not set aside."""
     query = OPEN.replace(" unit degF", "") if code == "RQ218" else OPEN
-    twice = [accent(DOUBTFUL["RQ218"])] if code == "RQ218" else []
-    stream.write("r", *twice, *rows(1, 50.0), accent(DOUBTFUL[code]), *rows(2, 41.0))
+    twice = [marker(DOUBTFUL["RQ218"])] if code == "RQ218" else []
+    stream.write("r", *twice, *rows(1, 50.0), marker(DOUBTFUL[code]), *rows(2, 41.0))
     for way in (stream.run, Simulated):
         found = stopped_by(lambda way=way: way(query, doubtful="abort", bad_markers=bad_markers))
         assert (found.code, found.severity) == (code, "error")
@@ -436,7 +432,7 @@ def test_a_stop_by_a_marker_says_what_is_committed_and_which_line_to_mend(
     stream: Stream, first: bool
 ) -> None:
     before = [] if first else [*rows(1, 50.0), CELSIUS]
-    stream.write("r", *before, accent("[[k = 2, alter(t, y -> y * y)]]"), *rows(1, 15.0))
+    stream.write("r", *before, marker("[[k = 2, alter(t, y -> y * y)]]"), *rows(1, 15.0))
     *_, note, _ = stopped_by(lambda: stream.run(OPEN)).notes
     done = "nothing comes before it" if first else "what comes before it is committed, up to epoch 0"
     place = f"file:{stream.root}/r/001.jsonl:{len(before) + 1}"

@@ -24,7 +24,7 @@ from cedilla.runtime.streams.validate import validate
 from cedilla.runtime.terminal.console import Console, epoch_line
 from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.command import said_of_markers
-from tests.kit.lines import as_lines
+from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query
 from tests.kit.sensor_streams import random_stream
 from tests.kit.stream import Item, is_tuple
@@ -163,10 +163,7 @@ LEFT_OUT: dict[str, tuple[list[str], list[str]]] = {
 def test_a_recode_that_leaves_out_values_that_may_come_is_a_warning(case: str) -> None:
     found: list[Diagnostic] = []
     markers, expected = LEFT_OUT[case]
-    lines = [
-        Line(json.dumps({"$accent" if text.startswith("[[") else "$punctuation": text}), f"s:{n}")
-        for n, text in enumerate(markers, 1)
-    ]
+    lines = [Line(json.dumps(marker(text)), f"s:{n}") for n, text in enumerate(markers, 1)]
     validate(lines, declared_schema(ORDERS), found.append)
     assert [
         each.message.removeprefix("the recode leaves out ").partition(":")[0]

@@ -15,10 +15,10 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.produce.topics import _keys_in  # pyright: ignore[reportPrivateUsage]
 from cedilla.runtime.reading.units import Units
-from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.marker_runs import compare
 from tests.kit.query import Query
+from tests.kit.reference import stepped
 from tests.kit.stream import Item, decode
 
 STREAM = """
@@ -31,15 +31,8 @@ CELSIUS = "[[s = 1, unit(t, degC)]]"
 
 def said(texts: list[str], query: str = QUERY) -> list[str]:
     """What an output says of the last of some markers."""
-    reference = Reference(compile_query(query).plan)
-    found: list[str] = []
-    for text in texts:
-        kind = "$accent" if text.startswith("[[") else "$punctuation"
-        found = []
-        for outputs in reference.step([("r", {kind: text})]):
-            markers = outputs["r"].markers
-            found += [*markers.adds, *markers.punctuations, *markers.alters, *markers.drops]
-    return found
+    markers = stepped(query, texts).outputs[-1]["r"].markers
+    return [*markers.adds, *markers.punctuations, *markers.alters, *markers.drops]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from cedilla import DiagnosticError, Options, compile_query, run, simulate
 from tests.kit.command import cedilla
-from tests.kit.lines import write_lines
+from tests.kit.lines import marker, write_lines
 from tests.kit.stream import Item, decode, read_output
 
 DECLARED = """
@@ -36,10 +36,6 @@ HOURS: Sequence[Item] = (
     {"hour": 0, "day": 750.0, "total": 9000.0},
     {"hour": 1, "day": 750.0, "total": 9750.0},
 )
-
-
-def accent(text: str) -> Item:
-    return {"$accent": text}
 
 
 def canonical(folder: Path) -> list[Item]:
@@ -90,7 +86,7 @@ def copied(query: str) -> list[Item]:
 )
 def test_a_stated_accent_equals_a_first_line_of_the_stream(here: Path, texts: list[str]) -> None:
     rows = [*ROWS[:2], {"ts": 5, "id": 1, "fw": 7, "daily": 3.0, "total": 4.0, "kind": 2}, *ROWS[2:]]
-    write_lines(here / "pumps/1.jsonl", [*map(accent, texts), *rows])
+    write_lines(here / "pumps/1.jsonl", [*map(marker, texts), *rows])
     copy = 'emit pumps to json "copy";\n'
     in_stream = copied(DECLARED + copy)
     write_lines(here / "pumps/1.jsonl", rows)
@@ -209,7 +205,7 @@ def test_a_statement_without_an_inverse_stays(sail: SparkSession, here: Path) ->
 
 
 def test_an_accent_of_several_attributes_is_applied_whole_or_not_at_all(here: Path) -> None:
-    wrong = accent("[[unit({day, fw}, kWh)]]")
+    wrong = marker("[[unit({day, fw}, kWh)]]")
     write_lines(here / "pumps/1.jsonl", [ROWS[0], wrong, row(2, 500.0)])
     query = f'{DECLARED}set bad_markers = quarantine;\nemit pumps to json "copy";\n'
     assert [item["day"] for item in copied(query)] == [250.0, 500.0]
@@ -217,7 +213,7 @@ def test_an_accent_of_several_attributes_is_applied_whole_or_not_at_all(here: Pa
 
 @pytest.mark.either_engine
 def test_several_attributes_change_in_one_place(spark: SparkSession, here: Path) -> None:
-    both = accent("[[fw >= 1098, alter({day, total}, y -> y / 1000)]]")
+    both = marker("[[fw >= 1098, alter({day, total}, y -> y / 1000)]]")
     write_lines(here / "pumps/1.jsonl", [ROWS[0], both, *ROWS[1:]])
     run(DECLARED + EMITS, Options(once=True, checkpoint="ck"), spark=spark)
     assert canonical(here / "hours") == list(HOURS)
@@ -225,13 +221,13 @@ def test_several_attributes_change_in_one_place(spark: SparkSession, here: Path)
 
 def test_whole_numbers_of_several_attributes_end_an_epoch_once(here: Path) -> None:
     query = 'stream pumps(a: int, b: int, t: double) from json "r";\nemit pumps to json "copy";\n'
-    items = [{"a": 2, "b": 3, "t": 1.0}, accent("[[alter({a, b}, y -> y * 2)]]"), {"a": 2, "b": 3, "t": 2.0}]
+    items = [{"a": 2, "b": 3, "t": 1.0}, marker("[[alter({a, b}, y -> y * 2)]]"), {"a": 2, "b": 3, "t": 2.0}]
     write_lines(here / "r/1.jsonl", items)
     assert [(i["a"], i["b"]) for i in copied(query)] == [(2, 3), (1, 1.5)]
 
 
 def test_the_tools_take_an_accent_of_several_attributes(here: Path) -> None:
-    both = accent("[[fw >= 1098, unit({day, total}, kWh)]]")
+    both = marker("[[fw >= 1098, unit({day, total}, kWh)]]")
     write_lines(here / "pumps/1.jsonl", [both, *ROWS])
     (here / "q.rq").write_text(DECLARED + EMITS)
     assert cedilla("validate", "pumps", "--query", "q.rq").exit_code == 0

@@ -20,7 +20,7 @@ from cedilla.runtime.streams.canonize import canonize
 from cedilla.runtime.streams.schema import declared_schema
 from cedilla.runtime.streams.validate import validate
 from tests.kit.command import cedilla
-from tests.kit.lines import as_lines
+from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query
 from tests.kit.sensor_streams import random_stream
 from tests.kit.stream import Item, decode, is_tuple
@@ -43,10 +43,6 @@ ACCENTS = [
 PUNCTUATIONS = ["[signal < 5]", "[ts < 90, kind = 3]"]
 
 
-def of(text: str) -> Item:
-    return {"$accent" if text.startswith("[[") else "$punctuation": text}
-
-
 def outputs(items: list[Item], query: str = QUERY) -> tuple[dict[str, list[Item]], list[Diagnostic]]:
     """What the reference gives item by item, and its warnings."""
     reference = Reference(compile_query(query).plan)
@@ -61,18 +57,21 @@ def outputs(items: list[Item], query: str = QUERY) -> tuple[dict[str, list[Item]
 @pytest.mark.parametrize("text", ACCENTS + PUNCTUATIONS)
 def test_a_marker_about_what_is_not_declared_changes_nothing(text: str) -> None:
     row: Item = {"ts": 5, "s": 1, "t": 1.5, "signal": 7}
-    before, after = outputs([row, of("[]")]), outputs([row, of(text), row | {"ts": 6}, of(text), of("[]")])
+    before, after = (
+        outputs([row, marker("[]")]),
+        outputs([row, marker(text), row | {"ts": 6}, marker(text), marker("[]")]),
+    )
     assert [d.code for d in after[1]] == ["RQ233"], "it is noted once for an attribute"
     assert [d.severity for d in after[1]] == ["note"]
     assert before[1] == []
-    assert outputs([row, row | {"ts": 6}, of("[]")])[0] == after[0]
+    assert outputs([row, row | {"ts": 6}, marker("[]")])[0] == after[0]
 
 
 def with_strangers(stream: list[Item], chance: random.Random) -> Iterator[Item]:
     """A stream with markers and values of attributes that nobody declares between its own."""
     for item in stream:
         if chance.random() < 0.3:
-            yield of(chance.choice(ACCENTS + PUNCTUATIONS))
+            yield marker(chance.choice(ACCENTS + PUNCTUATIONS))
         yield {**item, "signal": chance.random()} if is_tuple(item) and chance.random() < 0.5 else item
 
 
@@ -90,7 +89,7 @@ def test_an_engine_passes_them_over(spark: SparkSession, tmp_path: Path, files_p
     chance = random.Random(3)
     stream = random_stream(chance, 60)
     for part in (stream[:20], stream[20:40], stream[40:]):
-        run.write("r", [of(text) for text in ACCENTS] + [*with_strangers(part, chance)])
+        run.write("r", [marker(text) for text in ACCENTS] + [*with_strangers(part, chance)])
         other.write("r", part)
     executor = run.process(files_per_epoch)
     other.process(files_per_epoch)
@@ -100,7 +99,7 @@ def test_an_engine_passes_them_over(spark: SparkSession, tmp_path: Path, files_p
     for name in ("aggregate", "r"):
         rows = [sorted(map(str, decode(each.output(name)))) for each in (run, other)]
         assert rows[0] == rows[1] != []
-    run.write("r", [of(ACCENTS[0])])
+    run.write("r", [marker(ACCENTS[0])])
     run.go_on(run.executor(), 1)
     assert "RQ233" not in [each.code for each in run.reports[-1].warnings]
 
@@ -123,7 +122,7 @@ STAYS: dict[str, tuple[list[str], str, str]] = {
 def test_what_may_concern_the_query_stays_an_error(case: str) -> None:
     before, text, code = STAYS[case]
     with pytest.raises(DiagnosticError) as caught:
-        outputs([*map(of, before), of(text)])
+        outputs([*map(marker, before), marker(text)])
     assert [d.code for d in caught.value.diagnostics] == [code]
 
 
@@ -132,27 +131,31 @@ def test_fields_that_the_query_reads_under_other_names_are_declared() -> None:
     emit r to json "o";"""
     for text in ("[[-(state)]]", "[[rename(status, state)]]", "[[alter(humidity, y -> y * 2)]]"):
         with pytest.raises(DiagnosticError, match="RQ207"):
-            outputs([of(text)], query)
-    assert [d.code for d in outputs([of("[[-(signal)]]")], query)[1]] == ["RQ233"]
+            outputs([marker(text)], query)
+    assert [d.code for d in outputs([marker("[[-(signal)]]")], query)[1]] == ["RQ233"]
 
 
 def test_where_attributes_come_as_they_are_met_an_accent_before_them_is_an_error() -> None:
     """Else the values of some tuples would be taken in the units of others."""
     query = f"set drift = infer; {QUERY}"
     with pytest.raises(DiagnosticError, match="RQ207"):
-        outputs([of("[[s = 1, alter(signal, y -> y * 2)]]")], query)
-    assert [d.code for d in outputs([of("[signal < 5]")], query)[1]] == ["RQ233"]
+        outputs([marker("[[s = 1, alter(signal, y -> y * 2)]]")], query)
+    assert [d.code for d in outputs([marker("[signal < 5]")], query)[1]] == ["RQ233"]
 
 
 def test_a_wildcard_says_nothing_of_an_attribute() -> None:
     row: Item = {"ts": 5, "s": 1, "t": 1.5}
-    plain = [row, of("[[alter(t, y -> y * 2)]]"), row, of("[ts < 10]")]
-    wild = [row, of("[[signal = *, alter(t, y -> y * 2)]]"), row, of("[ts < 10, signal = *]")]
+    plain = [row, marker("[[alter(t, y -> y * 2)]]"), row, marker("[ts < 10]")]
+    wild = [row, marker("[[signal = *, alter(t, y -> y * 2)]]"), row, marker("[ts < 10, signal = *]")]
     assert outputs(plain) == outputs(wild)
 
 
 def test_an_add_afterwards_brings_the_attribute() -> None:
-    items = [of("[[-(signal)]]"), of("[[+(signal: double)]]"), {"ts": 1, "s": 1, "t": 1.0, "signal": 2.5}]
+    items = [
+        marker("[[-(signal)]]"),
+        marker("[[+(signal: double)]]"),
+        {"ts": 1, "s": 1, "t": 1.0, "signal": 2.5},
+    ]
     assert [row.get("signal") for row in decode(outputs(items)[0]["r"])] == [2.5]
 
 
@@ -161,7 +164,7 @@ def test_an_add_afterwards_brings_the_attribute() -> None:
 
 def test_validate_and_canonize_pass_them_over_too() -> None:
     row: Item = {"ts": 5, "s": 1, "t": 1.5}
-    items = [row, *map(of, ACCENTS + PUNCTUATIONS), of("[ts < 10]")]
+    items = [row, *map(marker, ACCENTS + PUNCTUATIONS), marker("[ts < 10]")]
     found: list[Diagnostic] = []
     verdict = validate(as_lines(items), declared_schema(DECLARED), found.append)
     assert verdict.valid
@@ -169,7 +172,7 @@ def test_validate_and_canonize_pass_them_over_too() -> None:
     assert (verdict.accents, verdict.punctuations) == (len(ACCENTS), len(PUNCTUATIONS) + 1)
     written, plain = StringIO(), StringIO()
     canonize(as_lines(items), declared_schema(DECLARED), written)
-    canonize(as_lines([row, of("[ts < 10]")]), declared_schema(DECLARED), plain)
+    canonize(as_lines([row, marker("[ts < 10]")]), declared_schema(DECLARED), plain)
     assert written.getvalue() == plain.getvalue()
 
 
@@ -199,7 +202,7 @@ def test_an_attribute_whose_accents_were_passed_over_cannot_be_declared_later(
 ) -> None:
     """Its values come in other units, or by another name, than they did at first."""
     reference = Reference(compile_query(QUERY).plan)
-    reference.step([("r", of(text))])
+    reference.step([("r", marker(text))])
     assert load_commit(dump_commit(commit_of(reference, 7))).sources["r"].undeclared
     changes, _ = edited(reference, QUERY.replace("mode?: string", "mode?: string, signal?: double"))
     assert ("new checkpoint" in changes_text(changes)) == is_refused
@@ -207,7 +210,7 @@ def test_an_attribute_whose_accents_were_passed_over_cannot_be_declared_later(
 
 def test_an_altered_attribute_that_was_removed_cannot_be_declared_again() -> None:
     reference = Reference(compile_query(QUERY.replace("mode?", "extra?: double, mode?")).plan)
-    reference.step([("r", of("[[alter(extra, y -> y * 2)]]"))])
+    reference.step([("r", marker("[[alter(extra, y -> y * 2)]]"))])
     changes, later = edited(reference, QUERY)
     assert "new checkpoint" not in changes_text(changes)
     again, _ = edited(later, QUERY.replace("mode?", "extra?: double, mode?"))
