@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.kit.pipeline import Run
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
+from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item
 
 
@@ -29,7 +29,7 @@ def accents(count: int, factor: Callable[[int], int]) -> list[Item]:
     return [{"$accent": f"[[a{n} = 1, alter(t, y -> y * {factor(n)})]]"} for n in range(count)]
 
 
-def refused(run: Run, items: list[Item], tmp_path: Path) -> None:
+def refused(run: Query, items: list[Item], tmp_path: Path) -> None:
     """The last marker, by the engine and by the reference."""
     path = run.write("r", items)
     options = Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "simulated")})
@@ -43,7 +43,7 @@ def refused(run: Run, items: list[Item], tmp_path: Path) -> None:
 def test_alters_by_five_attributes_mean_each_combination(spark: SparkSession, tmp_path: Path) -> None:
     rng = random.Random(5)
     rows: list[Item] = [{"t": 7560.0, **{f"a{n}": rng.randrange(2) for n in range(5)}} for _ in range(20)]
-    run = Run(spark, tmp_path, query(5))
+    run = Query(spark, tmp_path, query(5))
     items: list[Item] = [*rows, *accents(5, lambda n: n + 2), *rows]
     run.write("r", items)
     run.process()
@@ -60,7 +60,7 @@ def test_alters_by_five_attributes_mean_each_combination(spark: SparkSession, tm
 
 @pytest.mark.either_engine
 def test_more_combinations_than_can_be_announced_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    refused(Run(spark, tmp_path, query(60)), accents(7, lambda n: n + 2), tmp_path)
+    refused(Query(spark, tmp_path, query(60)), accents(7, lambda n: n + 2), tmp_path)
 
 
 @pytest.mark.either_engine
@@ -70,7 +70,7 @@ def test_a_marker_by_hundreds_of_attributes_is_refused(
 ) -> None:
     conditions = ", ".join(f"a{n} = 1" for n in range(300))
     text = f"[[{conditions}, alter(t, y -> y * 2)]]" if marker == "accent" else f"[{conditions}]"
-    refused(Run(spark, tmp_path, query(300)), [{f"${marker}": text}], tmp_path)
+    refused(Query(spark, tmp_path, query(300)), [{f"${marker}": text}], tmp_path)
 
 
 def test_attributes_that_decide_each_others_units_are_right_or_refused(tmp_path: Path) -> None:
@@ -78,14 +78,14 @@ def test_attributes_that_decide_each_others_units_are_right_or_refused(tmp_path:
     items: list[Item] = [
         {"$accent": f"[[a{(n + 1) % 12} = {n + 2}, alter(a{n}, y -> y * 2)]]"} for n in range(12)
     ]
-    run = Run(None, tmp_path, query(12))  # type: ignore[arg-type]
+    run = Query(None, tmp_path, query(12))  # type: ignore[arg-type]
     path = run.write("r", items)
     with pytest.raises(DiagnosticError, match="RQ480"):
         simulate(run.query, Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "o")}))
 
 
 def test_one_function_by_forty_attributes_takes_a_moment(tmp_path: Path) -> None:
-    run = Run(None, tmp_path, query(40))  # type: ignore[arg-type]
+    run = Query(None, tmp_path, query(40))  # type: ignore[arg-type]
     last: Item = {"t": 1.0, **{f"a{n}": n % 2 for n in range(40)}}
     path = run.write("r", [*accents(18, lambda _: 2), last])
     simulate(run.query, Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "o")}))
