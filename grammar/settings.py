@@ -32,7 +32,7 @@ SETTING_MEANINGS: dict[str, str] = {
     "after them.",
     "bad_markers": "A bad marker ends the query; `quarantine` sets it aside and names each unit that stays (RQ235).",
     "doubtful": "An accent for impossible values (RQ217), a repeated Alter (RQ218) or a jump under `suspect` (RQ223) "
-    "gives a warning; `abort` ends the query before it counts.",
+    "gives a warning; `abort` looks for jumps too, and ends the query before any of these counts.",
     "longest_line": "The greatest size of a line of JSON or CSV, or of a record of a topic, as whole `KiB` or `MiB`: "
     "from 1 KiB to 256 MiB. A longer tuple is rejected (RQ301), a longer marker is malformed (RQ212). A run needs "
     "memory for a few such lines.",

@@ -151,7 +151,7 @@ AT_ONCE = 400
 
 
 @pytest.mark.parametrize("name", ROWS)
-@shares(4000, 0.25)
+@shares(4000, 0.24)
 def test_lines_in_blocks(name: str, count: int, tmp_path: Path) -> None:
     rng = Random(SEED)
     types = {a.name: a.type for a in declared_schema(TYPES).source.attributes}
@@ -200,14 +200,18 @@ def test_simulated_streams(count: int, tmp_path: Path, capsys: pytest.CaptureFix
         capsys.readouterr()
 
 
+OF_ENGINE = 10_000
+"""Lines of one epoch: an epoch of few lines costs nearly as much."""
+
+
 @pytest.mark.either_engine
-@shares(600, 0.05)
+@shares(600, 0.1)
 def test_lines_through_an_engine(count: int, spark: SparkSession, tmp_path: Path) -> None:
     """No marker among them, as nearly all of these end a run; what is read is kept or set aside."""
     rng = Random(SEED)
-    for number in range(-(-count // 2000)):
+    for number in range(-(-count // OF_ENGINE)):
         run = Query(spark, tmp_path / str(number), f"set drift = {rng.choice(('ignore', 'infer'))};{QUERY}")
-        texts = [text for text in fuzz.mutations(rng, TUPLES, min(count, 2000)) if "$" not in text]
+        texts = [text for text in fuzz.mutations(rng, TUPLES, min(count, OF_ENGINE)) if "$" not in text]
         lines = [line for text in texts for line in text.split("\n") if line.strip(" \t\r\n")]
         path = run.write("r", [])
         path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))

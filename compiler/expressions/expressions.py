@@ -115,6 +115,17 @@ def defined(
             return every(map(inside, parts(expression)))
 
 
+def remembered_type(expression: Expression, types: Types) -> Type:
+    """Returns `type_of` an expression without errors. The result is cached by the types of the attributes that the
+    expression reads, because a plan asks for each accent."""
+    return _type_by_attributes(expression, tuple(types[name] for name in attributes(expression)))
+
+
+@lru_cache(_MANY)
+def _type_by_attributes(expression: Expression, types: tuple[Type, ...]) -> Type:
+    return type_of(expression, dict(zip(attributes(expression), types, strict=True)))
+
+
 def type_of(expression: Expression, types: Types) -> Type:
     """Returns the type of an expression.
 

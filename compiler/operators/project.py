@@ -97,7 +97,7 @@ class Project(Operator):
     def _type(self, name: str, expression: Expression, types: Mapping[str, Type]) -> Type:
         if (function := self.conversion(name)) is not None:
             return converted_type(expression, function, types[name])
-        return expressions.type_of(expression, types)
+        return expressions.remembered_type(expression, types)
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """An attribute of the input that has the name of an item (J2)."""

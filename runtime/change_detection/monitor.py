@@ -72,8 +72,10 @@ class MonitoredSeries:
 
 
 def monitored_sources(plan: Plan) -> list[Source]:
-    """Returns the sources that `set suspect = warn` monitors: streams, because tables have no order."""
-    return [s for s in plan.sources if not s.table] if plan.settings["suspect"] == "warn" else []
+    """Returns the sources that `set suspect = warn` or `set doubtful = abort` monitors: streams, because tables have no
+    order."""
+    is_monitored = plan.settings["suspect"] == "warn" or plan.settings["doubtful"] == "abort"
+    return [s for s in plan.sources if not s.table] if is_monitored else []
 
 
 @define

@@ -81,6 +81,8 @@ LARGE = {
     + f'emit select[x in {{{", ".join(f"{n} degF" for n in range(MANY))}}}](r) to json "o";',
     "concat": SOURCE + f'emit project[k, {" || ".join(["string(x)"] * MANY)} as y](r) to json "o";',
     "case": SOURCE + f'emit project[k, case {"when k = 1 then x " * MANY}end as y](r) to json "o";',
+    "case of all": WIDE
+    + f'emit project[k, case {"".join(f"when k = {n} then a{n % 500} " for n in range(MANY))}end as y](r) to json "o";',
     "parentheses": SOURCE + f'emit select[{"(" * MANY}k = 1{")" * MANY}](r) to json "o";',
     "attributes": WIDE
     + f'emit project[{", ".join(f"a{n} * 2 as b{n}" for n in range(500))}](r) to json "o";',

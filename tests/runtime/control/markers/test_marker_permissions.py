@@ -408,9 +408,11 @@ def test_doubtful_accents_end_the_query_where_that_is_set(
     Simulated(query, bad_markers=bad_markers)
 
 
-def test_a_jump_ends_the_query_before_its_epoch_where_that_is_set(stream: Stream) -> None:
+@pytest.mark.parametrize("settings", [{"suspect": "warn", "doubtful": "abort"}, {"doubtful": "abort"}])
+def test_a_jump_ends_the_query_before_its_epoch_where_that_is_set(
+    stream: Stream, settings: dict[str, str]
+) -> None:
     query = OPEN.replace(" unit degF", "")
-    settings = {"suspect": "warn", "doubtful": "abort"}
     before = [{"k": 1, "n": n, "t": 60.0 + n % 7} for n in range(60)]
     behind = [{"k": 1, "n": n, "t": (28.0 + n % 7) * 5 / 9} for n in range(60, 120)]
     stream.write("r", *before)
