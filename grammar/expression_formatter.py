@@ -173,7 +173,10 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
             return f"+({name}: {type_text(type)}{'' if unit is None else f' unit {unit_text(unit)}'})"
         case syntax.DropAttribute():
             return f"-({names})"
-        case syntax.AlterAttribute(_, parameter, body, inverse, unit):
+        case syntax.AlterAttribute(body=syntax.Points(points)):
+            pairs = ", ".join(f"({x.text}, {y.text})" for x, y in points)
+            return f"alter({one_or_set}, by points {{{pairs}}})"
+        case syntax.AlterAttribute(_, parameter, body, inverse, unit) if not isinstance(body, syntax.Points):
             more = ""
             if inverse is not None:
                 more = f", {inverse.parameter} -> {format_expression(inverse.body)}"

@@ -77,6 +77,23 @@ class MarkerBuilder(TermBuilder):
             for name in _each(names)
         )
 
+    def alter_by_points(
+        self, meta: Meta, names: Token | tuple[Token, ...], points: syntax.Points
+    ) -> tuple[syntax.AlterAttribute, ...]:
+        span = self._span(meta)
+        return tuple(syntax.AlterAttribute(name, "", points, span=span) for name in _each(names))
+
+    def by_points(self, meta: Meta, *points: tuple[syntax.Literal, syntax.Literal]) -> syntax.Points:
+        return syntax.Points(points, span=self._span(meta))
+
+    def point(
+        self, _meta: Meta, before: syntax.Literal, after: syntax.Literal
+    ) -> tuple[syntax.Literal, syntax.Literal]:
+        return before, after
+
+    def number(self, meta: Meta, *tokens: Token) -> syntax.Literal:
+        return self.value(meta, *tokens)
+
     def grow(self, meta: Meta, _grow: Token, name: Token, members: syntax.SetPattern) -> syntax.GrowDomain:
         return syntax.GrowDomain(str(name), members, span=self._span(meta))
 

@@ -26,6 +26,7 @@ from cedilla.grammar.syntax import (
     Constant,
     Expression,
     Literal,
+    Points,
     PunctuationText,
     Query,
     Unary,
@@ -108,6 +109,8 @@ def _at(like: AccentText, number: str, numbers: Mapping[int, str]) -> AccentText
     if numbers:
         primitive = primitives[0]
         if len(primitives) > 1 or not isinstance(primitive, AlterAttribute) or primitive.inverse is not None:
+            return None
+        if isinstance(primitive.body, Points):
             return None
         left = dict(numbers)
         primitives = (evolve(primitive, body=_with_numbers(primitive.body, left)),)

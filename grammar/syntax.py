@@ -279,13 +279,20 @@ class DropAttribute(Node):
 
 
 @frozen
+class Points(Node):
+    """`by points {(0, 0), (35.4, 100)}`: a function that is linear between points."""
+
+    points: tuple[tuple[Literal, Literal], ...]
+
+
+@frozen
 class AlterAttribute(Node):
     """`alter(t, y -> y * 2)`; `inverse` only when it was written. `unit`: what values are in from there on,
-    `alter(t, y -> y / 1000, unit km)`."""
+    `alter(t, y -> y / 1000, unit km)`. `parameter` is empty for a function by points."""
 
     name: str
     parameter: str
-    body: Expression
+    body: Expression | Points
     inverse: Inverse | None = None
     unit: str | None = None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from attrs import evolve
 
@@ -21,11 +23,13 @@ from cedilla.compiler.facts.markers import (
     Punctuation,
     Recode,
     Rename,
+    SourceAlter,
     ToUnit,
 )
 from cedilla.compiler.facts.quantities import split_quantities
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, rises
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
@@ -35,11 +39,14 @@ from cedilla.grammar.syntax import (
     AccentText,
     AddAttribute,
     AlterAttribute,
+    Attribute,
+    Binary,
     Condition,
     DropAttribute,
     Expression,
     GrowDomain,
     Literal,
+    Points,
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
@@ -206,7 +213,16 @@ def _read_primitive(
         )
     if isinstance(node, SetUnit):
         return _read_unit(node, units)
+    if isinstance(node.body, Points):
+        return SourceAlter(node.name, _by_points(node.body))
     function = _function(node.parameter, node.body)
+    if not isinstance(function, Affine):
+        if node.inverse is not None or node.unit is not None:
+            hint = "the function alone: its inverse is derived, and outputs keep the unit of before"
+            raise failure(
+                "RQ202", "a function that falls or bends has no further argument", node.span, hint=hint
+            )
+        return SourceAlter(node.name, function)
     if node.inverse is not None:
         inverse = _function(node.inverse.parameter, node.inverse.body)
         if inverse.after(function) != IDENTITY:
@@ -330,23 +346,42 @@ def _read_unit(node: SetUnit, units: Units) -> ToUnit:
 
 
 @lru_cache(_CACHE_SIZE)
-def _function(parameter: str, body: Expression) -> Affine:
+def _function(parameter: str, body: Expression) -> Affine | Bent:
     form = expressions.affine(body)
+    if form is None and (factor := _reciprocal(parameter, body)) is not None:
+        return Reciprocal(factor)
     if form is None or form[0] != parameter or has_units(body):
-        hint = f"an alter has the shape `{parameter} -> {parameter} * a + b` with a > 0 (paper, section 3)"
+        hint = (
+            f"functions are `{parameter} -> {parameter} * a + b`, `{parameter} -> c / {parameter}` and "
+            "`by points {(0, 0), (5, 100)}`"
+        )
         if has_units(body):
             hint = (
                 f"numbers only; the unit of the result is given by `alter(t, {parameter} -> ..., unit degC)`"
             )
         raise failure("RQ202", f"the function is not affine in `{parameter}`", body.span, hint=hint)
-    if form[1].slope <= 0:
-        raise failure(
-            "RQ203",
-            "the function does not increase",
-            body.span,
-            hint="an alter requires an order-preserving function, a positive slope (paper, section 3; theory G21)",
-        )
-    return form[1]
+    return form[1] if rises(form[1]) else Chain((form[1],))
+
+
+def _reciprocal(parameter: str, body: Expression) -> Fraction | None:
+    """Returns c of `c / y`."""
+    match body:
+        case Binary("/", Literal(int() | Fraction() as factor, unit=None), Attribute(name, None)):
+            return Fraction(factor) if name == parameter and factor > 0 else None
+        case _:
+            return None
+
+
+def _by_points(node: Points) -> ByPoints:
+    """Raises RQ203 for points that do not rise, or fall, throughout."""
+    points = [(Fraction(x.value), Fraction(y.value)) for x, y in node.points]  # type: ignore[arg-type]
+    firsts, seconds = ([point[side] for point in points] for side in (0, 1))
+    is_ordered = all(a < b for a, b in pairwise(firsts))
+    rising, falling = (all(sign * a < sign * b for a, b in pairwise(seconds)) for sign in (1, -1))
+    if len(points) < 2 or not is_ordered or not (rising or falling):
+        hint = "at least two; the first numbers rise, and the second ones rise or fall throughout"
+        raise failure("RQ203", "these points are not a function with an inverse", node.span, hint=hint)
+    return ByPoints(tuple(points))
 
 
 def _as_marker_error(error: DiagnosticError) -> DiagnosticError:

@@ -10,6 +10,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.bent import Bent, ByPoints
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import unit_text
@@ -106,7 +107,21 @@ class Recode:
         return f"recode({self.attribute}, {{{', '.join(pairs)}}})"
 
 
-Primitive = Add | Drop | Alter | ToUnit | Rename | Recode
+@frozen
+class SourceAlter:
+    """An Alter by a function that falls or bends: the source undoes it, and no output announces it (theory N7, N11)."""
+
+    attribute: str
+    function: Bent
+
+    def __str__(self) -> str:
+        if isinstance(self.function, ByPoints):
+            return f"alter({self.attribute}, {self.function.text('')})"
+        parameter = "y" if self.attribute != "y" else "x"
+        return f"alter({self.attribute}, {parameter} -> {self.function.text(parameter)})"
+
+
+Primitive = Add | Drop | Alter | ToUnit | Rename | Recode | SourceAlter
 
 
 @frozen

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
 
 from immutables import Map
 
+from cedilla.compiler.regions.affine import Number
+from cedilla.compiler.regions.bent import Bent, image_of_cut, takes
 from cedilla.compiler.regions.decomposition import boxes
 from cedilla.compiler.regions.levels import Level, Tree, Value, make_level, order
 from cedilla.compiler.regions.quantifiers import ANYTHING, Universe
@@ -58,8 +60,15 @@ def _runs(points: Map[Value, Tree], least: int) -> list[tuple[int, int, Tree]]:
     return [run for run in runs if run[1] - run[0] + 1 >= least]
 
 
-def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | ValueMapping) -> Tree:
-    """Returns the image of a tree under an increasing function, or a value mapping, of one attribute."""
+Function = Callable[[Any], Value] | ValueMapping | Bent
+
+
+def transform(tree: Tree, attribute: str, function: Function, outside: Tree | None = None) -> Tree:
+    """Returns the image of a tree under an increasing or bent function, or a value mapping, of one attribute.
+
+    `outside`: the child of values that are not in the image of a bent function; by default that of the nearest value
+    in it.
+    """
     memo: dict[int, Tree] = {}
 
     def of(node: Tree) -> Tree:
@@ -67,18 +76,41 @@ def transform(tree: Tree, attribute: str, function: Callable[[Any], Value] | Val
             return node
         if id(node) not in memo:
             is_here = node.attribute == attribute
-            memo[id(node)] = _transformed(node, function) if is_here else map_children(node, of)
+            memo[id(node)] = _transformed(node, function, outside) if is_here else map_children(node, of)
         return memo[id(node)]
 
     return of(tree)
 
 
-def _transformed(node: Level, function: Callable[[Any], Value] | ValueMapping) -> Tree:
+def _transformed(node: Level, function: Function, outside: Tree | None) -> Tree:
     if isinstance(function, ValueMapping):
         return recoded(node, function)
+    if isinstance(function, Bent):
+        return _bent(node, function, outside)
     points = Map({function(value): child for value, child in node.points.items()})
     cuts = [(function(value), after) for value, after in node.cuts]
     return make_level(node.attribute, node.undefined, cuts, node.pieces, points)
+
+
+def _bent(node: Level, function: Bent, outside: Tree | None) -> Tree:
+    low, high = function.domain
+    first = 0 if low is None else bisect_right(node.cuts, low)
+    inner = [cut for cut in node.cuts[first:] if high is None or cut < high]
+    pieces = list(node.pieces[first : first + len(inner) + 1])
+    cuts = [image_of_cut(cut, function, function.rises) for cut in inner]
+    if not function.rises:
+        cuts.reverse()
+        pieces.reverse()
+    low, high = function.inverse().domain
+    if low is not None:
+        cuts.insert(0, low)
+        pieces.insert(0, pieces[0] if outside is None else outside)
+    if high is not None:
+        cuts.append(high)
+        pieces.append(pieces[-1] if outside is None else outside)
+    numbers = cast("Mapping[Number, Tree]", node.points)
+    points = {function(value): child for value, child in numbers.items() if takes(function, value)}
+    return make_level(node.attribute, node.undefined, cuts, pieces, Map(points))
 
 
 def reshape(

@@ -122,6 +122,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "added_units": dict(state.added_units),
         "named_units": {name: list(units) for name, units in state.named_units.items()},
         "codes": _dump_trees(state.codes, trees, f"{slot} codes"),
+        "bent": _dump_trees(state.bent, trees, f"{slot} bent"),
         "undeclared": dict(state.undeclared),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
     }
@@ -146,6 +147,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         named_units={name: tuple(units) for name, units in data["named_units"].items()},
         undeclared=data["undeclared"],
         codes=_load_trees(data["codes"], load_function, trees, f"{slot} codes"),
+        bent=_load_trees(data["bent"], load_function, trees, f"{slot} bent"),
         names=Names(data["names"], _load_trees(data["named"], str, trees, f"{slot} named")),
     ).next_epoch()
 

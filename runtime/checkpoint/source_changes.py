@@ -113,12 +113,12 @@ class _Comparison:
     def _mentions(self, name: str) -> bool:
         state = self.state
         trees = [state.closed, *state.present.values(), *state.units.values(), *state.original.values()]
-        trees += [*state.names.here.values(), *state.codes.values()]
+        trees += [*state.names.here.values(), *state.codes.values(), *state.bent.values()]
         return any(name in regions.attributes(tree) for tree in trees)
 
     def _forget(self, name: str) -> None:
         state = self.state
-        changed = name in state.units or name in state.codes or name in state.names.here
+        changed = any(name in each for each in (state.units, state.codes, state.bent, state.names.here))
         self.state = evolve(
             state,
             types={n: each for n, each in state.types.items() if n != name},
@@ -132,6 +132,7 @@ class _Comparison:
             grown={n: each for n, each in state.grown.items() if n != name},
             names=state.names.without(name),
             codes={n: each for n, each in state.codes.items() if n != name},
+            bent={n: each for n, each in state.bent.items() if n != name},
             added_units={n: each for n, each in state.added_units.items() if n != name},
             named_units={n: each for n, each in state.named_units.items() if n != name},
             undeclared={**state.undeclared, name: "an accent before it was removed"}

@@ -15,9 +15,11 @@ from immutables import Map
 from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.bent import ByPoints, Chain, Reciprocal
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
 from cedilla.runtime.control.accents.trees import CACHE_SIZE
+from cedilla.runtime.control.descriptions.translation import Function
 from cedilla.runtime.engines import costs
 from cedilla.runtime.storage.sealed import SealedFiles
 
@@ -161,14 +163,30 @@ def dump_leaf(leaf: Any) -> Any:
         return [str(leaf.slope), str(leaf.shift)]
     if isinstance(leaf, ValueMapping):
         return ["code", [list(pair) for pair in leaf.pairs]]
+    if isinstance(leaf, Reciprocal):
+        return ["reciprocal", str(leaf.factor)]
+    if isinstance(leaf, ByPoints):
+        return ["points", [[str(x), str(y)] for x, y in leaf.points]]
+    if isinstance(leaf, Chain):
+        return ["chain", [dump_leaf(link) for link in leaf.links]]
     if isinstance(leaf, tuple):
         return [dump_leaf(f) for f in leaf]
     return leaf
 
 
-def load_function(data: list[Any]) -> Affine | ValueMapping:
+def load_function(data: list[Any]) -> Function:
     """Loads a function that `dump_leaf` wrote."""
-    return ValueMapping(tuple((a, b) for a, b in data[1])) if data[0] == "code" else _affine(*data)
+    match data:
+        case ["code", pairs]:
+            return ValueMapping(tuple((a, b) for a, b in pairs))
+        case ["reciprocal", factor]:
+            return Reciprocal(factor)
+        case ["points", points]:
+            return ByPoints(tuple((Fraction(x), Fraction(y)) for x, y in points))
+        case ["chain", links]:
+            return Chain(tuple(map(load_function, links)))  # type: ignore[arg-type]
+        case _:
+            return _affine(*data)
 
 
 def load_affine(data: list[str]) -> Affine:

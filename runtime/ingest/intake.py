@@ -38,7 +38,7 @@ REJECT = "$reject"
 """A column: null for a tuple; else the code that rejects it, followed by a blank and the invalid attribute, if any."""
 CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
 """SQL for the two parts."""
-CODES = tuple(f"RQ{number}" for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314))
+CODES = tuple(f"RQ{number}" for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314, 315))
 """Codes that can reject a tuple; `rejections.REASONS` has their texts."""
 
 _NOTHING: Mapping[str, str] = {}
@@ -46,7 +46,8 @@ _NOTHING: Mapping[str, str] = {}
 _BEYOND = "$beyond"
 """A column: the first attribute with a value that a double may not keep (RQ310)."""
 _UNCODED = "$uncoded"
-"""A column: the first attribute with a value that is not in its recode (RQ314)."""
+"""A column: the code, and the first attribute with a value that its recode (RQ314), or its bent function (RQ315), does
+not take."""
 
 
 @frozen
@@ -273,7 +274,9 @@ def _canonical(
     ]:
         noted.append(f"CASE {' '.join(beyond)} END AS {column(_BEYOND)}")
     if uncoded := [
-        f"WHEN {column(n)} IS NOT NULL AND {decoded[n]} IS NULL THEN {quote(n)}" for n in sorted(state.codes)
+        f"WHEN {column(n)} IS NOT NULL AND {decoded[n]} IS NULL THEN {quote(f'{code} {n}')}"
+        for code, names in (("RQ314", state.codes), ("RQ315", state.bent))
+        for n in sorted(names)
     ]:
         noted.append(f"CASE {' '.join(uncoded)} END AS {column(_UNCODED)}")
     if beyond or uncoded or any(text != column(name) for name, text in decoded.items()):
@@ -337,8 +340,8 @@ def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
 
 def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups) -> str:
     cases = [(f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
-    if state.codes:
-        cases.append((f"{column(_UNCODED)} IS NOT NULL", f"concat('RQ314 ', {column(_UNCODED)})"))
+    if state.codes or state.bent:
+        cases.append((f"{column(_UNCODED)} IS NOT NULL", column(_UNCODED)))
     if state.inexact:
         cases.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
     cases += misnamed(state.names, source.name, lookups)

@@ -14,7 +14,7 @@ from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
 from cedilla.compiler.explain.wrapping import columns
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, SourceAlter, ToUnit
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
@@ -125,7 +125,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrac
             if begun.grown != states[source].grown and name == source:
                 effect = evolve(effect, does=("its domain grows",))
             if name == source and _is_undone(begun, states[source]):
-                effect = evolve(effect, does=("undone at the source (N2, N3)",))
+                effect = evolve(effect, does=("undone at the source (N2, N3, N11)",))
             if isinstance(node, Operator):
                 effect = _with_reaction(effect, node, steps.get(name, []), state_safety, before, after)
             relations.append(effect)
@@ -146,8 +146,8 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrac
 
 
 def _is_undone(before: SourceState, after: SourceState) -> bool:
-    """Returns True if a marker changed names or codes, which only the source uses."""
-    return before.names.here != after.names.here or before.codes != after.codes
+    """Returns True if a marker changed names, codes or bent functions, which only the source uses."""
+    return (before.names.here, before.codes, before.bent) != (after.names.here, after.codes, after.bent)
 
 
 def marker_name(number: int) -> str:
@@ -218,8 +218,8 @@ def _is_dead(begun: SourceState, accent: Accent) -> bool:
 def _steps(plan: Plan, source: str, accent: Accent, found: Safety) -> dict[str, list[tuple[Kind, Step]]]:
     """Returns the steps of an accent by operator."""
     match accent.primitive:
-        case Rename() | Recode():
-            return {}  # undone at the source (N2, N3)
+        case Rename() | Recode() | SourceAlter():
+            return {}  # undone at the source (N2, N3, N11)
         case Add(attribute):
             kind: Kind = "add"
         case Drop(attribute):

@@ -20,6 +20,7 @@ REASONS = {
     "RQ311": "`{}` is in a unit that its declaration does not name",
     "RQ312": "`{}` comes by two of its names at once",
     "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
+    "RQ315": "`{}` has a value that the function of the last accent among tuples like this does not take",
     "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
     "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
     "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",

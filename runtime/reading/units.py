@@ -20,7 +20,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LARGEST, STRING, Type, array_of
 from cedilla.compiler.facts.facts import ORIGINAL
 from cedilla.compiler.facts.marker_parser import read_accent
-from cedilla.compiler.facts.markers import Add
+from cedilla.compiler.facts.markers import Add, SourceAlter
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -28,7 +28,7 @@ from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent, single_accents
 from cedilla.runtime.control.markers.one_accent import with_accent
-from cedilla.runtime.control.markers.source_marker_parser import canonical_maps, raw_quantities
+from cedilla.runtime.control.markers.source_marker_parser import raw_quantities
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.items.json_objects import NOT_FINITE
 from cedilla.runtime.items.values import applied, number_to_json, value_of_json
@@ -124,6 +124,9 @@ class Units:
             raise failure("RQ460", "the accent cannot be read here", hint=why)
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)
+        if isinstance(accent.primitive, SourceAlter):
+            why = "no output turns or bends values: a query undoes that at its sources"
+            raise failure("RQ460", "the accent cannot be read here", accent.span, hint=why)
         region = regions.intersection(accent.description, raw_quantities(self.state, accent.quantities))
         accent = evolve(accent, description=region, quantities={})
         name, before = accent.primitive.attribute, self.state
@@ -150,7 +153,7 @@ class Units:
     def scale(self) -> Mapping[str, Tree]:
         """Attribute -> tree over canonical values: the function to the units at this position."""
         if self._scale is None:
-            self._scale = canonical_maps(self.state)
+            self._scale = self.state.forward_maps
         return self._scale
 
     # --- tuples ---

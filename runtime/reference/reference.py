@@ -20,6 +20,7 @@ from cedilla.compiler.plan import Emit, Plan, derive
 from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
+from cedilla.compiler.regions.bent import Bent, takes
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
@@ -175,9 +176,7 @@ class Reference:
     # --- input ---
 
     def decoded(self, source: str, item: Item) -> tuple[Row, Rejection | None]:
-        """Returns a tuple of a source in canonical values, in the present state, and the reason for its
-        rejection.
-        """
+        """Returns a tuple in canonical values, in the present state, and the reason for its rejection."""
         return self._tuple(self.states[source], source, item)
 
     def _tuple(self, state: SourceState, source: str, item: Item) -> tuple[Row, Rejection | None]:
@@ -203,7 +202,8 @@ class Reference:
                 raw.setdefault(attribute, fields[name])
         row = {name: _decoded(state.original.get(name, IDENTITY), raw, value) for name, value in raw.items()}
         if strange := sorted(name for name, value in row.items() if value is _NO_CODE):
-            return {}, ("RQ314", reason("RQ314", strange[0]))
+            code = "RQ315" if strange[0] in state.bent else "RQ314"
+            return {}, (code, reason(code, strange[0]))
         for name in sorted(state.inexact & row.keys()):
             if is_beyond(raw[name]) or is_beyond(row[name]):
                 return {}, ("RQ310", reason("RQ310", name, self.plan.source_of[source].paths))
@@ -392,7 +392,9 @@ def _decoded(tree: Tree, raw: Row, value: Any) -> Any:
 _NO_CODE = object()
 
 
-def _applied(function: Affine | ValueMapping, value: Any) -> Any:
+def _applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:
     if isinstance(function, ValueMapping):
         return next((canonical for code, canonical in function.pairs if code == value), _NO_CODE)
+    if isinstance(function, Bent) and not takes(function, value):
+        return _NO_CODE
     return decoded(function, value)

@@ -18,7 +18,18 @@ from attrs import define, evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Grow, Punctuation, Recode, Rename, ToUnit
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Add,
+    Alter,
+    Drop,
+    Grow,
+    Punctuation,
+    Recode,
+    Rename,
+    SourceAlter,
+    ToUnit,
+)
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY
@@ -27,7 +38,6 @@ from cedilla.grammar.printable import json_printable
 from cedilla.runtime.control.accents.codes import active_recodes, unspoken
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.markers.one_accent import alters_of
-from cedilla.runtime.control.markers.source_marker_parser import canonical_maps
 from cedilla.runtime.control.markers.undeclared import PassedOver
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import source_names
@@ -36,6 +46,7 @@ from cedilla.runtime.items.lines import Line
 from cedilla.runtime.items.values import applied, number_to_json
 from cedilla.runtime.streams import replacements
 from cedilla.runtime.streams.canonical import Canonical, CanonicalMarker, Writer
+from cedilla.runtime.streams.not_canonical import grows, turns
 from cedilla.runtime.streams.replacements import Closing, Described, Item, Tuple
 from cedilla.runtime.streams.schema import Schema
 from cedilla.runtime.streams.stream_checker import Row, StreamChecker
@@ -67,8 +78,10 @@ def canonize(
                 raise DiagnosticError(evolve(each, help=each.help or _HINT) for each in diagnostics)
             if isinstance(item, Grow):
                 if follower.state is not before:
-                    raise DiagnosticError([line.mark(_grows(item), item.text)])
+                    raise DiagnosticError([line.mark(grows(item), item.text)])
                 continue  # no change
+            if isinstance(item, Accent) and isinstance(item.primitive, SourceAlter):
+                raise DiagnosticError([line.mark(turns(item), item.text)])
             warnings += diagnostics
             if isinstance(item, PassedOver):
                 continue
@@ -89,18 +102,6 @@ def canonize(
         for written in (first, tuples, last):
             output.writelines(map(json_printable, written))
     return (*warnings, *markers.lost)
-
-
-def _grows(growth: Grow) -> Diagnostic:
-    why = f"what was closed before the domain of `{growth.attribute}` grew holds for its new values, too (theory N1)"
-    return Diagnostic(
-        "RQ213",
-        "error",
-        "a stream whose domain grows has no canonical form",
-        growth.span,
-        (why,),
-        "`cedilla canonize` takes the part before it, and the part after it with the wider domain",
-    )
 
 
 _HINT = "only a valid stream has a canonical form; `cedilla validate` shows all that is wrong"
@@ -168,7 +169,7 @@ def _recoded_back(raw: Tree, state: SourceState) -> Tree:
     maps = {name: tree for name, tree in state.original.items() if name in state.codes}
     if not maps:
         return raw
-    nothing = translate(unspoken(state.codes, state.universe, raw), canonical_maps(state))
+    nothing = translate(unspoken(state.codes, state.universe, raw), state.forward_maps)
     region = regions.difference(translate(raw, maps), nothing)
     return raw if region == raw else region
 
@@ -223,7 +224,7 @@ def _resets(accent: Accent, before: SourceState) -> Iterator[Described]:
     name = accent.primitive.attribute
     if name not in before.units:
         return
-    scale = canonical_maps(before)
+    scale = before.forward_maps
     where = before.canonical(accent.description)
     for function in regions.leaves(scale[name]):
         if not function.is_identity:
@@ -262,7 +263,7 @@ def _in_force(state: SourceState) -> Iterator[Described]:
 
     Raises `DiagnosticError` RQ213 if codes of another attribute determine them.
     """
-    names, facts, scale = state.names, state.facts(), canonical_maps(state)
+    names, facts, scale = state.names, state.facts(), state.forward_maps
     changes: list[tuple[Recode | Rename, Tree]] = [*active_recodes(state.codes, state.types)]
     changes += [(Rename(of, name), names.by(of, name)) for name, of in names.of.items()]
     for change, cell in changes:
@@ -291,7 +292,7 @@ class _AtOnce:
     start: Mapping[str, Tree] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.start = canonical_maps(self.follower.state)
+        self.start = self.follower.state.forward_maps
         present = self.follower.state.present
         self.initial = frozenset(present)
         self.announced = {
@@ -341,7 +342,7 @@ class _AtOnce:
         self.adds.append(CanonicalMarker(new))
 
     def end(self, writer: Writer, used: Counter[str] | None) -> Canonical:
-        scale = canonical_maps(self.follower.state)
+        scale = self.follower.state.forward_maps
         drops = [Described(translate(region, scale), Drop(name)) for name, region in self.drops.items()]
         adds = [
             CanonicalMarker(evolve(add.item, description=translate(add.item.description, self.start)))
@@ -367,13 +368,13 @@ class _OneByOne:
             case Punctuation(pattern):
                 self.items.append(Closing(pattern))
             case Accent(_, _, Add() as primitive):
-                scale = canonical_maps(before)
+                scale = before.forward_maps
                 for region, optional in _added(item, before):
                     if region is not False:
                         self.items.append(Described(translate(region, scale), primitive, optional))
                 self.items += _resets(item, before)
             case Accent(_, _, Drop() as primitive):
-                raw = translate(_dropped(item, before), canonical_maps(before))
+                raw = translate(_dropped(item, before), before.forward_maps)
                 self.items.append(Described(raw, primitive))
             case Accent(description, _, primitive):
                 self.items.append(Described(description, primitive))

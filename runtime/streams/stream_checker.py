@@ -199,7 +199,10 @@ class StreamChecker:
             if canonical[name] is None:
                 hint = "a recode lists every value that may come after it"
                 diagnostics.append(_complaint(line, "RQ314", reason("RQ314", name), hint))
-        if any(each.code == "RQ314" for each in diagnostics):
+        for name in sorted(state.bent.keys() & raw.keys()):
+            if canonical[name] is None:
+                diagnostics.append(_complaint(line, "RQ315", reason("RQ315", name), None))
+        if any(each.code in ("RQ314", "RQ315") for each in diagnostics):
             return None, diagnostics
         for name in state.digits.keys() & canonical.keys():
             canonical[name] = near_digits(canonical[name], state.digits[name])

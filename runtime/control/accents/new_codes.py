@@ -23,14 +23,14 @@ def with_values(codes: Codes, name: str, members: Tree) -> Codes:
 
 def maps_with_values(
     original: Mapping[str, Tree],
-    units: Mapping[str, Tree],
+    forward: Mapping[str, Tree],
     codes: Codes,
     name: str,
     members: Tree,
     closed: Tree,
 ) -> Mapping[str, Tree]:
-    """Returns the maps from raw to canonical values when an attribute gains values. `codes`: codes including these
-    values.
+    """Returns the maps from raw to canonical values when an attribute gains values. `forward`: those from
+    canonical to raw values, without codes. `codes`: codes including these values.
 
     Maps of other attributes are arbitrary for raw values that no tuple can have. The decoding of tuples with the new
     values follows from the descriptions that match them, and so from the trees over canonical values.
@@ -39,7 +39,7 @@ def maps_with_values(
         return original
     maps = {**original, name: _with_own(original[name], members)}
     live = regions.difference(regions.values(name, listed(members)), closed)
-    forth = _forth(units, codes)
+    forth = {**forward, **codes}
     for other, tree in original.items():
         if other != name and name in regions.attributes(tree):
             for function, cell in regions.cells(forth[other]).items():
@@ -49,7 +49,12 @@ def maps_with_values(
 
 
 def owners(
-    original: Mapping[str, Tree], units: Mapping[str, Tree], codes: Codes, name: str, value: Value, live: Tree
+    original: Mapping[str, Tree],
+    forward: Mapping[str, Tree],
+    codes: Codes,
+    name: str,
+    value: Value,
+    live: Tree,
 ) -> Iterator[tuple[Value, Tree]]:
     """Yields the values whose code equals a new value, each with the canonical tuples affected: those of the new value,
     or those of the other. `codes`: codes including the new value. `live`: the canonical tuples of the new value that
@@ -60,7 +65,7 @@ def owners(
         if isinstance(code, ValueMapping) and value not in code.map and value in (back := code.inverse().map):
             yield back[value], regions.intersection(live, cell)
     # An attribute's code may depend on the attribute itself, through another one that is recoded by it.
-    raw = translate(live, _forth(units, codes))
+    raw = translate(live, {**forward, **codes})
     for code, cell in regions.cells(original[name]).items():
         if isinstance(code, ValueMapping) and code.map.get(value, value) != value:
             yield code.map[value], translate(regions.intersection(raw, cell), original)
@@ -71,9 +76,3 @@ def _with_own(tree: Tree, members: Tree) -> Tree:
     return regions.map_leaves(
         tree, lambda leaf: leaf.with_own(values) if isinstance(leaf, ValueMapping) else leaf
     )
-
-
-def _forth(units: Mapping[str, Tree], codes: Codes) -> Mapping[str, Tree]:
-    """Returns the functions from canonical to raw values, over canonical values."""
-    latest = {name: regions.map_leaves(tree, lambda history: history[-1]) for name, tree in units.items()}
-    return {**latest, **codes}

@@ -12,10 +12,10 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import POSITION, Operation, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.bent import after
 from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.runtime.control.descriptions.translation import Function
 
-Function = Affine | ValueMapping
-"""A function from one value of an attribute to another."""
 CACHE_SIZE = 4096
 """Number of functions and histories that are cached as shared objects."""
 
@@ -41,7 +41,11 @@ def altered(history: History, function: Affine) -> History:
 @lru_cache(CACHE_SIZE)
 def composed(last: Function, first: Function) -> Function:
     """Returns the composition of two functions of one attribute; both are of the same kind."""
-    return last if first.is_identity else first if last.is_identity else last.after(first)  # type: ignore[arg-type]
+    if first.is_identity:
+        return last
+    if isinstance(first, ValueMapping) or isinstance(last, ValueMapping):
+        return first if last.is_identity else last.after(first)  # type: ignore[arg-type,union-attr]
+    return after(last, first)
 
 
 def positions_after(position: int) -> Tree:

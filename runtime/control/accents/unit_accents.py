@@ -13,7 +13,7 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units.units import conversion, leads
-from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.runtime.control.accents.trees import unlike
 
@@ -54,6 +54,12 @@ def with_name(named: Named, change: Alter | ToUnit | Add) -> Named:
     return {**named, change.attribute: (*names, change.unit)}
 
 
+def bent_unit(name: str, span: Span | None = None) -> DiagnosticError:
+    """Returns RQ463: an accent names a unit of an attribute whose values a function turns or bends."""
+    message = f"the accent names a unit of `{name}`, whose values an accent has turned or bent"
+    return failure("RQ463", message, span, hint=f"the function alone: `alter({name}, y -> ...)`")
+
+
 def misnamed(
     alter: Alter, functions: Tree, original: Tree, may_come: Callable[[Tree], bool]
 ) -> Affine | None:
@@ -68,6 +74,8 @@ def misnamed(
     wrong = unlike(functions, original, conversion(alter.of, alter.unit))
     for undone, cell in regions.cells(regions.restricted(original, wrong)).items():
         if undone is not False and may_come(cell):
+            if not isinstance(undone, Affine):
+                raise bent_unit(alter.attribute)
             return alter.function.after(undone.inverse())
     return None
 
@@ -102,6 +110,10 @@ def alters_of(
     name = change.attribute
     alters: list[Accent] = []
     for undone, cell in regions.cells(original).items():
+        if not isinstance(undone, Affine):
+            if is_anywhere(regions.intersection(accent.description, cell)):
+                raise bent_unit(name, accent.span)
+            continue
         function = change.function.after(undone)
         described = regions.intersection(accent.description, cell)
         if function.is_identity or described is False:

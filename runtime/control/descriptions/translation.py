@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.bent import Bent
 from cedilla.compiler.regions.value_mapping import ValueMapping
 
+Function = Affine | ValueMapping | Bent
+"""A function from one value of an attribute to another."""
 _MANY_FUNCTIONS, _MAX_PARTS = 4, 256
 """Where many attributes decide each other's units, parts are as many as the combinations of their functions."""
 
@@ -17,7 +20,7 @@ _MANY_FUNCTIONS, _MAX_PARTS = 4, 256
 def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
     """Returns the image of a region under the function that each attribute has in its cell.
 
-    `maps`: attribute -> tree of `Affine` or `ValueMapping` over the same values as the region.
+    `maps`: attribute -> tree of functions over the same values as the region.
     """
     return regions.union(*(_image(part, functions) for part, functions in _parts(region, maps)))
 
@@ -31,7 +34,7 @@ def mapped_into(region: Tree, image: Tree, maps: Mapping[str, Tree]) -> Tree:
     return regions.union(*matching)
 
 
-def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str, Affine | ValueMapping]]]:
+def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str, Function]]]:
     """Splits a region into parts with one function for each attribute."""
     mentioned = set(regions.attributes(region))
     needed: dict[str, Tree] = {}
@@ -39,7 +42,7 @@ def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str,
         for name in more:
             needed[name] = maps[name]
             mentioned |= regions.attributes(maps[name])
-    parts: list[tuple[Tree, dict[str, Affine | ValueMapping]]] = [(region, {})]
+    parts: list[tuple[Tree, dict[str, Function]]] = [(region, {})]
     for name, tree in needed.items():
         parts = [
             (cell, {**functions, name: function})
@@ -51,13 +54,13 @@ def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str,
     return parts
 
 
-def _image(region: Tree, functions: Mapping[str, Affine | ValueMapping]) -> Tree:
+def _image(region: Tree, functions: Mapping[str, Function]) -> Tree:
     for name, function in functions.items():
-        region = region if function.is_identity else regions.transform(region, name, function)
+        region = region if function.is_identity else regions.transform(region, name, function, False)
     return region
 
 
-def _cells(region: Tree, tree: Tree) -> list[tuple[Affine | ValueMapping, Tree]]:
+def _cells(region: Tree, tree: Tree) -> list[tuple[Function, Tree]]:
     """Returns the functions of a tree, each with its part of a region."""
 
     def shortcut(inside: Tree, functions: Tree) -> Tree | None:

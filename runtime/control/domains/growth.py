@@ -66,7 +66,7 @@ def taken(state: SourceState, attribute: Attribute, members: Tree) -> str | None
     open_tuples = regions.difference(grown.there(name, True), grown.closed)
     for value in listed(regions.difference(members, declared)):
         live = regions.intersection(open_tuples, regions.values(name, [value]))
-        for other, where in owners(grown.original, grown.units, grown.codes, name, value, live):
+        for other, where in owners(grown.original, grown.forward_maps, grown.codes, name, value, live):
             if not regions.is_empty(where, grown.universe):
                 here = anywhere(regions.exists(where, {name}, grown.universe), grown.universe)
                 texts = () if regions.covers(here, grown.universe) else region_texts(grown.facts(), here)[:1]

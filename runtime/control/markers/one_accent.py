@@ -7,7 +7,7 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, SourceAlter, ToUnit
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
@@ -68,6 +68,11 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
             for alter in alters_of(state, accent, change):
                 named = with_accent(named, alter, position, place)
             return named
+        case SourceAlter(attribute, function):
+            _require(state, accent, attribute, where, live, "alters")
+            no_codes(accent, state.codes, "alters", "recoded")
+            raw = restrict_to(accent.description, function)
+            return state.with_bent(attribute, raw, restrict_to(where, function), places)
         case Alter(attribute, function) as change:
             _require(state, accent, attribute, where, live, "alters")
             no_codes(accent, state.codes, "alters", "recoded")
@@ -83,7 +88,9 @@ def expecting(state: SourceState, accent: Accent) -> SourceState | None:
     it, so that earlier values keep their declared type. `None` if the epoch may continue."""
     change = accent.primitive
     name = change.attribute
-    converts = isinstance(change, Alter | ToUnit) or (isinstance(change, Add) and change.converts)
+    converts = isinstance(change, Alter | ToUnit | SourceAlter) or (
+        isinstance(change, Add) and change.converts
+    )
     if not converts or name in state.doubled or state.types.get(name, DOUBLE) == DOUBLE:
         return None
     nothing = isinstance(change, ToUnit) and not alters_of(state, accent, change)

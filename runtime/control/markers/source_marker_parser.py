@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from attrs import evolve
 
 from cedilla.compiler import regions
@@ -131,13 +129,8 @@ def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuati
     )
 
 
-def canonical_maps(state: SourceState) -> Mapping[str, Tree]:
-    """Returns the functions from canonical to raw values at this position; codes are not included."""
-    return {name: regions.map_leaves(tree, lambda history: history[-1]) for name, tree in state.units.items()}
-
-
 def _by(state: SourceState, named: frozenset[str]) -> Tree:
     """Returns the raw tuples that use some names for their attributes."""
-    scale = {**canonical_maps(state), **state.codes}
+    scale = {**state.forward_maps, **state.codes}
     names = state.names
     return regions.intersection(*(translate(names.by(names.of[each], each), scale) for each in sorted(named)))

@@ -16,6 +16,7 @@ from cedilla.compiler.facts.markers import (
     Primitive,
     Recode,
     Rename,
+    SourceAlter,
     ToUnit,
     accent_text,
 )
@@ -131,6 +132,8 @@ def _inverse(source: Source, state: SourceState, accent: Accent) -> Primitive | 
             if not regions.is_empty(regions.difference(other, state.closed), state.universe):
                 return None
             return ToUnit(attribute, source_units(source, state)[attribute], IDENTITY)
+        case SourceAlter(attribute, function):
+            return SourceAlter(attribute, function.inverse())
         case Rename(attribute):
             return Rename(attribute, attribute)
         case Recode(attribute, code, type_):

@@ -9,7 +9,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Rename
+from cedilla.compiler.facts.markers import Add, Alter, Rename, SourceAlter
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
@@ -48,7 +48,7 @@ def of_source(
     facts = evolve(facts, types=described(facts))
     scale = {name: _latest(tree) for name, tree in state.units.items()}
     accents = active_accents(facts, source.facts(frozenset()).present, facts.present, scale, names)
-    return facts, chain(_grown(source, state), _renamed(state), _recoded(state), accents)
+    return facts, chain(_grown(source, state), _renamed(state), _recoded(state), _bent(state), accents)
 
 
 def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
@@ -67,6 +67,15 @@ def _recoded(state: SourceState) -> Iterator[tuple[str, Tree]]:
     facts = state.facts_by_partition()
     for recode, cell in active_recodes(state.codes, state.types):
         yield str(recode), regions.intersection(cell, facts.may_have(recode.attribute))
+
+
+def _bent(state: SourceState) -> Iterator[tuple[str, Tree]]:
+    """Yields the functions that fall or bend, each with those before and after it (theory N11)."""
+    facts = state.facts_by_partition()
+    for name, tree in state.bent.items():
+        for function, cell in regions.cells(tree).items():
+            if not isinstance(function, Affine):
+                yield str(SourceAlter(name, function)), regions.intersection(cell, facts.may_have(name))
 
 
 def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:

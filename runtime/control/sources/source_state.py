@@ -49,14 +49,16 @@ class SourceState:
     """The state of a source after some of its markers.
 
     `original`: attribute -> tree over *raw* values: the function that leads to the canonical value. `placed_*`: the
-    same trees with positions, for the tuples of the current epoch. `dropped`: attribute -> the region of Drops in the
-    current epoch. `alters`: the latest Alters with few cells. `doubled`: attributes of whole numbers or decimals that
-    an Alter has turned into doubles, or is about to (`expecting`). `codes`: attribute -> tree over canonical values:
-    the code that leads to raw ones (theory N3). `digits`: attribute -> the digits after the point that its type had
-    before it was altered (`near_digits`). `grown`: attribute -> the values that markers have added to its declared
-    domain; for a domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent
-    that changed how its values are written, else empty. `added_units`: attribute -> the unit of canonical values that
-    an Add has named; `named_units`: the units that accents have named.
+    same trees with positions, for the tuples of the current epoch. `dropped`: attribute -> the region of Drops in
+    the current epoch. `alters`: the latest Alters with few cells. `doubled`: attributes of whole numbers or
+    decimals that an Alter has turned into doubles, or is about to (`expecting`). `codes`: attribute -> tree over
+    canonical values: the code that leads to raw ones (theory N3). `bent`: attribute that a function falls or bends
+    -> tree over canonical values: all functions that lead to raw ones (theory N11). `digits`: attribute -> the
+    digits after the point that its type had before it was altered (`near_digits`). `grown`: attribute -> the values
+    that markers have added to its declared domain; for a domain from a table, all of its values. `undeclared`:
+    attribute of skipped markers -> the first accent that changed how its values are written, else empty.
+    `added_units`: attribute -> the unit of canonical values that an Add has named; `named_units`: the units that
+    accents have named.
     """
 
     types: Mapping[str, Type]
@@ -78,6 +80,7 @@ class SourceState:
     added_units: Mapping[str, str] = field(factory=dict[str, str])
     named_units: unit_accents.Named = field(factory=dict[str, tuple[str, ...]])
     codes: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    bent: Mapping[str, Tree] = field(factory=dict[str, Tree])
     undeclared: Mapping[str, str] = field(factory=dict[str, str])
 
     @classmethod
@@ -173,7 +176,7 @@ class SourceState:
         closed = regions.union(self.closed, covered)
         new = regions.difference(members, domain.members)
         codes = new_codes.with_values(self.codes, attribute, new)
-        original = new_codes.maps_with_values(self.original, self.units, codes, attribute, new, closed)
+        original = new_codes.maps_with_values(self.original, self.forward_maps, codes, attribute, new, closed)
         return evolve(
             self,
             universe={**self.universe, attribute: wider},
@@ -217,6 +220,17 @@ class SourceState:
             return regions.map_leaves(
                 self.codes[attribute], lambda code: IDENTITY if is_own(code, domain) else code
             )
+        return self.forward(attribute)
+
+    @property
+    def forward_maps(self) -> dict[str, Tree]:
+        """Returns the functions from canonical to raw values by attribute; codes are not included."""
+        return {name: self.forward(name) for name in (*self.units, *self.bent)}
+
+    def forward(self, attribute: str) -> Tree:
+        """Returns the functions from canonical values of an attribute without codes to raw ones."""
+        if attribute in self.bent:
+            return self.bent[attribute]
         histories = self.units.get(attribute, ORIGINAL)
         return regions.map_leaves(histories, lambda history: history[-1] if history else IDENTITY)
 
@@ -226,8 +240,7 @@ class SourceState:
         if attribute in self.codes:
             codes, domain = self.codes[attribute], self.universe[attribute]
             return regions.within(where, codes, lambda code: not (code.is_identity or is_own(code, domain)))
-        histories = self.units.get(attribute, ORIGINAL)
-        return regions.within(where, histories, lambda history: history and not history[-1].is_identity)
+        return regions.within(where, self.forward(attribute), lambda function: not function.is_identity)
 
     def there(self, attribute: str, where: Tree) -> Tree:
         """Returns the tuples of a region that may have an attribute."""
@@ -262,6 +275,7 @@ class SourceState:
             state,
             units=reset(self.units, attribute, where, ORIGINAL),
             codes=reset(self.codes, attribute, where, IDENTITY),
+            bent=reset(self.bent, attribute, where, IDENTITY),
             original=set_in(self.original, attribute, IDENTITY, raw, IDENTITY),
             placed_original=set_in(self.placed_original, attribute, IDENTITY, raw_here, IDENTITY),
         )
@@ -285,6 +299,20 @@ class SourceState:
         by_many = len(regions.attributes(units[attribute])) >= _MANY_ATTRIBUTES
         if by_many and len(regions.leaves(units[attribute])) > _MAX_HISTORIES:
             raise regions.too_many_cases()
+        state = self if attribute not in self.bent else self._with_forward(attribute, where)
+        return evolve(state._undoing(attribute, raw, places), units=units)
+
+    def with_bent(self, attribute: str, raw: Tree, where: Tree, places: Tree) -> SourceState:
+        """Returns the state after functions that only the source undoes; arguments as in `with_functions`."""
+        return self._with_forward(attribute, where)._undoing(attribute, raw, places)
+
+    def _with_forward(self, attribute: str, where: Tree) -> SourceState:
+        before = {**self.bent, attribute: self.forward(attribute)}
+        after = changed_by(before, attribute, IDENTITY, where, lambda first, last: composed(last, first))
+        return evolve(self, bent=after)
+
+    def _undoing(self, attribute: str, raw: Tree, places: Tree) -> SourceState:
+        """Returns the state that undoes further functions of an attribute, whose values are doubles from here on."""
         return evolve(
             self,
             # From now on values may lie between whole numbers; closed ranges become ranges without holes.
@@ -297,7 +325,6 @@ class SourceState:
                 **self.universe,
                 attribute: evolve(self.universe[attribute], integral=False),
             },
-            units=units,
             original=rename_raw_values(self.original, attribute, raw),
             placed_original=rename_raw_values(
                 self.placed_original, attribute, regions.restricted(raw, places)

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from cedilla.compiler.regions.affine import Affine, exact
+from cedilla.compiler.regions.bent import Bent
 from cedilla.runtime.reference.scalars.arithmetic import double, is_odd
 
 
@@ -20,7 +21,7 @@ class Decoded(float):
     exact: int | Fraction
 
 
-def decoded(function: Affine, value: Any) -> Any:
+def decoded(function: Affine | Bent, value: Any) -> Any:
     """Applies a function to a number, or to each element of a list, in doubles."""
     if function.is_identity:
         return value

@@ -72,7 +72,7 @@ CASES: list[tuple[str, list[Item | str], list[str]]] = [
     ),
     ("of itself", [{"$accent": "[[t > 5, alter(t, y -> y * 2)]]"}], ["RQ201"]),
     ("not affine", [{"$accent": "[[alter(t, y -> y * y)]]"}], ["RQ202"]),
-    ("decreasing", [{"$accent": "[[alter(t, y -> -y)]]"}], ["RQ203"]),
+    ("constant", [{"$accent": "[[alter(t, by points {(0, 1), (2, 1)})]]"}], ["RQ203"]),
     ("wrong inverse", [{"$accent": "[[alter(t, y -> 2 * y, y -> y / 3)]]"}], ["RQ204"]),
     ("of unknown attributes", [{"$accent": "[[x = 1, -(t)]]"}, {"$punctuation": "[tss = 1]"}], ["RQ207"] * 2),
     ("of another type", [{"$punctuation": '[ts < "soon"]'}], ["RQ208"]),

@@ -296,7 +296,7 @@ def test_one_stream_tools_know_recodes(tmp_path: Path, monkeypatch: pytest.Monke
     assert [each["code"] for each in json.loads(found.output)["findings"]] == list(CODES.values())
     text = '[[site = "B", recode(state, {"M": "male", "F": "female"})]]'
     traced = cedilla("trace", "q.rq", "--on", "r", text)
-    assert "undone at the source (N2, N3)" in traced.output
+    assert "undone at the source (N2, N3, N11)" in traced.output
     simulated = cedilla("simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim")
     assert simulated.exit_code == 0, simulated.output
     assert ordered(decode(read_output(tmp_path / "sim"))) == ordered(by_reference()[0])

@@ -221,7 +221,7 @@ def test_one_stream_tools_know_renames(tmp_path: Path, monkeypatch: pytest.Monke
     assert codes == list(CODES.values())
     traced = cedilla("trace", "q.rq", "--on", "r", "[[s = 2, rename(temp, t)]]")
     assert traced.exit_code == 0, traced.output
-    assert "undone at the source (N2, N3)" in traced.output
+    assert "undone at the source (N2, N3, N11)" in traced.output
     simulated = cedilla("simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim")
     assert simulated.exit_code == 0, simulated.output
     assert ordered(decode(read_output(tmp_path / "sim"))) == ordered(by_reference()[0])

@@ -1,0 +1,260 @@
+"""Functions that only a source undoes: reciprocals, and functions by points (theory N7, N11).
+
+With falling affine functions they are those that outputs never announce. Each is strictly monotone on its domain and
+exact on rational numbers; a value outside of the domain has no image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import isfinite
+
+from attrs import field, frozen
+
+from cedilla.compiler.regions.affine import IDENTITY, Affine, Number, exact
+from cedilla.compiler.regions.trees import Bound
+
+Domain = tuple[Bound | None, Bound | None]
+"""The first and the last cut of the values that a function takes; `None` is unbounded."""
+_EVERYWHERE: Domain = (None, None)
+_PLACES = 10**6
+_MAX_EXACT = 2**53
+_INFINITY = "double('Infinity')"
+
+
+def _points(points: tuple[tuple[Number, Number], ...]) -> tuple[tuple[Fraction, Fraction], ...]:
+    return tuple((Fraction(x), Fraction(y)) for x, y in points)
+
+
+def _decimal(number: Fraction) -> str:
+    """Returns a number that a text gave as a decimal, in full."""
+    places = 0
+    while (number * 10**places).denominator > 1:
+        places += 1
+    digits = f"{abs(number * 10**places).numerator:0{places + 1}}"
+    whole, rest = digits[: len(digits) - places], digits[len(digits) - places :]
+    return f"{'-' if number < 0 else ''}{whole}{f'.{rest}' if rest else ''}"
+
+
+@frozen(cache_hash=True)
+class Reciprocal:
+    """The function `y -> factor / y` of positive numbers, as from L/100km to mpg. It is its own inverse."""
+
+    factor: Fraction = field(converter=Fraction)
+
+    is_identity = False
+    coefficients = None
+    rises = False
+    domain: Domain = ((0, 1), None)
+
+    def __call__(self, value: Number) -> Number:
+        return exact(self.factor / value)
+
+    def inverse(self) -> Reciprocal:
+        return self
+
+    def of_double(self, value: float) -> float:
+        """Returns the nearest double to the exact quotient if the value has at most six decimal places."""
+        p, q = self.factor.as_integer_ratio()
+        scaled = float(round(value * _PLACES)) if abs(value) < self._below else 0.0
+        if scaled and scaled / _PLACES == value:
+            return float(p * _PLACES) / (scaled * q)
+        return float(p) / (value * q)
+
+    def sql(self, column: str) -> str:
+        """Returns SQL that takes the same steps; null outside of the domain."""
+        p, q = self.factor.as_integer_ratio()
+        scaled = f"rint({column} * {_PLACES}D)"
+        is_exact = f"{column} < {self._below!r}D AND {scaled} / {_PLACES}D = {column}"
+        quotient = f"{float(p * _PLACES)!r}D / ({scaled} * {float(q)!r}D)"
+        plain = f"{float(p)!r}D / ({column} * {float(q)!r}D)"
+        inside = f"{column} > 0D AND {column} < {_INFINITY}"
+        return f"CASE WHEN NOT ({inside}) THEN NULL WHEN {is_exact} THEN {quotient} ELSE {plain} END"
+
+    @property
+    def _below(self) -> float:
+        p, q = self.factor.as_integer_ratio()
+        return 0.0 if p * _PLACES >= _MAX_EXACT else float(_MAX_EXACT // (q * _PLACES))
+
+    def text(self, parameter: str) -> str:
+        return f"{_decimal(self.factor)} / {parameter}"
+
+
+@frozen(cache_hash=True)
+class ByPoints:
+    """A function that is linear between points, as the breakpoints of an air quality index. The points are in the
+    order of their first coordinates; the second ones rise, or fall, with them."""
+
+    points: tuple[tuple[Fraction, Fraction], ...] = field(converter=_points)
+
+    is_identity = False
+    coefficients = None
+
+    @property
+    def rises(self) -> bool:
+        return self.points[0][1] < self.points[-1][1]
+
+    @property
+    def domain(self) -> Domain:
+        return (exact(self.points[0][0]), 0), (exact(self.points[-1][0]), 1)
+
+    @cached_property
+    def _parts(self) -> list[tuple[float, Affine]]:
+        """The last value of each part, and its function."""
+        parts: list[tuple[float, Affine]] = []
+        for (x, y), (next_x, next_y) in pairwise(self.points):
+            slope = (next_y - y) / (next_x - x)
+            parts.append((float(next_x), Affine(slope, y - slope * x)))
+        return parts
+
+    def __call__(self, value: Number) -> Number:
+        at = next(n for n, (x, _) in enumerate(self.points[1:]) if value <= x)
+        return self._parts[at][1](value)
+
+    def inverse(self) -> ByPoints:
+        return ByPoints(tuple(sorted((y, x) for x, y in self.points)))
+
+    def of_double(self, value: float) -> float:
+        return next(part for last, part in self._parts if value <= last).of_double(value)
+
+    def sql(self, column: str) -> str:
+        """Returns SQL that takes the same steps; null outside of the domain."""
+        first, last = float(self.points[0][0]), float(self.points[-1][0])
+        parts = (f"WHEN {column} <= {end!r}D THEN {part.sql(column)}" for end, part in self._parts)
+        outside = f"NOT ({column} >= {first!r}D AND {column} <= {last!r}D)"
+        return f"CASE WHEN {outside} THEN NULL {' '.join(parts)} END"
+
+    def text(self, parameter: str) -> str:
+        """Returns the points, as accents write them."""
+        return f"by points {{{', '.join(f'({_decimal(x)}, {_decimal(y)})' for x, y in self.points)}}}"
+
+
+Link = Affine | Reciprocal | ByPoints
+
+
+@frozen(cache_hash=True)
+class Chain:
+    """Functions one after the other, the first one first. One of them is bent, or together they fall."""
+
+    links: tuple[Link, ...]
+
+    is_identity = False
+    coefficients = None
+
+    @property
+    def rises(self) -> bool:
+        return sum(not rises(link) for link in self.links) % 2 == 0
+
+    @cached_property
+    def domain(self) -> Domain:
+        low, high = domain_of(self.links[-1])
+        for link in reversed(self.links[:-1]):
+            low, high = _both(_image((low, high), inverse_of(link)), domain_of(link))
+        return low, high
+
+    def __call__(self, value: Number) -> Number:
+        for link in self.links:
+            value = link(value)
+        return value
+
+    def inverse(self) -> Chain:
+        return Chain(tuple(inverse_of(link) for link in reversed(self.links)))
+
+    def of_double(self, value: float) -> float:
+        for link in self.links:
+            value = link.of_double(value)
+        return value
+
+    def sql(self, column: str) -> str:
+        """Returns SQL that takes the same steps; null outside of the domain."""
+        result = column
+        for link in self.links:
+            result = f"({link.sql(result)})"
+        return f"CASE WHEN abs({column}) < {_INFINITY} THEN {result} END"
+
+    def text(self, parameter: str) -> str:
+        """Returns the functions in their order."""
+        return ", then ".join(link.text(parameter) for link in self.links)
+
+
+Bent = Reciprocal | ByPoints | Chain
+
+
+def rises(function: Affine | Bent) -> bool:
+    """Returns True for a function that keeps the order of values."""
+    return function.slope > 0 if isinstance(function, Affine) else function.rises
+
+
+def domain_of(function: Affine | Bent) -> Domain:
+    """Returns the values that a function takes."""
+    return _EVERYWHERE if isinstance(function, Affine) else function.domain
+
+
+def takes(function: Bent, value: Number | float) -> bool:
+    """Returns True if a value is in the domain of a function; infinities and NaN are in none."""
+    if isinstance(value, float) and not isfinite(value):
+        return False
+    low, high = function.domain
+    above = low is None or (value > low[0] if low[1] else value >= low[0])
+    return above and (high is None or (value <= high[0] if high[1] else value < high[0]))
+
+
+def inverse_of(function: Link) -> Link:
+    """Returns the inverse of one function."""
+    return function.inverse()
+
+
+def after(last: Affine | Bent, first: Affine | Bent) -> Affine | Bent:
+    """Returns the composition `last ∘ first`."""
+    if isinstance(last, Affine) and isinstance(first, Affine):
+        return last.after(first)
+    links: list[Link] = []
+    for link in (*_links(first), *_links(last)):
+        if links and isinstance(link, Affine) and isinstance(before := links[-1], Affine):
+            links[-1] = link.after(before)
+        elif links and not isinstance(link, Affine) and inverse_of(links[-1]) == link:
+            links.pop()
+        else:
+            links.append(link)
+    return chained(tuple(link for link in links if not link.is_identity))
+
+
+def chained(links: tuple[Link, ...]) -> Affine | Bent:
+    """Returns the function of links that cannot be joined any more."""
+    if not links:
+        return IDENTITY
+    (first, *others) = links
+    return Chain(links) if others or (not rises(first) and isinstance(first, Affine)) else first
+
+
+def _links(function: Affine | Bent) -> tuple[Link, ...]:
+    return function.links if isinstance(function, Chain) else (function,)
+
+
+def image_of_cut(cut: Bound, function: Callable[[Number], Number], rising: bool) -> Bound:
+    """Returns the cut in the image of a function; a falling one changes the sides."""
+    value, side = cut
+    return function(value), side if rising else 1 - side  # type: ignore[return-value]
+
+
+def _image(domain: Domain, link: Link) -> Domain:
+    """Returns the image of a range of values, as far as the link takes them."""
+    low, high = _both(domain, domain_of(link))
+    ends = [
+        None if end is None or not _has(link, end) else image_of_cut(end, link, rises(link))
+        for end in (low, high)
+    ]
+    return (ends[0], ends[1]) if rises(link) else (ends[1], ends[0])
+
+
+def _has(link: Link, end: Bound) -> bool:
+    return not isinstance(link, Reciprocal) or end[0] != 0
+
+
+def _both(one: Domain, other: Domain) -> Domain:
+    lows = [low for low in (one[0], other[0]) if low is not None]
+    highs = [high for high in (one[1], other[1]) if high is not None]
+    return max(lows, default=None), min(highs, default=None)
