@@ -8,6 +8,9 @@ about predicates), `equality` (what compares whole tuples or values). One functi
 `compiler/expressions/aggregate_calls.py`.
 """
 
+import re
+from importlib import import_module
+
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.operators.aggregate import Aggregate
 from cedilla.compiler.operators.anti_join import AntiJoin
@@ -31,27 +34,20 @@ from cedilla.compiler.operators.top import Top
 from cedilla.compiler.operators.union import Union
 from cedilla.compiler.operators.user import User
 from cedilla.compiler.operators.window import Window
+from cedilla.grammar import relation_nodes
+
+
+def _by_name(name: str) -> type[Operator]:
+    """Returns the operator of a node's name, from the module of its name."""
+    if name not in globals():
+        module = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+        globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+    return globals()[name]
+
 
 OPERATORS: tuple[type[Operator], ...] = (
-    Select,
-    Project,
-    Union,
-    Join,
-    LeftJoin,
-    SemiJoin,
-    AntiJoin,
-    Window,
-    CountWindow,
-    Aggregate,
-    Rename,
-    Distinct,
-    Intersect,
-    Minus,
-    Limit,
-    Sample,
-    Sort,
-    Top,
-    Session,
+    *(Union, Join, LeftJoin, SemiJoin, AntiJoin, Intersect, Minus),
+    *(_by_name(node.__name__) for node in relation_nodes.OPERATORS),
     User,
 )
 """Every operator of the algebra; tests walk it for documentation and golden files."""

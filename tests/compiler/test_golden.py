@@ -179,7 +179,12 @@ def queries() -> list[CompiledQuery]:
 @pytest.mark.parametrize("name", ["explain", "compile"])
 def test_every_operator_has_a_golden_plan_and_program(name: str, operator: type[Operator]) -> None:
     word = operator.__name__ if name == "explain" else operator.method
-    assert re.search(rf"\b{word}\b", (GOLDEN / f"{name}.txt").read_text(encoding="utf-8"))
+    own = GOLDEN / f"{operator.method}.txt"  # those of later operators have all in one file
+    texts = (
+        (GOLDEN / f"{name}.txt").read_text(encoding="utf-8"),
+        own.read_text(encoding="utf-8") if own.exists() else "",
+    )
+    assert any(re.search(rf"\b{word}\b", text) for text in texts)
 
 
 def test_every_code_of_the_compiler_has_a_golden_complaint() -> None:

@@ -40,6 +40,7 @@ from tests.kit import ROOT
 from tests.laws.mutations import MUTATIONS
 
 DOCS = ROOT / "docs"
+INDEX = DOCS / "operators" / "README.md"
 COMMAND = "python -m tests.docs.reference"
 NOTE = f"<!-- Written from code by `{COMMAND}`. -->"
 BEGIN, END = "<!-- generated -->", "<!-- end -->"
@@ -51,12 +52,17 @@ def pages() -> dict[Path, Callable[[], str]]:
     return {
         **{DOCS / "reference" / f"{write.__name__}.md": partial(with_note, write) for write in whole},
         DOCS / "engines.md": with_refusals,
+        INDEX: with_operators,
         **{operator_page(operator): partial(with_table, operator) for operator in OPERATORS},
     }
 
 
 def with_note(write: Callable[[], str]) -> str:
     return f"{NOTE}\n\n{write()}\n"
+
+
+def with_operators() -> str:
+    return replaced(INDEX.read_text("utf-8"), operators())
 
 
 def with_refusals() -> str:
@@ -282,9 +288,30 @@ _QUERY = re.compile(r"^```rq\n((?:.*\n)*?)```$", re.MULTILINE)
 def with_table(operator: type[Operator]) -> str:
     """Returns the page of an operator with the table of its example."""
     text = operator_page(operator).read_text("utf-8")
-    plan = compile_query(_QUERY.findall(text)[0]).plan
-    member = next(each for each in plan.operators if type(each) is operator)
-    return replaced(text, operator_table(plan, member))
+    return replaced(text, operator_table(*example(operator)))
+
+
+def operators() -> str:
+    """Returns a table of all operators: the first forms of their pages, and what they keep in the examples."""
+    rows: list[tuple[str, ...]] = []
+    for operator in OPERATORS:
+        page = operator_page(operator)
+        text = page.read_text("utf-8")
+        forms = re.findall(r"^ {4}(\S.*?)(?: {2,}.*)?$", text, re.MULTILINE)
+        plan, member = example(operator)
+        title, _, sign = text.removeprefix("# ").partition("\n")[0].rpartition(" ")
+        if not title or sign.isascii():
+            title, sign = f"{title} {sign}", "W" if any(form.startswith("W[") for form in forms) else ""
+        kept = ", ".join(each.memory.what for each in safety(plan).of(member.name))
+        link = f"[{title.strip().lower()}]({page.name})"
+        rows.append((link, f"`{forms[0]}`", sign and f"`{sign}`", kept or "nothing"))
+    return table(("operator", "written", "Greek", "keeps in the example"), rows)
+
+
+def example(operator: type[Operator]) -> tuple[Plan, Operator]:
+    """Returns the plan of the example on an operator's page, and the operator in it."""
+    plan = compile_query(_QUERY.findall(operator_page(operator).read_text("utf-8"))[0]).plan
+    return plan, next(each for each in plan.operators if type(each) is operator)
 
 
 def operator_table(plan: Plan, operator: Operator) -> str:

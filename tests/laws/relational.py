@@ -19,6 +19,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.runtime.reference.aggregate_results import ORDER, result
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.scalars.order import rank
+from tests.laws.operators import OPERATORS
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -38,7 +39,7 @@ def evaluate_plan(plan: Plan, sources: Mapping[str, Rows]) -> dict[str, Rows]:
         if isinstance(operator, o.Aggregate):
             rows = _aggregate(operator, inputs[0], plan.start[operator.inputs[0]])
         else:
-            rows = _MEANINGS[type(operator)](operator, *inputs)
+            rows = MEANINGS[type(operator)](operator, *inputs)
         has_order = plan.arrivals[operator.name].order is not Order.NONE
         relations[operator.name] = rows if has_order else [_bare(row) for row in rows]
     return {name: [_bare(row) for row in rows] for name, rows in relations.items()}
@@ -189,7 +190,7 @@ def _aggregate(op: Any, rows: Rows, facts: Facts) -> Rows:
     return out
 
 
-_MEANINGS: dict[type[o.Operator], Callable[..., Rows]] = {
+MEANINGS: dict[type[o.Operator], Callable[..., Rows]] = {
     o.Select: lambda op, rows: [row for row in rows if evaluate(op.predicate, row) is True],
     o.Sample: lambda op, rows: [row for row in rows if evaluate(op.predicate, row) is True],
     o.Project: _project,
@@ -210,4 +211,9 @@ _MEANINGS: dict[type[o.Operator], Callable[..., Rows]] = {
     o.Limit: lambda op, rows: _in_order(rows)[: op.count],
     o.Session: _session,
     o.CountWindow: _count_window,
+    **{
+        operator: OPERATORS[operator.method].meaning
+        for operator in o.OPERATORS
+        if operator.method in OPERATORS
+    },
 }

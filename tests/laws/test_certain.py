@@ -22,6 +22,7 @@ from cedilla.runtime.reference.node import inside
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.strategies import BRIEF, HEAVY
 from tests.kit.stream import Decoder, Item
+from tests.laws.operators import OPERATORS
 from tests.laws.reference_runs import bag
 from tests.laws.relational import evaluate_plan
 
@@ -55,6 +56,7 @@ QUERIES = {
         "aggregate[max(total) as best](aggregate[sum(x) as total by k](r))",
         False,
     ),
+    **{name: each.CERTAIN for name, each in OPERATORS.items()},
     "minus of an aggregate": ("project[k](aggregate[count() as n by k](r)) minus project[k](s)", False),
 }
 """Name -> query, and whether what passes is exactly what is certain. It is less for groups: an aggregate could

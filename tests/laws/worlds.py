@@ -30,6 +30,7 @@ from tests.laws.edges import (
     result_of,
     tame,
 )
+from tests.laws.operators import OPERATORS
 
 
 def sources(extra: tuple[str, ...] = ()) -> str:
@@ -105,7 +106,11 @@ class _Growing:
                 [f" per {', '.join(chosen)}" if chosen else "", " per k" if "k" in types else ""]
             )
 
-        match rng.choice(kinds):
+        kind = rng.choice(kinds)
+        if kind in OPERATORS:
+            on = self.axis(numbers)
+            return OPERATORS[kind].text(rng, a, types, values, on, per(1), len(self.lines))
+        match kind:
             case "select":
                 return f"select[{self.condition(values, types)}]({a})"
             case "sample":
@@ -259,10 +264,11 @@ ALL = (
     *("select", "project", "rename", "union", "intersect", "minus", "distinct", "join", "left join"),
     *("semi join", "anti join", "window", "session", "count window", "sort", "top", "limit", "sample"),
     "aggregate",
+    *OPERATORS,
 )
 ORDERED = (
     *("sort", "sort", "limit", "top", "count window", "distinct", "aggregate", "session"),
-    *("join", "window", "union"),
+    *("join", "window", "union", *OPERATORS),
 )
 """Those that look at the order of arrival, and some that hand it on."""
 

@@ -18,6 +18,7 @@ from cedilla.compiler.operators import OPERATORS, Limit, Operator, Session
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.plan import Plan, derive
 from tests.kit import ROOT
+from tests.laws.operators import OPERATORS as LAWS
 
 SOURCES = """
 stream a(ts: long, k: int in {1, 2}, u: long, v: double, o?: long) from json "a" punctuated on ts, k punctuated on u;
@@ -53,6 +54,7 @@ RELATIONS = (
     "rename[ts as at](c)",
     "window[3 rows per ts as n](c)",
     "smooth(c)",
+    *(each.SAFE for each in LAWS.values()),
 )
 """Every operator whose facts follow from those of its inputs; sessions and limits need to know their state."""
 
