@@ -207,6 +207,19 @@ class Session(OneInput):
 
 
 @frozen
+class Running(OneInput):
+    """`running[delta(kwh) as used, sum(n) as total per meter on ts](input)`."""
+
+    forms: ClassVar[tuple[str, ...]] = (
+        "running[{calls:delta(kwh) as used, sum(n) as total} [per {per:meter}] on {on:ts}](R)",
+    )
+    calls: tuple[AggregateCall | ProjectItem, ...]
+    per: tuple[str, ...]
+    on: str
+    input: Relation
+
+
+@frozen
 class Applied(Node):
     """`smooth(R)`: a declared operator over its inputs."""
 
@@ -265,6 +278,20 @@ TwoInputs = Union | Intersect | Minus | Join
 Relation = Reference | OneInput | TwoInputs | Applied
 
 OPERATORS: tuple[type[OneInput], ...] = (
-    *(Select, Project, Rename, Distinct, Sort, Top, Limit, Sample, Window, CountWindow, Session, Aggregate),
+    *(
+        Select,
+        Project,
+        Rename,
+        Distinct,
+        Sort,
+        Top,
+        Limit,
+        Sample,
+        Window,
+        CountWindow,
+        Session,
+        Running,
+        Aggregate,
+    ),
 )
 """The operators with one input, in the order of messages."""

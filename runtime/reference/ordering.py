@@ -1,17 +1,32 @@
-"""Operators with an order, in plain Python: sort, top, limit."""
+"""Operators with an order, in plain Python: sort, running, top, limit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Any
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.expressions import type_of
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts, fold_closed
+from cedilla.compiler.operators.running import LAST
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.reference.aggregate_results import ORDER
-from cedilla.runtime.reference.node import Groups, Node, Row, Rows, arrived, control, exactly, inside
+from cedilla.runtime.reference.aggregate_results import ORDER, result
+from cedilla.runtime.reference.evaluate import evaluate
+from cedilla.runtime.reference.node import (
+    Groups,
+    Node,
+    Row,
+    Rows,
+    arrived,
+    control,
+    exactly,
+    inside,
+    key_of,
+    only_defined,
+)
 from cedilla.runtime.reference.scalars.order import equal, rank
 
 
@@ -67,6 +82,68 @@ class Sort(Node):
 
     def stored(self) -> Iterable[Row]:
         return self.pending
+
+
+class Running(Node):
+    """Functions of the tuples of a key up to each, once no other can come before it (N14)."""
+
+    def __init__(self, operator: Any, purge: bool = True) -> None:
+        super().__init__(operator, purge)
+        self.pending: Rows = []
+        self.passed: dict[tuple[Any, ...], Rows] = {}
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        (source,) = inputs
+        per, types, out = self.operator.per, source.types, list[Row]()
+        closed = fold_closed(source, frozenset(types) - {*per, self.operator.on})
+        rows = sorted(arrived([*self.pending, *new[0]]), key=by_keys([(self.operator.on, False)]))
+        self.pending = []
+        for row in rows:
+            if not self._is_closed_up_to(row, closed, source):
+                self.pending.append(row)
+                continue
+            so_far = self.passed.setdefault(key_of(row, per), [])
+            so_far.append(row)
+            results = {name: self._result(name, so_far, types) for name in self.operator.calls}
+            out.append(only_defined({**row, **results}))
+        gone = fold_closed(source, frozenset(types).difference(per))
+        if self.purge:
+            self.passed = {key: rows for key, rows in self.passed.items() if not inside(gone, rows[-1])}
+        return out
+
+    def _is_closed_up_to(self, row: Row, closed: Tree, facts: Facts) -> bool:
+        """Returns True if {k} x (-inf, ts] is closed."""
+        on, value = self.operator.on, control(row[self.operator.on])
+        until = patterns.compare(on, facts.types[on], "<=", value)
+        for name in self.operator.per:
+            until = regions.intersection(until, exactly(name, row.get(name)))
+        return regions.is_empty(regions.difference(until, closed), facts.universe)
+
+    def _result(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
+        call, row = self.operator.calls[name], so_far[-1]
+        if call.function not in LAST:
+            return result(call, so_far, types, self.operator.type_of(name, types))
+        (argument,) = call.arguments
+        before = evaluate(argument, so_far[-2], types) if len(so_far) > 1 else None
+        if call.function == "lag":
+            return before
+        column = self.operator.before(name)
+        widened = {**types, column: type_of(argument, types)}
+        return evaluate(self.operator.difference(name), only_defined({**row, column: before}), widened)
+
+    def stored(self) -> Iterable[Row]:
+        return self.pending
+
+    def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
+        if attribute not in self.operator.calls:
+            return super().state_has(attribute, region, inputs)
+        call = self.operator.calls[attribute]
+        kept = (rows[-1:] if call.function in LAST else rows for rows in self.passed.values())
+        keys = regions.exists(region, regions.attributes(region) - frozenset(self.operator.per), {})
+        return any(
+            evaluate(call.arguments[0], row, inputs[0].types) is not None and inside(keys, row)
+            for row in (*self.pending, *(row for rows in kept for row in rows))
+        )
 
 
 class Top(Groups):

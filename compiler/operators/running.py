@@ -1,0 +1,269 @@
+"""Running: functions of the tuples up to each tuple of its key, in the order of an attribute (theory N14)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions import expressions, type_hints
+from cedilla.compiler.expressions.aggregate_calls import Call
+from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
+from cedilla.compiler.expressions.aggregate_parts import (
+    argument_type,
+    same_alter,
+    scaled_alter,
+    slope_of_alter,
+)
+from cedilla.compiler.expressions.conversions import unit_of_call
+from cedilla.compiler.expressions.types import LONG, Type
+from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.facts import (
+    NO_STATE,
+    PRESENT,
+    Facts,
+    StateFacts,
+    fold_closed,
+    fold_presence,
+    fold_units,
+    map_history,
+)
+from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
+from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require, require_axis, taken
+from cedilla.compiler.operators.conditions import condition_warnings
+from cedilla.compiler.operators.project import carried, presence_of
+from cedilla.compiler.regions import ANYTHING, UNION, Box, Tree
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.spans import spans
+from cedilla.grammar.diagnostics import Diagnostic, Span, failure
+from cedilla.grammar.expression_formatter import called, format_expression, unit_text
+from cedilla.grammar.suggestions import meant
+from cedilla.grammar.syntax import AggregateCall, Attribute, Binary, Expression, Scalar
+
+_Carry = Callable[[Affine], Affine | None]
+LAST = ("lag", "delta", "delta resets")
+"""The functions of the tuple before; their state is its value."""
+FUNCTIONS: dict[str, _Carry] = {
+    "lag": same_alter,
+    "delta": slope_of_alter,
+    "delta resets": scaled_alter,
+    **{name: AGGREGATES[name].carry for name in ("sum", "count", "min", "max", "avg")},
+}
+"""Function -> the Alter of its result for one of its argument; `None` absorbs it (theory 2.8, N14)."""
+_MOST_DIGITS = 28
+"""Digits of a decimal whose running sum has ten more."""
+_NOWHERE = Span("<running>", 0, 0, 1, 1, 1, 1)
+
+
+def _parsed(calls: Mapping[str, Call | str]) -> dict[str, Call]:
+    return {name: Call.parse(call) if isinstance(call, str) else call for name, call in calls.items()}
+
+
+@frozen(kw_only=True)
+class Running(Operator):
+    """`running[delta(kwh) as used per meter on ts](input)`: adds functions of the tuples of the same `per` up to each.
+
+    The tuples of a key are in the order of `on`, then of arrival. `differences`: the calls of differences of points of
+    a scale. State: the tuples whose part of `on` is not closed; for each key, its last tuple and partial results.
+    """
+
+    calls: dict[str, Call] = field(converter=_parsed)
+    per: tuple[str, ...] = field(default=(), converter=tuple)
+    on: str
+    differences: tuple[str, ...] = field(default=(), converter=tuple)
+    title: ClassVar[str] = "Running"
+    method: ClassVar[str] = "running"
+    rules: ClassVar[Rules] = Rules("N14", "G13", "N14", read="N14", needed="N14")
+    state: ClassVar[Kept] = Kept(
+        "tuples that wait are forgotten, and every key begins again with its next tuple", stored="once"
+    )
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return tuple(argument for call in self.calls.values() for argument in call.arguments)
+
+    @property
+    def axis(self) -> str:
+        return self.on
+
+    @property
+    def reads_order(self) -> bool:
+        return True
+
+    def order(self, inputs: tuple[Arrival, ...]) -> Order:
+        return min(inputs[0].order, Order.PLACED)
+
+    @classmethod
+    def unit_of_call(cls, call: AggregateCall, units: Sequence[str | None]) -> str | None:
+        """Returns the unit of a result. Raises RQ142 for a counter in a unit whose zero is a point, as degC."""
+        alike = {"lag": "min", "delta": "stddev", "delta resets": "sum"}.get(call.function, call.function)
+        unit = unit_of_call(alike, units)
+        if call.function == "delta resets" and units and units[0] is not None and unit is None:
+            message = f"a counter begins at zero, and the zero of {unit_text(units[0])} is a point of a scale"
+            raise failure(
+                "RQ142", message, call.span, hint="`delta(x)` is the difference of values in such a unit"
+            )
+        return unit
+
+    # --- checks ---
+
+    def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
+        (source,) = inputs
+        require_axis(self.on, (), source, self.span, "running function")
+        for name in self.per:
+            require(name, source, self.span, "`per`")
+        if self.on in self.per:
+            hint = f"`per` names whose tuples they are: `running[lag(x) as before per k on {self.on}](R)`"
+            raise failure("RQ104", f"`{self.on}` gives the order and is in `per`", self.span, hint=hint)
+        if (name := next((name for name in self.calls if name in source.types), None)) is not None:
+            hint = f"another name, for example `as {name}_2`"
+            raise failure("RQ104", f"`{name}` is an attribute already", self.span, hint=hint)
+        for call in self.calls.values():
+            self._check_call(call, source)
+        return [each for part in self.expressions for each in condition_warnings(part, source)]
+
+    def _check_call(self, call: Call, source: Facts) -> None:
+        span = call.span or self.span
+        if call.function not in FUNCTIONS:
+            usages = [called(name, (Attribute("x", span=_NOWHERE),)) for name in FUNCTIONS]
+            guess = meant(call.function, FUNCTIONS, "functions")
+            raise failure(
+                "RQ109",
+                f"unknown running function `{call.function}`",
+                span,
+                hint=guess if guess and guess.startswith("did") else f"functions are {', '.join(usages)}",
+            )
+        if call.where is not None or call.distinct:
+            hint = "tuples are selected before: `running[...](select[t > 90](R))`"
+            raise failure("RQ109", "a running function has no condition and no `distinct`", span, hint=hint)
+        if len(call.arguments) != 1 and (call.function != "count" or call.arguments):
+            usage = called(call.function, (Attribute("x", span=_NOWHERE),))
+            raise failure("RQ109", f"{call.function} requires one argument", span, hint=f"as in `{usage}`")
+        for argument in call.arguments:
+            type_ = expressions.type_of(argument, source.types)
+            if call.function in ("sum", "avg", "delta", "delta resets") and not type_.is_numeric:
+                hint = type_hints.conversion("number", type_, argument)
+                raise failure(
+                    "RQ103", f"{call.function} requires a number, found {type_}", argument.span, hint=hint
+                )
+            if call.function == "sum" and type_.name == "decimal" and type_.parameters[0] > _MOST_DIGITS:
+                written = format_expression(argument)
+                message = f"a running sum of {type_} may have more than 38 digits, the most of a decimal"
+                scale = min(type_.parameters[1], _MOST_DIGITS)
+                hint = f"at most decimal({_MOST_DIGITS}, {scale}), or `double({written})`"
+                raise failure("RQ103", message, argument.span, hint=hint)
+
+    # --- results ---
+
+    def before(self, name: str) -> str:
+        """Returns the column of a result's value in the tuple before."""
+        return f"{name}$before"
+
+    def difference(self, name: str) -> Expression:
+        """Returns the difference of a value and the one `before`; a counter that fell began again at zero."""
+        (value,) = self.calls[name].arguments
+        before = Attribute(self.before(name), span=_NOWHERE)
+        less = Binary("-", value, before, span=_NOWHERE)
+        if self.calls[name].function == "delta":
+            return less
+        return Scalar("if", (Binary("<", value, before, span=_NOWHERE), value, less), span=_NOWHERE)
+
+    def type_of(self, name: str, types: Mapping[str, Type]) -> Type:
+        """Returns the type of a result over attributes of these types."""
+        call = self.calls[name]
+        if not call.arguments:
+            return LONG
+        argument = expressions.type_of(call.arguments[0], types)
+        if call.function in ("delta", "delta resets"):
+            return expressions.type_of(self.difference(name), {**types, self.before(name): argument})
+        return argument_type(argument) if call.function == "lag" else AGGREGATES[call.function].type(argument)
+
+    def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
+        for call in self.calls.values():
+            if call.function == "sum":
+                yield from ((name, False, call.span) for name in sorted(call.computed_from))
+
+    # --- facts ---
+
+    def passable(self, source: Facts) -> Tree:
+        """Returns the region of the tuples after which no other of their key and their part of `on` can come."""
+        closed = fold_closed(source, frozenset(source.types) - {*self.per, self.on})
+        domain = source.universe.get(self.on, ANYTHING)
+        opened = regions.intersection(regions.complement(closed), domain.members)
+        if self.on not in regions.attributes(opened):
+            return regions.complement(opened)
+
+        def image(box: dict[str, Tree]) -> Iterator[Box]:
+            rest = {name: members for name, members in box.items() if name != self.on}
+            if runs := spans(box.get(self.on, True), integral=domain.integral):
+                first = runs[0][0]
+                yield rest if first is None else {**rest, self.on: regions.interval(self.on, first, None)}
+
+        return regions.complement(regions.reshape(opened, image, UNION, False))
+
+    def closed_keys(self, source: Facts) -> Tree:
+        """Returns the region of the keys that no later tuple has."""
+        return fold_closed(source, frozenset(source.types).difference(self.per))
+
+    def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
+        return self.passable(inputs[0])
+
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
+        (source,) = inputs
+        # A closed tuple that waits is still to come here, and every tuple of a key feeds its later results (D1).
+        source = evolve(source, closed=regions.intersection(source.closed, self.passable(source)))
+        over = frozenset(source.types).difference(self.per)
+        types, present, units = dict(source.types), dict(source.present), dict(source.units)
+        for name, call in self.calls.items():
+            types[name] = self.type_of(name, source.types)
+            present[name] = PRESENT
+            if call.function == "count":
+                continue
+            (argument,) = call.arguments
+            present[name] = fold_presence(source, presence_of(source, argument), over)
+            form = expressions.affine(argument)
+            if form is not None and form[0] in source.units:
+                onto = carried(form[1], is_difference=name in self.differences)
+                units[name] = map_history(
+                    fold_units(source, form[0], over), _through(FUNCTIONS[call.function], onto)
+                )
+        return evolve(source, types=types, present=state.with_retained(present), units=units)
+
+    # --- what it says of itself ---
+
+    def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
+        return taken(self.calls, inputs)
+
+    def named(self, side: int) -> tuple[str, ...]:
+        return (*self.per, self.on)
+
+    def reads(self, side: int) -> Mapping[str, str]:
+        computed = (name for call in self.calls.values() for name in sorted(call.computed_from))
+        return {**dict.fromkeys(computed, "2.8"), **dict.fromkeys(self.named(side), "N14")}
+
+    def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
+        keys = ", ".join(self.per) or "everything"
+        return Invariants(
+            f"tuples up to which {'' if not self.per else f'{keys}, '}{self.on} is closed",
+            "closed regions up to there",
+            f"tuples that have passed, and keys closed on {keys}",
+        )
+
+    def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
+        per = frozenset(self.per)
+        return (
+            Memory(what="tuples that may follow others", within=per | {self.on}, output=True),
+            Memory(what="the last tuple of each key", within=per, one_per=per),
+        )
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        """What the input closes, up to where all that comes before has passed."""
+        onto = frozenset({*self.per, self.on})
+        return both(promised[0], folded_onto(onto, inputs[0], promised[0]))
+
+
+def _through(carry: _Carry, onto_argument: Callable[[Affine], Affine]) -> Callable[[Affine], Affine]:
+    """An Alter of the attribute as one of the result; the identity if it is absorbed (theory 2.8)."""
+    return lambda alter: carry(onto_argument(alter)) or IDENTITY
