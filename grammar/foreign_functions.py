@@ -6,10 +6,7 @@ _DIFFERENCE = (
     "the difference of two timestamps is a number, their seconds: `(ended - began) / 1 minute`; "
     "`datediff(ended, began)` counts days"
 )
-_EARLIER = (
-    "an expression sees one tuple; `aggregate[last(x) - first(x) as change by w](R)` compares the ends "
-    "of a window `w`"
-)
+_EARLIER = "functions of the tuples before are `running[lag(x) as before, delta(x) as change per k on ts](R)`"
 _BEST = "the best tuples of each group are `top[1 by at desc per k](R)`"
 _NO_LISTS = "values are numbers, strings, booleans and times, not lists or objects"
 _INSIDE = 'a field inside of an object is declared: `city: string from "address.city"`'

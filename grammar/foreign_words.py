@@ -8,8 +8,9 @@ _PATTERN = "a pattern is compared by `like(s, 'a%')`, the opposite is `not like(
 _REGEX = "a regular expression is compared by `rlike(s, '[a-z]+')`, the opposite is `not rlike(s, '[a-z]+')`"
 _CHOICE = "a choice is written `if(condition, a, b)` or `case when condition then a else b end`"
 OVER = (
-    "there are no functions over rows: the best of each group are `top[1 by at desc per k](R)`; functions of many "
-    "tuples are `aggregate[sum(x) as total by k, w](R)`, over windows `window[5 minutes on at as w](R)`"
+    "functions of the tuples up to each are `running[sum(x) as total per k on at](R)`, of groups "
+    "`aggregate[sum(x) as total by k, w](R)`, over windows `window[5 minutes on at as w](R)`; the best of each group "
+    "are `top[1 by at desc per k](R)`"
 )
 OPERANDS = {
     **dict.fromkeys(
