@@ -11,6 +11,7 @@ from attrs import evolve
 from cedilla.compiler.plan.plan import Emit, Plan
 from cedilla.compiler.plan.topics import check_output, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.settings import as_stored
 
 
 def check_paths(plan: Plan) -> None:
@@ -55,7 +56,7 @@ def at_paths(
             for source in plan.sources
         ],
         emits=[_written_to(emit, sinks.get(emit.name, emit.path)) for emit in plan.emits],
-        settings={**plan.settings, **settings},
+        settings={**plan.settings, **{name: as_stored(name, value) for name, value in settings.items()}},
     )
 
 

@@ -20,6 +20,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in
 from cedilla.grammar.parser import single_accents
 from cedilla.grammar.settings import LARGEST, SETTINGS, size, size_text
 from cedilla.runtime.items.json_objects import JsonObject, parse_line
+from cedilla.runtime.items.links import check_links
 from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
 
 T = TypeVar("T")
@@ -85,10 +86,11 @@ class Line:
         return in_stream(noted, marker, file, int(number))
 
 
-def files_of(path: str, *, by_name: bool = False) -> list[Path]:
+def files_of(path: str, *, by_name: bool = False, allowed: Iterable[str] | None = None) -> list[Path]:
     """Returns the files of a stream. That is one file, or the files of a folder and its subfolders by modification
     time, then name. The epochs of an output, and with `by_name` all files, are ordered only by name, as in `run`
-    (design, section 6). `-` is standard input.
+    (design, section 6). `-` is standard input. `allowed`: folders that links may lead to; `None` does not check links,
+    which raises RQ484 as `check_links` does.
     """
     root = Path(path)
     if path == "-" or root.is_file():
@@ -102,6 +104,9 @@ def files_of(path: str, *, by_name: bool = False) -> list[Path]:
         and not any(part.startswith(hidden) for part in file.relative_to(root).parts[:-1])
         and (is_marker_file(str(file)) or not file.name.startswith(hidden))
     ]
+    if allowed is not None:
+        folders = [place for each in allowed if (place := local_path(each)) is not None]
+        check_links(files, root, folders)
     return sorted(files, key=_name if by_name else _order)
 
 
@@ -123,10 +128,13 @@ def merged(data: Iterable[T], markers: Iterable[T], place: Callable[[T], Any]) -
     yield from ((file, True) for file in reversed(waiting))
 
 
-def stream_files(path: str, markers: str | None, *, by_name: bool = False) -> list[tuple[Path, bool]]:
-    """Returns the files of a stream in order, with True for those of its folder of markers."""
-    data = files_of(path, by_name=by_name)
-    marking = [] if markers is None else files_of(markers, by_name=by_name)
+def stream_files(
+    path: str, markers: str | None, *, by_name: bool = False, allowed: Iterable[str] | None = None
+) -> list[tuple[Path, bool]]:
+    """Returns the files of a stream in order, with True for those of its folder of markers. `allowed`: as for
+    `files_of`."""
+    data = files_of(path, by_name=by_name, allowed=allowed)
+    marking = [] if markers is None else files_of(markers, by_name=by_name, allowed=allowed)
     if not by_name:
         return list(merged(data, marking, modified))
     names = {file: in_stream_order(file.relative_to(path).as_posix()) for file in data if str(file) != "-"}

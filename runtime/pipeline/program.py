@@ -174,7 +174,7 @@ def start(
         check_sail(plan, options.checkpoint)
     home = options.checkpoint or default_checkpoint(plan)
     with ExitStack() as opened:
-        files = Files()
+        files = Files(plan.allowed)
         folders_written = [
             e.path for e in plan.emits if e.path != "-" and not e.is_topic and on_epoch is None
         ]

@@ -64,7 +64,7 @@ class SimulatedSources:
         longest = self.plan.longest_line
         for source in self.plan.sources:
             if source.table:
-                for file in files_of(source.path):
+                for file in files_of(source.path, allowed=self.plan.allowed):
                     lines = tuples_of(lines_in(file, source.format, _names(source), longest), source)
                     yield from (parsed(source, line) for line in lines)
                 yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
@@ -78,7 +78,9 @@ class SimulatedSources:
         if source.name in self.topics:
             yield from (partial(self._records, source, n) for n in self.ends[source.name])
             return
-        for file, is_markers in stream_files(source.path, source.markers, by_name=source.by_name):
+        for file, is_markers in stream_files(
+            source.path, source.markers, by_name=source.by_name, allowed=self.plan.allowed
+        ):
             yield partial(_lines, source, file, self.plan.longest_line, is_markers=is_markers)
 
     def _records(self, source: Source, partition: int) -> Iterator[Input]:

@@ -65,7 +65,7 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
         raise DiagnosticError([complaint])
     reference = Reference(evolve(plan, sources=(table,), operators=(), emits=(), settings=DEFAULTS))
     values_of: dict[str, set[Value]] = {name: set() for name in names}
-    for file in files_of(table.path):
+    for file in files_of(table.path, allowed=plan.allowed):
         lines = lines_in(file, table.format, limit=plan.longest_line)
         for line in (parsed(table, each) for each in tuples_of(lines, table)):
             if is_marker(line.item):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.items.links import check_inside, check_links
 from cedilla.runtime.storage.stores import LocalStore, RemoteStore, Store, is_hidden, name_of, scheme_of
 
 __all__ = ["Files", "FoundFile", "epoch_name", "name_of"]
@@ -34,10 +37,11 @@ class Files:
     """File operations; paths are strings as users write them.
 
     Every operation raises `DiagnosticError`: RQ430 if the scheme of a path is unknown or its library is missing, RQ431
-    if the store refuses.
+    if the store refuses. `allowed`: the local folders that links below others may lead to.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, allowed: Iterable[str] = ()) -> None:
+        self._allowed = [place for path in allowed if (place := local_path(path)) is not None]
         local = LocalStore()
         self._stores: dict[str, Store] = {"": local, "file": local}
 
@@ -81,9 +85,23 @@ class Files:
         return sorted(found, key=lambda file: file.path)
 
     def tree(self, path: str) -> list[FoundFile]:
-        """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist."""
-        below = (name for name in self.folders(path, "") if not is_hidden(name))
-        return [*self.list(path), *(f for name in below for f in self.tree(f"{path.rstrip('/')}/{name}"))]
+        """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist. Raises
+        `DiagnosticError` RQ484 for a link as `check_links` does."""
+        return self._tree(path, local_path(path))
+
+    def _tree(self, path: str, root: Path | None) -> list[FoundFile]:
+        files = self.list(path)
+        below = [f"{path.rstrip('/')}/{name}" for name in self.folders(path, "") if not is_hidden(name)]
+        if root is not None:
+            places = (local_path(each) for each in (*(file.path for file in files), *below))
+            check_links((place for place in places if place is not None), root, self._allowed)
+        return [*files, *(file for each in below for file in self._tree(each, root))]
+
+    def check_inside(self, path: str, folder: str) -> None:
+        """Raises `DiagnosticError` RQ484 for a local file outside of a folder and all allowed ones."""
+        place, root = local_path(path), local_path(folder)
+        if place is not None:
+            check_inside(place, Path() if root is None else root, self._allowed)
 
     def folders(self, path: str, prefix: str) -> list[str]:
         """Returns the names of a folder's subfolders with a prefix; empty if the path does not exist."""

@@ -16,7 +16,7 @@ from cedilla.compiler.plan import Plan, at_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.settings import SETTINGS, SIZES, size_fault
 from cedilla.grammar.suggestions import closest, meant
-from cedilla.runtime.terminal.permissions import check_permitted, folder_of
+from cedilla.runtime.terminal.permissions import allowed_folders, check_permitted, folder_of
 
 Texts = Mapping[str, str]
 Paths = Mapping[str, str | os.PathLike[str]]
@@ -113,7 +113,7 @@ def apply(plan: Plan, options: Options) -> Plan:
     options.check(plan)
     applied = at_paths(plan, options.sources, options.sinks, options.settings)
     check_permitted(applied, options.allow_paths, options.sources, options.sinks)
-    return applied
+    return evolve(applied, allowed=allowed_folders(options.allow_paths))
 
 
 def path_options(command: Callable[..., Any]) -> Callable[..., Any]:

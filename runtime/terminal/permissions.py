@@ -45,6 +45,11 @@ def check_modules(plan: Plan, allowed: Iterable[str]) -> None:
             raise failure("RQ483", message, operator.span, hint=hint)
 
 
+def allowed_folders(given: Iterable[str]) -> tuple[str, ...]:
+    """Returns the folders that the user allows, beside the working directory."""
+    return (*given, *filter(None, os.environ.get(ALLOWED, "").split(os.pathsep)))
+
+
 def check_permitted(
     plan: Plan,
     allowed: Iterable[str] = (),
@@ -57,7 +62,7 @@ def check_permitted(
     `allowed`: folders in addition to the working directory. `given_sources`, `given_sinks`: names with a path from the
     user.
     """
-    roots = [*allowed, *filter(None, os.environ.get(ALLOWED, "").split(os.pathsep))]
+    roots = allowed_folders(allowed)
     given = {*(f"--source {name}" for name in given_sources), *(f"--sink {name}" for name in given_sinks)}
     for place in _places(plan):
         check_path(place.path, place.what, place.span)

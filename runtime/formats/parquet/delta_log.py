@@ -104,6 +104,7 @@ class DeltaLog:
     def _found(self, path: str, modified: int, size: int) -> FoundFile:
         name = unquote(path)
         whole = name if re.match(r"[a-zA-Z][\w+.-]*:/|/", name) else f"{self.table}/{name}"
+        self.files.check_inside(whole, self.table)
         return FoundFile(self.files.absolute(whole), modified, size)
 
     def _check(self, protocol: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:

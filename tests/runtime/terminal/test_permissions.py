@@ -13,7 +13,10 @@ import pytest
 from click.testing import Result
 
 from cedilla import Options, compile_query, run, simulate
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.stored_plan import StoredPlans
+from cedilla.runtime.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.permissions import ALLOWED, check_modules, check_permitted
 from tests.kit.command import cedilla, code_of
 from tests.kit.stream import read_output
@@ -67,6 +70,53 @@ def test_a_query_reads_and_writes_nothing_outside_of_its_folder(home: Path, kind
     if which != "sink":
         assert code_of(lambda: simulate(text)) == "RQ484"
     assert sorted(path.name for path in home.parent.iterdir()) == ["beside", "home"]
+
+
+LINKS = {
+    "a file": ("r/2.jsonl", "../../beside/1.jsonl"),
+    "a folder": ("r/more", "../../beside"),
+    "a file of a folder": ("r/more/2.jsonl", "../../../beside/1.jsonl"),
+    "the folder around it": ("r/more", ".."),
+}
+
+
+@pytest.mark.parametrize("kind", LINKS)
+def test_links_in_a_folder_lead_nowhere_else(home: Path, kind: str) -> None:
+    """A sender of files may write links."""
+    link, target = LINKS[kind]
+    text = QUERY.format(source="r", sink="out")
+    (home / link).parent.mkdir(exist_ok=True)
+    (home / link).symlink_to(target)
+    assert code_of(lambda: run(text, Options(once=True, engine="sail"))) == "RQ484"
+    if "folder" not in kind or "file" in kind:  # the reference does not follow links to folders
+        assert code_of(lambda: simulate(text)) == "RQ484"
+    if kind != "the folder around it":
+        allowed = Options(once=True, engine="sail", allow_paths=[str(home.parent / "beside")])
+        run(text, allowed)
+        simulate(text, allowed)
+        assert [row["k"] for row in read_output(home / "out")] == [1, 1]
+
+
+def test_links_inside_of_the_working_directory_are_read(home: Path) -> None:
+    (home / "kept").mkdir()
+    (home / "kept" / "1.jsonl").write_text('{"k": 7}\n')
+    (home / "r" / "2.jsonl").symlink_to("../kept/1.jsonl")
+    text = QUERY.format(source="r", sink="out")
+    run(text, Options(once=True, engine="sail"))
+    simulate(text)
+    assert sorted(row["k"] for row in read_output(home / "out")) == [1, 7]
+
+
+@pytest.mark.parametrize(
+    "path", ["{beside}/1.parquet", "file://{beside}/1.parquet", "../../beside/1.parquet"]
+)
+def test_the_log_of_a_table_names_no_file_outside_of_it(home: Path, path: str) -> None:
+    log = DeltaLog(Files(), "r", str(home / "r"))
+    with pytest.raises(DiagnosticError, match="RQ484"):
+        log._found(path.format(beside=home.parent / "beside"), 0, 1)
+    allowed = DeltaLog(Files([str(home.parent / "beside")]), "r", str(home / "r"))
+    assert allowed._found(path.format(beside=home.parent / "beside"), 0, 1).path.endswith("/1.parquet")
+    assert log._found("part-1.parquet", 0, 1).path.endswith("r/part-1.parquet")
 
 
 def test_the_folder_of_the_query_is_its_own(home: Path) -> None:

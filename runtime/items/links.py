@@ -1,0 +1,27 @@
+"""Links in the folders of a query: they lead nowhere else than its paths may (`terminal.permissions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from cedilla.grammar.diagnostics import failure
+
+
+def check_links(places: Iterable[Path], folder: Path, allowed: Iterable[Path]) -> None:
+    """Raises `DiagnosticError` RQ484 for a link that leads out of the folder that is read, of the working directory and
+    of all allowed folders, and for one that leads to a folder around it."""
+    for place in places:
+        if place.is_symlink():
+            check_inside(place, folder, allowed)
+            if place.parent.resolve().is_relative_to(place.resolve()):
+                message = f"the link {place} leads to a folder that contains it"
+                raise failure("RQ484", message, hint="remove the link: it would be read again and again")
+
+
+def check_inside(place: Path, folder: Path, allowed: Iterable[Path]) -> None:
+    """Raises `DiagnosticError` RQ484 for a file outside of all these folders. Links are followed."""
+    target = place.resolve()
+    if not any(target.is_relative_to(each.resolve()) for each in (folder, Path(), *allowed)):
+        message = f"{folder} has a file that is at {target}, outside of the query's folder and the working directory"
+        raise failure("RQ484", message, hint=f"`--allow-path {target.parent}` allows it")
