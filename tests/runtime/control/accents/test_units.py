@@ -19,34 +19,6 @@ from tests.kit.lines import write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
 
-QUERY = """
-stream inland(ts: long unit s, s: int in {1, 2}, t: double unit degF) from json "in/inland" punctuated on ts;
-stream coast(ts: long unit ms, s: int in {3}, t?: double unit degC, p?: double unit hPa)
-  from json "in/coast" punctuated on ts;
-all := inland union coast;
-minutes := window[1 minute on ts as minute](select[t > 20 degC](all));
-emit aggregate[max(t) as t, count() as n by minute](minutes) to json "out/aggregate";
-emit all to json "out/all";
-"""
-INLAND: list[list[Item]] = [
-    [{"ts": 0, "s": 1, "t": 77.0}, {"ts": 30, "s": 2, "t": 50.0}],
-    [
-        {"$accent": "[[alter(t, y -> (y - 32) * 5/9)]]"},
-        {"ts": 61, "s": 1, "t": 30.0},
-        {"$punctuation": "[]"},
-    ],
-]
-COAST: list[list[Item]] = [
-    [{"ts": 500, "s": 3, "t": 35.0}, {"$accent": "[[+(u: double)]]"}, {"ts": 600, "s": 3, "u": 1.0}],
-    [
-        {"$accent": "[[alter(t, y -> y + 273.15)]]"},
-        {"ts": 61500, "s": 3, "t": 313.15, "p": 1000.0},
-        {"$accent": "[[-(p)]]"},
-        {"ts": 61600, "s": 3},
-        {"$punctuation": "[]"},
-    ],
-]
-
 
 def canonical(folder: Path) -> list[Item]:
     rows = [{name: plain(value) for name, value in row.items()} for row in decode(read_output(folder))]
@@ -55,74 +27,6 @@ def canonical(folder: Path) -> list[Item]:
 
 def plain(value: Any) -> Any:
     return value if isinstance(value, str) else round(float(value), 6)
-
-
-def check(root: Path) -> None:
-    assert canonical(root / "out" / "aggregate") == [
-        {"minute": 0, "t": 95, "n": 2},
-        {"minute": 1, "t": 104, "n": 2},
-    ]
-    assert [row.get("t") for row in canonical(root / "out" / "all") if row["s"] == 3] == [104, 95, None, None]
-    assert {row["ts"] for row in canonical(root / "out" / "all")} == {0, 0.5, 0.6, 30, 61, 61.5, 61.6}
-
-
-@pytest.mark.either_engine
-def test_units_are_converted_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
-    run = Query(spark, tmp_path, QUERY)
-    for parts in zip(INLAND, COAST, strict=True):
-        for source, items in zip(("inland", "coast"), parts, strict=True):
-            run.write(source, items)
-    run.process(1)
-    check(tmp_path)
-
-
-def test_units_are_converted_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    run = Query(None, tmp_path, QUERY)  # type: ignore[arg-type]
-    for parts in zip(INLAND, COAST, strict=True):
-        for source, items in zip(("inland", "coast"), parts, strict=True):
-            run.write(source, items)
-    simulate(QUERY, Options(sinks={name: f"out/{name}" for name in ("all", "aggregate")}))
-    check(tmp_path)
-
-
-GIVEN = """
-stream r(k: long, u: string, state: string, way: double) from json "in/r" punctuated on k;
-n := project[k, u, double(state) as f unit degF, double(state) as c unit degC, way * 1 mile as way](r);
-t := project[k, case when u = "F" then f else c end as t](n);
-near := project[k](select[way < 500 km](n));
-emit t to json "out/t";
-emit near to json "out/near";
-"""
-STATES: list[Item] = [
-    {"k": 1, "u": "F", "state": "68.0", "way": 310.0},
-    {"k": 2, "u": "C", "state": "20.0", "way": 311.0},
-    {"k": 3, "u": "C", "state": "unknown", "way": 0.5},
-    {"$punctuation": "[]"},
-]
-
-
-def check_given(root: Path) -> None:
-    """Exactly: what is compared is on the side on which a person puts it."""
-    assert decode(read_output(root / "out" / "t")) == [{"k": 1, "t": 68.0}, {"k": 2, "t": 68.0}, {"k": 3}]
-    assert [row["k"] for row in decode(read_output(root / "out" / "near"))] == [1, 3]
-
-
-@pytest.mark.either_engine
-@pytest.mark.parametrize("per_epoch", [1, 4])
-def test_numbers_are_given_units_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
-    run = Query(spark, tmp_path, GIVEN)
-    for item in STATES:
-        run.write("r", [item])
-    run.process(per_epoch)
-    check_given(tmp_path)
-
-
-def test_numbers_are_given_units_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Query(None, tmp_path, GIVEN).write("r", STATES)  # type: ignore[arg-type]
-    simulate(GIVEN, Options(sinks={name: f"out/{name}" for name in ("t", "near")}))
-    check_given(tmp_path)
 
 
 ACCENTS: list[Item] = [
