@@ -1,4 +1,4 @@
-"""Reads the forms of operators: one line each, from which rules of the grammar, nodes, texts and hints are made."""
+"""Makes rules of the grammar, nodes, texts and hints from the forms of operators, one line each."""
 
 from __future__ import annotations
 

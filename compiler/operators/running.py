@@ -231,7 +231,7 @@ class Running(Operator):
                 )
         return evolve(source, types=types, present=state.with_retained(present), units=units)
 
-    # --- what it says of itself ---
+    # --- for people, and what bounds its state ---
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         return taken(self.calls, inputs)
@@ -259,7 +259,7 @@ class Running(Operator):
         )
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        """What the input closes, up to where all that comes before has passed."""
+        """Returns the promises of the input, up to where all earlier tuples have passed."""
         onto = frozenset({*self.per, self.on})
         return both(promised[0], folded_onto(onto, inputs[0], promised[0]))
 

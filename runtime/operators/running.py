@@ -137,8 +137,8 @@ def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, str]:
 
 
 def _with_partials(operator: Running, rows: DataFrame, known: Mapping[str, Type]) -> DataFrame:
-    """Returns the rows with their partial results. An attribute that is not there is undefined: after a Drop, a key
-    still has its results of before."""
+    """Returns the rows with their partial results. A missing attribute is undefined: a key keeps its results
+    after a Drop."""
     reads = frozenset[str]().union(*(call.computed_from for call in operator.calls.values()))
     missing = {name: F.lit(None).cast(known[name].spark) for name in sorted(reads.difference(rows.columns))}
     rows = rows.withColumns(missing) if missing else rows

@@ -59,6 +59,7 @@ def cases(given: dict[str, tuple[str, list[str]]]) -> list[Any]:
 
 
 SELECTED, KEPT, WINDOWED = "select[v > 1](r)", "project[k, v](r)", "window[5 on ts as wid](r)"
+RUNNING = "running[delta(v) as grown, sum(v) as total per k on ts](r)"
 SAMPLED = "sample[1 in 2 by v](r)"
 GO_ON = {
     "S1": (SELECTED, ["[[k = 1, +(x: int)]]", "[[w < 3, +(x: int)]]"]),
@@ -71,6 +72,7 @@ GO_ON = {
         SAMPLED,
         ["[[k = 1, +(x: int)]]", "[[v > 5, -(w)]]", *(f"[[k = 1, {DOUBLED.format(n)}]]" for n in "vw")],
     ),
+    "N14": (RUNNING, ["[[k = 1, +(x: int)]]", "[[w < 3, +(x: int)]]", f"[[k = 1, {DOUBLED.format('w')}]]"]),
     "P1": (KEPT, ["[[k = 1, -(v)]]", f"[[k = 1, {DOUBLED.format('v')}]]"]),
     "P4": ("project[k, x](r)", ["[[k = 1, +(x: int)]]"]),
     "J2": (JOINED, ["[[k = 1, +(x: int)]]", "[[w < 3, +(x: int)]]"]),
@@ -93,6 +95,7 @@ END_THERE = {
 END_THE_QUERY = {
     "S3": (SELECTED, ["[[-(v)]]", "[[k = 1, -(v)]]"]),
     "S3 of a sample": (SAMPLED, ["[[-(v)]]", "[[k = 1, -(v)]]"]),
+    "N14": (RUNNING, ["[[-(k)]]", "[[k = 1, -(ts)]]"]),
     "J2": (JOINED, ["[[k = 1, +(z: double)]]"]),
     "J3": (JOINED, ["[[-(k)]]"]),
     "W2": (WINDOWED, ["[[k = 1, -(ts)]]"]),
