@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from cedilla.compiler.explain.summary import summary_text
 from cedilla.compiler.explain.views import show
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.compiler.operators import OPERATORS, Operator
+from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError, render
 from cedilla.runtime.inspect.trace import trace, trace_text
 from tests.kit import ROOT
@@ -85,6 +87,12 @@ slots := window[5 minutes on at as slot](orders);
 """The name of a stream -> the statements before a slip."""
 
 
+@cache
+def plan_of(stream: str) -> Plan:
+    """The plan that emits a stream of `SOURCES`."""
+    return compile_query(f'{SOURCES[stream]}emit {stream} to json "o";').plan
+
+
 def slip(line: str, stream: str) -> str:
     """A statement after some of `SOURCES`, and per complaint its code, the words that it is about, message and hint.
 
@@ -94,8 +102,7 @@ def slip(line: str, stream: str) -> str:
     is_marker = line.startswith(("[", "(", "{"))
     try:
         if is_marker:
-            compiled = compile_query(f'{sources}emit {stream} to json "o";')
-            found = next(trace(compiled.plan, [(stream, line)])).warnings
+            found = next(trace(plan_of(stream), [(stream, line)])).warnings
         else:
             compiled = compile_query(f'{sources}{line}\nemit {stream} to json "z";')
             found = compiled.warnings
