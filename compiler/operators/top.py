@@ -54,9 +54,6 @@ class Top(Operator):
             closed=fold_closed(source, frozenset(source.types).difference(self.per)),
         )
 
-    def _foundation(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*self.per, *(name for name, _ in self.keys)]))
-
     def is_in_each(self, name: str) -> bool:
         return False
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import Engine
 from cedilla.compiler.analysis.releases import Release, releases
-from cedilla.compiler.plan import Emit, Plan
+from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
@@ -31,8 +31,7 @@ from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.listing import listed_files
-from cedilla.runtime.formats.sinks.callback import CallbackSink, OnEpoch
-from cedilla.runtime.formats.sinks.sink import Sink
+from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import Quarantine
@@ -41,7 +40,7 @@ from cedilla.runtime.ingest.unrelated_files import unrelated_files
 from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
 from cedilla.runtime.pipeline.growing_batch import GrowingBatch, More
-from cedilla.runtime.pipeline.outputs import sink_of
+from cedilla.runtime.pipeline.outputs import Outputs
 from cedilla.runtime.pipeline.remaining import Listed, Remaining
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
 from cedilla.runtime.pipeline.table_domains import TableDomains
@@ -49,8 +48,6 @@ from cedilla.runtime.pipeline.watching import Watches
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.storage.written import older
-from cedilla.runtime.terminal.places import old_results
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.query_topics import Topics
 
@@ -73,7 +70,7 @@ class Executor:
     """Asks if an edited query may continue, where the user must confirm it."""
     topics: Topics = field(factory=Topics)
     last: Commit = field(init=False)
-    sinks: dict[str, Sink] = field(init=False)
+    outputs: Outputs = field(init=False)
     state: StateStore = field(init=False)
     jobs: Jobs = field(init=False, factory=Jobs)
     marker_search: MarkerSearch = field(init=False)
@@ -94,9 +91,8 @@ class Executor:
     """The cached rows of the last completed epoch."""
 
     def __attrs_post_init__(self) -> None:
-        self.sinks = {
-            e.name: CallbackSink(self.on_epoch) if self.on_epoch else self._sink(e) for e in self.plan.emits
-        }
+        path, run = self.checkpoint.path, self.checkpoint.run
+        self.outputs = Outputs(self.plan, self.files, path, run, self.on_epoch)
         self._engine = engine_in(self.spark)
         self.marker_search = self._marker_search()
         self.tables = TableDomains(self.spark, self.files, self.marker_search)
@@ -108,12 +104,11 @@ class Executor:
                 sources=starting_states(self.plan),
                 sinks={e.name: SinkState.start(self.plan.start[e.relation]) for e in self.plan.emits},
             )
-            self._check_sinks()
+            self.outputs.check_fresh()
         else:
             # A crash may have come between commit and publication.
-            self._publish(self.last.epoch, self.last.run)
-            self._tidy()
-        path, run = self.checkpoint.path, self.checkpoint.run
+            self.outputs.publish(self.last.epoch, self.last.run)
+            self.outputs.tidy(self.last.epoch)
         self._quarantine = Quarantine(self.spark, self.files, self.plan.settings, path, run)
         self._quarantine.recover(self.last.epoch, self.last.run)
         self.checkpoint.sweep(self.last)
@@ -122,7 +117,7 @@ class Executor:
         self.tuning = Tuning(self.spark, self.conf)
         self._watches = Watches.of(self.plan, self.jobs, self.last.suspects)
         self._starter = EpochStarter(
-            self.spark, self.plan, self.flow, self.state, self.jobs, self.sinks, self._watches
+            self.spark, self.plan, self.flow, self.state, self.jobs, self.outputs.sinks, self._watches
         )
         self._releases = releases(self.plan)
 
@@ -133,31 +128,13 @@ class Executor:
 
     def _edited(self, path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
         """What an edited query goes on from; the outputs of the one before are brought to their end first."""
-        changes = resume(path, stored, last, plan, lambda e: self.sinks[e.name].check_fresh(), self.consent)
+        changes = resume(path, stored, last, plan, self.outputs.is_fresh, self.consent)
         self.notes = tuple(news(plan, last.sources, changes.commit.sources))
-        for emit in stored.plan.emits:
-            sink = self._sink(emit)
-            sink.publish(last.epoch, last.run)
-            sink.tidy(last.epoch)
-            sink.close()
+        self.outputs.end_older(stored.plan, last.epoch, last.run)
         return changes
 
-    def _sink(self, emit: Emit) -> Sink:
-        return sink_of(self.plan, emit, self.files, self.checkpoint.path, self.checkpoint.run)
-
     def _check_not_ahead(self, last: Commit) -> None:
-        """Raises RQ479 if an output contains epochs that the checkpoint does not know: they would come twice."""
-        if last.epoch < 0:
-            self._check_sinks()
-        for emit in self.plan.emits:
-            if emit.name in last.sinks and (epoch := self.sinks[emit.name].last_epoch()) > last.epoch:
-                what = f"the checkpoint {self.checkpoint.path} ends with epoch {last.epoch}"
-                raise older(what, f"the output {emit.path}, which has epoch {epoch}")
-
-    def _check_sinks(self) -> None:
-        for emit in self.plan.emits:
-            if not self.sinks[emit.name].check_fresh():
-                raise old_results(emit)
+        self.outputs.check_not_ahead(last.sinks.keys(), last.epoch)
 
     # --- batches and epochs ---
 
@@ -189,7 +166,7 @@ class Executor:
                         self._complete(self._in_flight[0])
                     raise KeyboardInterrupt
             growing.forget()
-            self._tidy()  # not after a failure: it may have come just behind a commit
+            self.outputs.tidy(self.last.epoch)  # not after a failure: it may have come just behind a commit
         except BaseException as problem:
             self._give_up()
             if (refused := refusal(problem)) is not None:
@@ -200,15 +177,10 @@ class Executor:
             self.state.release_memory()
             self.tuning.restore()
 
-    def _tidy(self) -> None:
-        for sink in self.sinks.values():
-            sink.tidy(self.last.epoch)
-
     def close(self) -> None:
         """Let the threads go, and brokers."""
         self.jobs.close()
-        for sink in self.sinks.values():
-            sink.close()
+        self.outputs.close()
 
     @property
     def _base(self) -> Commit:
@@ -328,7 +300,7 @@ class Executor:
         """Wait for an epoch's jobs, and commit it."""
         wait_all(running.jobs)
         number = running.record.epoch
-        stages = [partial(self.sinks[n].stage_markers, number, m) for n, m in running.markers.items()]
+        stages = [partial(self.outputs.sinks[n].stage_markers, number, m) for n, m in running.markers.items()]
         if self.on_epoch is None:
             self.jobs.together(stages)
         else:  # a user's function stays in the thread of its run
@@ -349,7 +321,7 @@ class Executor:
             written=_summed(self.last.written, written),
         )
         self.checkpoint.commit(record)
-        self._publish(number, self.checkpoint.run)
+        self.outputs.publish(number, self.checkpoint.run)
         self._quarantine.publish(number)
         self.state.commit(running.record.segments, segments, running.unused)
         self.last = record
@@ -375,12 +347,6 @@ class Executor:
         self.notes = ()
         self.on_report(report)
         self._refuse(running.stops)
-
-    # --- output ---
-
-    def _publish(self, number: int, run: int) -> None:
-        for sink in self.sinks.values():
-            sink.publish(number, run)
 
     # --- messages ---
 

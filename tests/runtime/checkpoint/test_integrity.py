@@ -22,7 +22,7 @@ from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.pipeline.executor import Executor
+from cedilla.runtime.pipeline.outputs import Outputs
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.storage import stores
 from cedilla.runtime.storage.files import Files
@@ -91,15 +91,15 @@ def last_record(root: Path) -> Path:
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, name: str, epoch: int) -> None:
-    """The next process dies in an epoch, when it would call a method of its executor."""
-    original: Callable[..., object] = getattr(Executor, name)
+    """The next process dies in an epoch, when it would call a method of its outputs."""
+    original: Callable[..., object] = getattr(Outputs, name)
 
-    def call(executor: Executor, number: int, *rest: object) -> object:
+    def call(outputs: Outputs, number: int, *rest: object) -> object:
         if number == epoch:
             raise Killed
-        return original(executor, number, *rest)
+        return original(outputs, number, *rest)
 
-    monkeypatch.setattr(Executor, name, call)
+    monkeypatch.setattr(Outputs, name, call)
 
 
 def test_a_seal_shows_every_flipped_bit_and_every_part() -> None:
@@ -182,7 +182,7 @@ def test_a_torn_last_record_falls_back_to_the_one_before(
 ) -> None:
     """As a loss of power leaves it: nothing came after it. Its epoch is done again, and comes once."""
     with monkeypatch.context() as patch:
-        dying(patch, "_publish", 3)
+        dying(patch, "publish", 3)
         with pytest.raises(Killed):
             project.run()
     record = last_record(project.root)
@@ -204,7 +204,7 @@ def test_a_lost_record_whose_epoch_is_in_an_output_is_refused(
 ) -> None:
     """The epoch would come twice, or the rows that waited in deleted state would be lost."""
     with monkeypatch.context() as patch, suppress(Killed):
-        dying(patch, "_publish", epoch + 1)
+        dying(patch, "publish", epoch + 1)
         project.run()
     for record in (project.root / "ck/commits").glob(f"{epoch + 1:012d}.json"):
         record.unlink()
