@@ -22,7 +22,7 @@ JOINED = "r join (project[k, z](s)) on k"
 Given = str | Item | tuple[str, str | Item]
 
 
-class Query:
+class Steps:
     """A query that takes items one after the other: a tuple, or the text of a marker; of `r`, or with its source."""
 
     def __init__(self, text: str, settings: str = "") -> None:
@@ -110,13 +110,13 @@ STRICTLY = {  # what waits unless `set accents = strict`
 @pytest.mark.parametrize(("rule", "query", "accent"), cases(GO_ON))
 @pytest.mark.parametrize("settings", ["", STRICT], ids=["", "strict"])
 def test_accents_that_go_on_as_they_are(rule: str, query: str, accent: str, settings: str) -> None:
-    assert Query(query, settings).accents(accent) == [accent], rule
+    assert Steps(query, settings).accents(accent) == [accent], rule
 
 
 @pytest.mark.parametrize(("rule", "query", "accent"), cases(END_THERE))
 @pytest.mark.parametrize("settings", ["", STRICT], ids=["", "strict"])
 def test_accents_that_end_at_an_operator(rule: str, query: str, accent: str, settings: str) -> None:
-    said = Query(query, settings).take(accent)
+    said = Steps(query, settings).take(accent)
     # That whole numbers may have decimals from here on is said all the same, by an Alter that changes nothing.
     assert [item for item in said if not item.get("$accent", "").endswith(", y -> y)]]")] == [], rule
 
@@ -124,15 +124,15 @@ def test_accents_that_end_at_an_operator(rule: str, query: str, accent: str, set
 @pytest.mark.parametrize(("rule", "query", "accent"), cases(END_THE_QUERY))
 def test_accents_that_end_the_query(rule: str, query: str, accent: str) -> None:
     with pytest.raises(DiagnosticError, match=rf"\({rule.partition(' ')[0]}\)"):
-        Query(query).take(accent)
+        Steps(query).take(accent)
 
 
 @pytest.mark.parametrize(("rule", "query", "accent"), cases(STRICTLY))
 def test_accents_that_wait_or_end_a_strict_query(rule: str, query: str, accent: str) -> None:
     """One switch for all operators (G15, paper 6.2)."""
-    assert Query(query).take(accent) == []
+    assert Steps(query).take(accent) == []
     with pytest.raises(DiagnosticError, match=rf"\({rule}\)"):
-        Query(query, STRICT).take(accent)
+        Steps(query, STRICT).take(accent)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_accents_that_wait_or_end_a_strict_query(rule: str, query: str, accent: 
 @pytest.mark.parametrize("settings", ["", STRICT], ids=["", "strict"])
 def test_an_add_never_waits(query: str, accent: str, said: str, settings: str) -> None:
     """D1: it is announced where some tuple may have the attribute; so a strict query has nothing against it."""
-    assert Query(query, settings).accents(accent) == [said]
+    assert Steps(query, settings).accents(accent) == [said]
 
 
 EXTENDED = "extend[v * 2 as z](r)"
@@ -155,7 +155,7 @@ EXTENDED = "extend[v * 2 as z](r)"
 
 def test_extend_lets_every_accent_through_and_refuses_a_second_attribute_of_a_name() -> None:
     """P1 of all attributes, later ones too; an Add of a computed name ends the query (J2)."""
-    query = Query(EXTENDED)
+    query = Steps(EXTENDED)
     for accent in ("[[k = 1, +(x: double)]]", "[[w < 3, alter(x, y -> y * 2)]]", "[[k = 1, -(w)]]"):
         assert query.accents(accent) == [accent]
     assert query.tuples({"ts": 1, "k": 1, "v": 2.0, "x": 6.0, "n": "a"}) == [
@@ -167,7 +167,7 @@ def test_extend_lets_every_accent_through_and_refuses_a_second_attribute_of_a_na
 
 def test_results_that_are_computed_carry_an_alter_where_they_are_affine_in_one_aggregate() -> None:
     """G20 and 2.8: `avg(v) * 2 + 1` goes through g∘α∘g⁻¹, what has two aggregates stays as it is."""
-    query = Query(
+    query = Steps(
         "aggregate[avg(v) * 2 + 1 as f, max(v) - min(v) as width, round(sum(v) / count(), 1) as m by k](r)"
     )
     rows = [{"ts": 1, "k": 1, "v": 1.0, "n": "a", "w": 1.0}, {"ts": 2, "k": 1, "v": 4.0, "n": "a", "w": 1.0}]
@@ -183,7 +183,7 @@ def test_results_that_are_computed_carry_an_alter_where_they_are_affine_in_one_a
 
 def test_what_a_projection_leaves_out_still_evolves() -> None:
     """G18, G19: the Drop is not said, but what the source sends afterwards is judged by it."""
-    query = Query(KEPT)
+    query = Steps(KEPT)
     assert query.take("[[k = 1, -(w)]]") == []
     query.take(TUPLE)
     assert [code for _, code, _ in query.reference.rejected] == ["RQ304"]
@@ -192,14 +192,14 @@ def test_what_a_projection_leaves_out_still_evolves() -> None:
 
 def test_a_window_reads_canonical_times_and_gives_them() -> None:
     """W3, G27: the Alter is not said, so times come out as they were at the start."""
-    query = Query("window[5 on ts as wid](r)")
+    query = Steps("window[5 on ts as wid](r)")
     query.take(f"[[{DOUBLED.format('ts')}]]")
     assert query.tuples(TUPLE) == [{**TUPLE, "ts": 6, "wid": 1}]
 
 
 def test_a_join_compares_canonical_values_by_the_same_condition() -> None:
     """J4: u = v stays u = v when one input changes its units; each side goes its own way in the output."""
-    query = Query("r join (project[v as u, z](s)) on v = u")
+    query = Steps("r join (project[v as u, z](s)) on v = u")
     query.take(("s", {"ts": 1, "k": 1, "v": 2.0, "z": 9.0}))
     query.take(f"[[{DOUBLED.format('v')}]]")
     assert query.tuples({**TUPLE, "v": 2.0}) == []
@@ -208,7 +208,7 @@ def test_a_join_compares_canonical_values_by_the_same_condition() -> None:
 
 def test_groups_are_those_of_canonical_values() -> None:
     """G16: an Alter of a group attribute makes no new group; the group's row is in the new units."""
-    query = Query("aggregate[count() as c by v](r)")
+    query = Steps("aggregate[count() as c by v](r)")
     query.take(TUPLE)
     assert query.accents(f"[[{DOUBLED.format('v')}]]") == [f"[[{DOUBLED.format('v')}]]"]
     query.take({**TUPLE, "v": 4.0})
@@ -217,7 +217,7 @@ def test_groups_are_those_of_canonical_values() -> None:
 
 def test_a_group_closes_in_the_units_of_the_output_and_lets_its_drop_go() -> None:
     """3.2, Aggregate: the row is in the current o, and a Drop that waits for the group comes with it (G13)."""
-    query = Query("aggregate[avg by k, ts except w, n](r)")
+    query = Steps("aggregate[avg by k, ts except w, n](r)")
     query.take(TUPLE)
     assert query.accents("[[k = 1, alter(v, y -> y * 2)]]") == ["[[k = 1, alter(v, y -> y * 2)]]"]
     assert not any("ts" not in text for text in query.accents("[[k = 1, -(v)]]"))
@@ -232,7 +232,7 @@ def test_a_group_closes_in_the_units_of_the_output_and_lets_its_drop_go() -> Non
 
 def test_what_has_no_attribute_yet_may_be_undefined_on_it() -> None:
     """G39: after the Add of one input, tuples of the other are undefined there, and valid."""
-    query = Query("r union s")
+    query = Steps("r union s")
     assert query.accents("[[k = 1, +(x: int)]]") == ["[[k = 1, +(x: int)]]"]
     row = {"ts": 1, "k": 1, "v": 2.0, "z": 3.0}
     assert query.tuples(("s", row), {**TUPLE, "x": 1}) == [row, {**TUPLE, "x": 1}]
@@ -240,7 +240,7 @@ def test_what_has_no_attribute_yet_may_be_undefined_on_it() -> None:
 
 def test_an_entry_of_an_input_that_is_closed_since_is_forgotten() -> None:
     """3.2, Union: what waits for s is said where s is closed, and never where r itself is."""
-    query = Query("(project[k, v](r)) union (project[k, v](s))")
+    query = Steps("(project[k, v](r)) union (project[k, v](s))")
     doubled, tripled = "alter(v, y -> y * 2)", "alter(v, y -> y * 3)"
     assert query.accents(f"[[k in {{1, 2}}, {doubled}]]", "[k = 1]") == []
     assert query.accents(("s", f"[[k = 1, {tripled}]]")) == [f"[[k = 1, {tripled}]]"]
@@ -249,7 +249,7 @@ def test_an_entry_of_an_input_that_is_closed_since_is_forgotten() -> None:
 
 def test_patterns_are_combined_in_canonical_values() -> None:
     """3.2: `v < 10` after doubling and `v < 6` before it close `v < 5`, said in the units of the output."""
-    query = Query("r union s")
+    query = Steps("r union s")
     assert query.accents(f"[[{DOUBLED.format('v')}]]") == []
     assert query.punctuations("[v < 10]", ("s", "[v < 6]")) == ["[v < 5]"]
     assert query.accents(("s", f"[[{DOUBLED.format('v')}]]")) == [f"[[{DOUBLED.format('v')}]]"]
@@ -261,7 +261,7 @@ def test_patterns_are_combined_in_canonical_values() -> None:
 
 def test_closed_regions_are_kept_and_no_lists() -> None:
     """1.1, 1.4: a thousand punctuations for a bound that rises are one number."""
-    query = Query("r union s")
+    query = Steps("r union s")
     for bound in range(1000):
         query.reference.step([(name, {"$punctuation": f"[ts < {bound}]"}) for name in ("r", "s")])
     (said,) = {str(state.closed) for state in query.reference.states.values()}
