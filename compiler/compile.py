@@ -18,7 +18,7 @@ from cedilla.compiler.plan.parameters import given_constants
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.suggestions import suggest
 
 
 @frozen
@@ -57,7 +57,7 @@ def query_text(name: str, read: Callable[[], bytes]) -> str:
 def _instead(path: Path) -> str:
     """What is likely meant by a path at which no query can be read."""
     queries = {each.name: str(each) for each in sorted((path if path.is_dir() else path.parent).glob("*.rq"))}
-    near = closest(path.name, queries)
+    near = suggest(path.name, queries)
     if near is not None:
         return f"did you mean `{queries[near]}`?"
     return (

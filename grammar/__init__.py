@@ -4,7 +4,7 @@
 |---------|------------------------|-----------------------------------------------|
 | parse   | `parser`, `lalr`       | text -> lark tree, by `rq.lark` and the forms |
 | build   | `builder`, `terms`     | lark tree -> `syntax` nodes                   |
-| explain | `complaints`, `slips`  | lark error -> `diagnostics.Diagnostic`        |
+| explain | `hints`                | lark error -> `diagnostics.Diagnostic`        |
 | format  | `formatter`            | `syntax` nodes -> text, in the ASCII spelling |
 """
 

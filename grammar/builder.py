@@ -9,8 +9,9 @@ from attrs import evolve
 from lark import Token
 from lark.tree import Meta
 
-from cedilla.grammar import foreign, syntax
+from cedilla.grammar import syntax
 from cedilla.grammar.clauses import ClauseBuilder
+from cedilla.grammar.hints import synonyms
 from cedilla.grammar.lalr import per_rule
 from cedilla.grammar.operator_forms import FORMS
 from cedilla.grammar.settings import SETTINGS, SIZES, as_stored, size_fault
@@ -90,7 +91,7 @@ class Builder(ClauseBuilder):
 
     def type(self, meta: Meta, name: Token, *parameters: Token | None) -> syntax.TypeName:
         numbers = [number for number in parameters if number is not None]
-        if self._known("RQ005", "type", name, syntax.TYPES, foreign.TYPES):
+        if self._known("RQ005", "type", name, syntax.TYPES, synonyms.TYPES):
             self._check_parameters(meta, name, numbers)
         values = tuple(int(number) for number in numbers if number.isdecimal())
         return syntax.TypeName(str(name), values, span=self._span(meta))

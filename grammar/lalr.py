@@ -13,7 +13,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 from lark.lexer import PatternStr
 
 from cedilla.grammar import operator_forms
-from cedilla.grammar.kept import place
+from cedilla.grammar.cache_dir import place
 
 Start = Literal["query", "accent", "punctuation", "expression"]
 Class = TypeVar("Class", bound=type)

@@ -12,12 +12,13 @@ from typing import overload
 from attrs import evolve
 from lark.exceptions import UnexpectedInput
 
-from cedilla.grammar import complaints, lalr, recovery
+from cedilla.grammar import lalr, recovery
 from cedilla.grammar.builder import Builder
 from cedilla.grammar.depth import check_depth
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.edits import Check
 from cedilla.grammar.expression_formatter import format_accent
+from cedilla.grammar.hints import parse_errors
+from cedilla.grammar.hints.edits import Check
 from cedilla.grammar.syntax import (
     AccentText,
     AlterAttribute,
@@ -162,7 +163,7 @@ def _parse(
         node = lalr.build(builder, lalr.parse(text, start))
     except UnexpectedInput as error:
         if start != "query":
-            raise DiagnosticError([complaints.explain(error, text, source, start)]) from None
+            raise DiagnosticError([parse_errors.explain(error, text, source, start)]) from None
         raise DiagnosticError(_all_errors(error, text, source, builder, check)) from None
     if builder.problems:
         raise DiagnosticError(builder.problems)

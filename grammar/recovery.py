@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from lark.exceptions import UnexpectedInput
 
-from cedilla.grammar import complaints, lalr, statements
+from cedilla.grammar import lalr, statements
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.edits import Check
-from cedilla.grammar.slips import UNENDED
+from cedilla.grammar.hints import parse_errors
+from cedilla.grammar.hints.edits import Check
+from cedilla.grammar.hints.syntax_hints import UNENDED
 
 _MOST = 20
 """The greatest number of errors that are reported at once."""
@@ -33,7 +34,7 @@ def _errors(
     for _ in range(_MOST):
         if error is None:
             return
-        diagnostic = complaints.explain(error, text, source, "query", check)
+        diagnostic = parse_errors.explain(error, text, source, "query", check)
         text = _without(text, diagnostic)
         yield diagnostic, text
         try:

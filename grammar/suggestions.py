@@ -10,7 +10,7 @@ _LISTED = 20
 """A hint lists at most this many known words."""
 
 
-def closest(word: str, words: Iterable[str], most: int = 3, *, checked: bool = False) -> str | None:
+def suggest(word: str, words: Iterable[str], most: int = 3, *, checked: bool = False) -> str | None:
     """Returns the known word that `word` misspells by `most` letters or fewer, or `None` where several words or none
     are near enough.
 
@@ -38,10 +38,10 @@ def closest(word: str, words: Iterable[str], most: int = 3, *, checked: bool = F
     return by_lower[least[0]] if len(least) == 1 else None
 
 
-def meant(word: str, words: Iterable[str], what: str) -> str:
+def did_you_mean(word: str, words: Iterable[str], what: str) -> str:
     """Returns a hint for an unknown word: the likely one, and the known ones."""
     words = list(words)
-    guess = closest(word, words) or _begins_alike(word, words)
+    guess = suggest(word, words) or _begins_alike(word, words)
     shown = ", ".join(words[:_LISTED]) + (", ..." if len(words) > _LISTED else "")
     listed = f"known {what}: {shown}" if words else f"there are no {what}"
     return listed if guess is None else f"did you mean `{guess}`? {listed}"

@@ -12,12 +12,13 @@ from lark import Token
 from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive
 
-from cedilla.grammar import foreign, syntax
+from cedilla.grammar import syntax
 from cedilla.grammar.connectives import connected, terms
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.expression_formatter import decimal_text, unit_text
+from cedilla.grammar.hints import synonyms
 from cedilla.grammar.lalr import per_rule
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.suggestions import suggest
 
 if TYPE_CHECKING:
     from cedilla.grammar.syntax import Expression
@@ -87,12 +88,11 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self, code: str, what: str, word: Token, known: Iterable[str], others: Mapping[str, str] = _NO_OTHERS
     ) -> bool:
         """Whether a word is known; else it is reported. `others`: what is called so elsewhere -> the known word."""
-        known = tuple(known)
-        if word in known:
+        if word in (known := tuple(known)):
             return True
-        guess = others.get(word.lower()) or closest(word, known)
+        guess = others.get(word.lower()) or suggest(word, known)
         listed = f"did you mean `{guess}`?" if guess else f"available: {', '.join(f'`{w}`' for w in known)}"
-        help = f"{foreign.NO_TYPES[word.lower()]}; {listed}" if word.lower() in foreign.NO_TYPES else listed
+        help = "; ".join(filter(None, (synonyms.NO_TYPES.get(word.lower()), listed)))
         self._report(code, f"unknown {what} `{word}`", word, help)
         return False
 
@@ -304,13 +304,13 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def _unit(self, unit: Token) -> str:
         """A unit of time in the singular."""
         if unit not in [f"{each}s" for each in syntax.UNITS]:
-            self._known("RQ006", "unit", unit, syntax.UNITS, foreign.UNITS)
+            self._known("RQ006", "unit", unit, syntax.UNITS, synonyms.UNITS)
         return str(unit).removesuffix("s")
 
     def _named(self, name: Token) -> syntax.Literal:
         if name in self.constants:
             return self._constant(name)
-        known = f"did you mean `{guess}`? " if (guess := closest(name, self.constants)) else ""
+        known = f"did you mean `{guess}`? " if (guess := suggest(name, self.constants)) else ""
         help = f'{known}text is written in quotes, `"{name}"`; a constant is named by `let {name} = 1;` above'
         if name.lower() in ("null", "none", "nil", "undefined"):
             help = "no constant is undefined: `x is null` asks for it, and an attribute that is missing is undefined"

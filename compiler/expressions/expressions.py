@@ -21,7 +21,7 @@ from cedilla.compiler.expressions.conversions import called, written_out
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.suggestions import did_you_mean
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
 Types = Mapping[str, Type]
@@ -285,7 +285,7 @@ def unknown_attribute(name: str, types: Types, span: Span | None, is_text: bool 
     """Returns the error of an unknown attribute (RQ102), with a suggestion. `is_text`: a string may be meant."""
     if changing_functions.is_changing(name):
         return changing_functions.refused(name, span)
-    help = meant(name, types, "attributes")
+    help = did_you_mean(name, types, "attributes")
     if name.lower() in ("true", "false"):
         help = f"`{name.lower()}` is written in small letters"
     elif name in EMPTY:

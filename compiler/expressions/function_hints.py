@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from cedilla.compiler.expressions import aggregate_functions, scalar_functions
 from cedilla.compiler.expressions.conversions import names_conversion
-from cedilla.grammar import foreign
-from cedilla.grammar.foreign_functions import AGGREGATES, SCALARS, percentile
-from cedilla.grammar.suggestions import closest, meant
+from cedilla.grammar.hints import synonyms
+from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS, percentile
+from cedilla.grammar.suggestions import did_you_mean, suggest
 
 _NO_GUESS = "no function has this name; docs/language.md lists all functions"
 
@@ -16,7 +16,7 @@ _NO_GUESS = "no function has this name; docs/language.md lists all functions"
 def hint_for_scalar(name: str) -> str:
     """What to write in place of an unknown function of one tuple."""
     hints = [SCALARS[name]] if name in SCALARS else []
-    hints += [foreign.CONVERTED] if names_conversion(name) else []
+    hints += [synonyms.CONVERTED] if names_conversion(name) else []
     if hints:
         return "; ".join(hints)
     if (of_many := AGGREGATES.get(name) or percentile(name)) is not None:
@@ -36,7 +36,7 @@ def hint_for_scalar(name: str) -> str:
 def _near(name: str, functions: Iterable[str], most: int = 2) -> str | None:
     """Returns the function that a name misspells. A longer name is another function (`sind`), unless it ends with a
     plural or a letter twice."""
-    guess = closest(name, functions, most)
+    guess = suggest(name, functions, most)
     if guess is None or not name.startswith(guess):
         return guess
     return guess if name[len(guess) :] in ("", "s", guess[-1]) else None
@@ -47,11 +47,11 @@ def hint_for_aggregate(name: str) -> str:
     if (hint := AGGREGATES.get(name) or percentile(name)) is not None:
         return hint
     if names_conversion(name):
-        return foreign.CONVERTED
+        return synonyms.CONVERTED
     functions = aggregate_functions.FUNCTIONS
     if (guess := _near(name, functions)) is not None:
         return f"did you mean `{functions[guess].usage}`?"
     guess = _near(name, AGGREGATES, most=1)
     if guess is not None:
         return AGGREGATES[guess]
-    return SCALARS.get(name) or meant(name, functions, "functions")
+    return SCALARS.get(name) or did_you_mean(name, functions, "functions")

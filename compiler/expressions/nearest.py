@@ -10,7 +10,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Bound, Level, Tree, Value
-from cedilla.grammar.suggestions import closest, edits
+from cedilla.grammar.suggestions import edits, suggest
 
 _SHOWN = 60
 
@@ -23,7 +23,7 @@ def nearest(type_: Type, value: Value, members: Tree) -> Value | None:
     if isinstance(value, str):
         listed = [m for m, inside in members.points.items() if inside and isinstance(m, str)]
         near = difflib.get_close_matches(value, sorted(listed), n=1)
-        return closest(value, sorted(listed)) or (near[0] if near else None)
+        return suggest(value, sorted(listed)) or (near[0] if near else None)
     candidates = [v for v in _candidates(type_, members) if members.at(v)]
     written = type_.wire(value)
     alike = [v for v in candidates if len(written) > 1 and edits(type_.wire(v), written) == 1]

@@ -14,7 +14,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Bound, Domain, Level, Tree, Universe, Value
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.suggestions import did_you_mean
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
 
 Pattern = Comparison | SetPattern | RangePattern | Wildcard
@@ -104,7 +104,7 @@ def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> T
                 "RQ102",
                 f"unknown attribute `{condition.attribute}`",
                 condition.span,
-                hint=meant(condition.attribute, sorted(types), "attributes"),
+                hint=did_you_mean(condition.attribute, sorted(types), "attributes"),
             )
         inside = value_set(condition.attribute, types[condition.attribute], condition.pattern)
         result = regions.intersection(result, inside)

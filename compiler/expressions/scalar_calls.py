@@ -32,7 +32,7 @@ from cedilla.compiler.expressions.scalar_functions import (
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, TIMESTAMP, Type, quote
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.expression_formatter import format_expression
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.suggestions import suggest
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, Literal, Scalar
 
 _LIKE = re.compile(r"(?:[^\\]|\\[_%\\])*", re.DOTALL)
@@ -73,7 +73,7 @@ def _hint(
                 order = ", ".join(format_expression(each) for _, each, _ in turned)
                 return f"the other way round: `{node.name}({order})`"
     is_word = isinstance(argument, Literal) and str(argument.value).isalpha()
-    near = closest(str(argument.value), UNITS) if isinstance(argument, Literal) and is_word else None
+    near = suggest(str(argument.value), UNITS) if isinstance(argument, Literal) and is_word else None
     if kind in ("unit", "dateunit") and near is not None:
         return f"did you mean `'{near}'`?"
     if type_ == BOOLEAN and isinstance(argument, Binary) and len(node.arguments) == 1:
@@ -133,7 +133,7 @@ def check_constants(node: Scalar, types: Container[str]) -> None:
     for kind, argument in zip(_kinds(function, node), node.arguments, strict=True):
         if kind not in ("unit", "dateunit") or not isinstance(argument, Attribute) or argument.name in types:
             continue
-        near = closest(argument.name, UNITS)
+        near = suggest(argument.name, UNITS)
         hint = f"did you mean `'{near}'`?" if near else _EXAMPLES[kind]
         message = f"{function.name} requires {WORDS[kind]}, found {argument.name}"
         raise failure("RQ103", message, argument.span, hint=hint)

@@ -34,7 +34,7 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.suggestions import did_you_mean
 from cedilla.grammar.syntax import (
     AccentText,
     AddAttribute,
@@ -149,7 +149,7 @@ def read_growth(text: str, types: Types, source: str = "<accent>", names: Names 
         what = f"a description cannot tell where the domain of `{name}` grows"
         raise failure("RQ220", what, node.span, hint="it grows for all tuples: [[grow(s, {3})]]")
     if name not in types:
-        guess = meant(name, types, "attributes")
+        guess = did_you_mean(name, types, "attributes")
         raise failure("RQ207", f"the accent names `{name}`, which never existed", primitive.span, hint=guess)
     try:
         members = patterns.value_set(name, types[name], primitive.members)
@@ -196,7 +196,7 @@ def _read_primitive(
     if node.name not in types:
         verb = _VERBS.get(type(node), "alters")
         message = f"the accent {verb} `{node.name}`, which never existed"
-        hint = _turned_round(node, types) or meant(node.name, types, "attributes")
+        hint = _turned_round(node, types) or did_you_mean(node.name, types, "attributes")
         raise failure("RQ207", message, node.span, hint=hint)
     if isinstance(node, DropAttribute):
         return Drop(node.name)

@@ -19,7 +19,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.operator_forms import FORMS
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.suggestions import did_you_mean
 from cedilla.grammar.syntax import AggregateCall, Expression, Node
 
 Kind = Literal["add", "drop", "alter"]
@@ -285,7 +285,7 @@ def _shown(value: Any) -> object:
 def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:
     """Raise RQ102 unless the attribute exists when the query starts."""
     if attribute not in facts.types:
-        help = meant(attribute, facts.types, "attributes")
+        help = did_you_mean(attribute, facts.types, "attributes")
         if attribute in ("asc", "desc"):
             help = f"a direction comes after its key, without a comma: `a {attribute}`"
         raise failure("RQ102", f"unknown attribute `{attribute}` in {of}", span, hint=help)

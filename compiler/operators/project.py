@@ -40,7 +40,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
-from cedilla.grammar.suggestions import meant, misspelt
+from cedilla.grammar.suggestions import did_you_mean, misspelt
 from cedilla.grammar.syntax import Attribute, Expression
 
 _NOWHERE = Span("<*>", 0, 0, 1, 1, 1, 1)
@@ -142,7 +142,7 @@ class Project(Operator):
         ]
         later = [self._later(e, source) for e in missing.values() if isinstance(e, Attribute)]
         if not self.rest and len(missing) == len(self.items):
-            hint = meant(next(iter(missing)), source.types, "attributes")
+            hint = did_you_mean(next(iter(missing)), source.types, "attributes")
             raise failure("RQ102", "no attribute of the projection exists in its input", self.span, hint=hint)
         return warnings + later
 

@@ -39,7 +39,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import called, format_expression, unit_text
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.suggestions import did_you_mean
 from cedilla.grammar.syntax import AggregateCall, Attribute, Binary, Expression, Scalar
 
 _Carry = Callable[[Affine], Affine | None]
@@ -128,7 +128,7 @@ class Running(Operator):
         span = call.span or self.span
         if call.function not in FUNCTIONS:
             usages = [called(name, (Attribute("x", span=_NOWHERE),)) for name in FUNCTIONS]
-            guess = meant(call.function, FUNCTIONS, "functions")
+            guess = did_you_mean(call.function, FUNCTIONS, "functions")
             raise failure(
                 "RQ109",
                 f"unknown running function `{call.function}`",

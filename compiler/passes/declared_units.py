@@ -10,7 +10,7 @@ from cedilla.compiler.plan.sources import Attribute
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.expression_formatter import unit_text
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.suggestions import did_you_mean
 
 
 def declared_unit(node: syntax.AttributeDeclaration) -> str | None:
@@ -55,7 +55,9 @@ def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribu
             continue
         name = unit.attribute
         if name not in attributes:
-            hint = f"`{name}: string` beside it names the unit; {meant(name, attributes, 'attributes')}"
+            hint = (
+                f"`{name}: string` beside it names the unit; {did_you_mean(name, attributes, 'attributes')}"
+            )
             raise failure("RQ102", f"unknown attribute `{name}`", unit.span, hint=hint)
         if attributes[name].type != STRING:
             message = f"a unit is named by a string, and `{name}` is {attributes[name].type}"

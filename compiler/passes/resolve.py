@@ -5,9 +5,10 @@ from __future__ import annotations
 from attrs import evolve, field, mutable
 
 from cedilla.compiler.passes.report import Report, fresh, relation_names
-from cedilla.grammar import foreign, syntax
+from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.hints import synonyms
+from cedilla.grammar.suggestions import did_you_mean
 
 _ONE = "leave one of the two out"
 _UNDECLARED = '`operator smooth(R) foundation {a} from "module:function";` above it declares one'
@@ -128,7 +129,7 @@ class _Resolver:
         return relation
 
     def _hint(self, name: str) -> str | None:
-        guess = meant(name, self.relations, "relations") if self.relations else None
+        guess = did_you_mean(name, self.relations, "relations") if self.relations else None
         below = [each for each in self.report.query.statements if getattr(each, "name", None) == name]
         if not below or (guess or "").startswith("did you mean"):
             return guess
@@ -139,7 +140,7 @@ class _Resolver:
         declared = self.operators.get(node.operator)
         if declared is None:
             hint = f"declared operators: {', '.join(self.operators)}" if self.operators else _UNDECLARED
-            hint = foreign.OPERATORS.get(node.operator.lower(), hint)
+            hint = synonyms.OPERATORS.get(node.operator.lower(), hint)
             raise failure("RQ118", f"unknown operator `{node.operator}`", node.span, hint=hint)
         if len(node.inputs) != len(declared.inputs):
             inputs = f"input{'s' if len(declared.inputs) > 1 else ''} ({', '.join(declared.inputs)})"

@@ -19,7 +19,7 @@ from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPICS, check_topic
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.suggestions import did_you_mean
 from cedilla.grammar.syntax import RangePattern, SetPattern, TableColumn
 
 
@@ -104,7 +104,7 @@ def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: U
     if node is None:
         return None
     if node.attribute not in types:
-        guess = meant(node.attribute, types, "attributes")
+        guess = did_you_mean(node.attribute, types, "attributes")
         raise failure("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, hint=guess)
     type_ = types[node.attribute]
     if not type_.is_numeric and type_.name != "timestamp":
@@ -131,7 +131,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
     for scheme in node.punctuated:
         for name in scheme:
             if name not in attributes:
-                guess = meant(name, attributes, "attributes")
+                guess = did_you_mean(name, attributes, "attributes")
                 raise failure(
                     "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=guess
                 )
@@ -141,7 +141,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
             "RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint=hint
         )
     if node.partitioned is not None and node.partitioned not in attributes:
-        guess = meant(node.partitioned, attributes, "attributes")
+        guess = did_you_mean(node.partitioned, attributes, "attributes")
         raise failure(
             "RQ102", f"unknown attribute `{node.partitioned}` in `partitioned by`", node.span, hint=guess
         )
@@ -187,7 +187,7 @@ def check_column(
         raise failure("RQ139", message, span, hint=hint)
     attributes = {a.name: a.type for a in table.attributes}
     if domain.attribute not in attributes:
-        guess = meant(domain.attribute, attributes, "attributes")
+        guess = did_you_mean(domain.attribute, attributes, "attributes")
         raise failure("RQ102", f"the table `{table.name}` has no `{domain.attribute}`", span, hint=guess)
     if (theirs := attributes[domain.attribute]) != type_:
         message = f"`{name}` is {type_}, and `{table.name}.{domain.attribute}` is {theirs}"

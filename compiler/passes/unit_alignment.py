@@ -23,7 +23,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.expression_formatter import unit_text
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.suggestions import did_you_mean
 
 Changed = Mapping[str, tuple[str, syntax.Expression]]
 """Attribute -> its new unit, and the expression that converts to it."""
@@ -93,7 +93,7 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
     changed: dict[str, tuple[str, syntax.Expression]] = {}
     for item in node.units:
         if item.name not in types:
-            hint = meant(item.name, types, "attributes")
+            hint = did_you_mean(item.name, types, "attributes")
             raise failure("RQ102", f"unknown attribute `{item.name}` in `with`", item.span, hint=hint)
         if item.name in changed:
             hint = "an output has an attribute in one unit"

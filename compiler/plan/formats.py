@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.plan.topics import TOPIC
-from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.hints import synonyms
+from cedilla.grammar.suggestions import did_you_mean
 
 DELTA = "delta"
 """The format whose paths are tables of Delta Lake."""
@@ -38,7 +38,7 @@ def check_sink_format(name: str, span: Span) -> None:
 
 
 def _known_format(name: str, formats: tuple[str, ...]) -> str | None:
-    if (hint := foreign.NO_FORMATS.get(name.lower())) is not None:
+    if (hint := synonyms.NO_FORMATS.get(name.lower())) is not None:
         return f"{hint}; known formats: {', '.join(formats)}"
-    synonym = foreign.FORMATS.get(name.lower())
-    return f"did you mean `{synonym}`?" if synonym in formats else meant(name, formats, "formats")
+    synonym = synonyms.FORMATS.get(name.lower())
+    return f"did you mean `{synonym}`?" if synonym in formats else did_you_mean(name, formats, "formats")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cedilla.compiler.plan.field_paths import TEXT, FieldPath, path_text
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.suggestions import closest, meant
+from cedilla.grammar.suggestions import did_you_mean, suggest
 
 if TYPE_CHECKING:
     from cedilla.compiler.plan.sources import Attribute
@@ -77,12 +77,12 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
 
 
 def _root(root: str, key: str) -> str:
-    guess = closest(root, ROOTS)
+    guess = suggest(root, ROOTS)
     return " or ".join(f'`from {name} "{key}"`' for name in ([guess] if guess else ROOTS))
 
 
 def _instead(root: str, *rest: str) -> str:
     if root in ROOTS and rest:
         return f'`from {root} "{".".join(rest)}"`: a key as it is, with its dots'
-    guess = meant(root, FIELDS, "fields") or ""
+    guess = did_you_mean(root, FIELDS, "fields") or ""
     return f'`from resource "{".".join((root, *rest))}"`, `from attribute ...` or `from scope ...`; {guess}'

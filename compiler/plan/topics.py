@@ -9,7 +9,7 @@ from attrs import frozen
 
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.grammar.suggestions import meant
+from cedilla.grammar.suggestions import did_you_mean
 
 TOPIC = "kafka"
 """The format of topics whose records are tuples in JSON."""
@@ -77,4 +77,4 @@ def check_output(path: str, attributes: Collection[str], span: Span | None) -> N
     key = topic_of(path, span).key
     if key is not None and key not in attributes:
         message = f"`{key}` is the key of records, and is not an attribute of the output"
-        raise failure("RQ449", message, span, hint=meant(key, attributes, "attributes"))
+        raise failure("RQ449", message, span, hint=did_you_mean(key, attributes, "attributes"))

@@ -21,7 +21,7 @@ from cedilla.compiler.units.names import (
     with_powers,
     words,
 )
-from cedilla.grammar.kept import place
+from cedilla.grammar.cache_dir import place
 
 NUMBER = "dimensionless"
 """The unit of a plain number that results from units, as of a quotient of two of them."""

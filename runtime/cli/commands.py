@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import click
 
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.suggestions import suggest
 
 STOPPED = 130
 """The exit status after Ctrl-C, as a shell has it: 128 and the signal's number."""
@@ -80,7 +80,7 @@ class Commands(click.Group):
         """Returns the command of a name. Refuses an unknown name with the nearest known one."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            near = _ELSEWHERE.get(name.lower()) or closest(name, self.list_commands(ctx))
+            near = _ELSEWHERE.get(name.lower()) or suggest(name, self.list_commands(ctx))
             if near is not None:
                 hint = f"did you mean `{near}`?"
             elif name.endswith(".rq"):
@@ -128,5 +128,5 @@ def _nearest_option(error: click.NoSuchOption) -> str | None:
         return None
     known = {name.lstrip("-"): name for name in _options(error.ctx.command)}
     written = error.option_name.lstrip("-").replace("_", "-")
-    near = _OPTIONS_ELSEWHERE.get(written) or closest(written, known, most=2)
+    near = _OPTIONS_ELSEWHERE.get(written) or suggest(written, known, most=2)
     return known.get(near or "")

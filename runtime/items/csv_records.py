@@ -18,7 +18,7 @@ from typing import Any
 from attrs import frozen
 
 from cedilla.grammar.settings import LARGEST, size_text
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.suggestions import suggest
 from cedilla.runtime.items.json_objects import JsonObject, decimal_of, parse_array
 
 MAX_RECORD = 1 << 20
@@ -124,7 +124,7 @@ def unknown_columns(header: str, known: Set[str], source: str) -> tuple[str, str
             f"{message}, and its first line looks like a record",
             "the first line of each file names its columns",
         )
-    near = next((f"did you mean `{guess}` by `{n}`? " for n in names if (guess := closest(n, known))), "")
+    near = next((f"did you mean `{guess}` by `{n}`? " for n in names if (guess := suggest(n, known))), "")
     return message, f"{near}known attributes: {', '.join(sorted(known))}"
 
 

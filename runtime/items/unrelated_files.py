@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.suggestions import suggest
 from cedilla.runtime.items.json_objects import parse_line
 from cedilla.runtime.items.near_markers import marker_of
 
@@ -72,7 +72,7 @@ def unrelated_file(source: Source, file: str, keys: Sequence[str], known: Iterab
     shown = ", ".join(f"`{key}`" for key in keys[:_MAX_SHOWN]) + (", ..." if len(keys) > _MAX_SHOWN else "")
     message = f"no tuple of {file} has an attribute of `{source.name}`: all of them are empty"
     near = next(
-        (f"did you mean `{guess}` by `{key}`? " for key in keys if (guess := closest(key, known))), ""
+        (f"did you mean `{guess}` by `{key}`? " for key in keys if (guess := suggest(key, known))), ""
     )
     notes = (f"the first one has {shown}",) if keys else ()
     return Diagnostic("RQ320", "warning", message, None, notes, f"{near}known attributes: {', '.join(known)}")

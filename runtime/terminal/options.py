@@ -15,7 +15,7 @@ from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Plan, at_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.settings import SETTINGS, SIZES, size_fault
-from cedilla.grammar.suggestions import closest, meant
+from cedilla.grammar.suggestions import did_you_mean, suggest
 from cedilla.runtime.terminal.permissions import allowed_folders, check_permitted, folder_of
 
 Texts = Mapping[str, str]
@@ -76,13 +76,14 @@ class Options:
         _check_names("--sink", self.sinks, [emit.name for emit in plan.emits])
         for name, value in self.settings.items():
             if name not in SETTINGS:
-                raise _wrong(f"--set: unknown setting `{name}`", meant(name, SETTINGS, "settings"))
+                raise _wrong(f"--set: unknown setting `{name}`", did_you_mean(name, SETTINGS, "settings"))
             if name in SIZES:
                 if (fault := size_fault(name, value)) is not None:
                     raise _wrong(f"--set: {fault[0]}", fault[1])
             elif value not in SETTINGS[name]:
                 raise _wrong(
-                    f"--set: unknown value of `{name}`: `{value}`", meant(value, SETTINGS[name], "values")
+                    f"--set: unknown value of `{name}`: `{value}`",
+                    did_you_mean(value, SETTINGS[name], "values"),
                 )
         for option, number in (
             ("--files-per-epoch", self.files_per_epoch),
@@ -97,7 +98,7 @@ class Options:
     def _check_engine(self) -> None:
         if self.engine is not None and self.engine not in ENGINES:
             raise _wrong(
-                f"--engine: there is no engine `{self.engine}`", meant(self.engine, ENGINES, "engines")
+                f"--engine: there is no engine `{self.engine}`", did_you_mean(self.engine, ENGINES, "engines")
             )
         if self.remote is not None and self.engine not in (None, "connect"):
             raise _wrong("--remote is for the engine connect", "leave one of the two out")
@@ -143,7 +144,7 @@ def _check_names(option: str, names: Iterable[str], valid: Iterable[str]) -> Non
     for name in names:
         if name not in valid:
             message = f"{option}: the query has no `{name}`; it has {', '.join(valid)}"
-            guess = closest(name, valid)
+            guess = suggest(name, valid)
             raise _wrong(message, f"did you mean `{guess}`?" if guess else "a name of the query")
 
 

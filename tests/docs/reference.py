@@ -394,7 +394,8 @@ def laws() -> str:
 
 def packages() -> str:
     """Returns the packages in their order, each with its docstring and the packages that it may import."""
-    parts = ["# Packages\n\nA package imports earlier packages of its folder only. `grammar/` is flat."]
+    hints = "`grammar/` has one package, `hints/`, which explains wrong texts."
+    parts = [f"# Packages\n\nA package imports earlier packages of its folder only. {hints}"]
     for folder, members in tomllib.loads((ROOT / "tests" / "packages.toml").read_text("utf-8")).items():
         rows = (
             (

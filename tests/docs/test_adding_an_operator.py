@@ -90,12 +90,12 @@ def test_a_word_of_the_language_is_known_to_the_hints(word: str) -> None:
     capitals = parsed(f'emit {word.upper()}[a](r) to json "out";')
     assert capitals is not None
     assert capitals.help == f"words of the language are in small letters: `{word}`", (
-        f"`{word}` is in WORDS of grammar/foreign_words.py"
+        f"`{word}` is in WORDS of grammar/hints/word_synonyms.py"
     )
     unknown = parsed(f'emit {word}x[a](r) to json "out";')
     assert unknown is not None
     assert f"`{word}`" in str(unknown.help) or word in ("left", "semi", "anti"), (
-        f"`{word}` is in _OPERATORS of grammar/slips.py"
+        f"`{word}` is in _OPERATORS of grammar/hints/syntax_hints.py"
     )
 
 

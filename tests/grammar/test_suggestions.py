@@ -4,10 +4,11 @@ import re
 
 import pytest
 
-from cedilla.grammar import forms, statements
+from cedilla.grammar import statements
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.hints import forms
 from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
-from cedilla.grammar.suggestions import closest, edits, meant
+from cedilla.grammar.suggestions import did_you_mean, edits, suggest
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from cedilla.grammar.suggestions import closest, edits, meant
     ],
 )
 def test_a_guess_is_a_slip_of_few_letters(word: str, words: list[str], guess: str | None) -> None:
-    assert closest(word, words) == guess
+    assert suggest(word, words) == guess
 
 
 def test_edits_insert_delete_replace_and_exchange() -> None:
@@ -34,8 +35,10 @@ def test_edits_insert_delete_replace_and_exchange() -> None:
 
 
 def test_a_longer_form_of_a_name_is_meant_where_it_is_the_only_one() -> None:
-    assert meant("temp", ["temperature", "time"], "attributes").startswith("did you mean `temperature`?")
-    assert meant("temp", ["temperature", "temp_max"], "attributes").startswith("known attributes")
+    assert did_you_mean("temp", ["temperature", "time"], "attributes").startswith(
+        "did you mean `temperature`?"
+    )
+    assert did_you_mean("temp", ["temperature", "temp_max"], "attributes").startswith("known attributes")
 
 
 def test_every_form_is_in_the_language() -> None:

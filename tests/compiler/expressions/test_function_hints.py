@@ -6,9 +6,10 @@ import pytest
 
 from cedilla.compiler.expressions import aggregate_functions, scalar_functions
 from cedilla.compiler.expressions.function_hints import hint_for_aggregate, hint_for_scalar
-from cedilla.grammar.foreign_functions import AGGREGATES, SCALARS
+from cedilla.compiler.operators import running
+from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS
 
-OWN = {*aggregate_functions.FUNCTIONS, *scalar_functions.FUNCTIONS}
+OWN = {*aggregate_functions.FUNCTIONS, *scalar_functions.FUNCTIONS, *running.FUNCTIONS}
 
 
 def test_foreign_names_are_not_functions_of_the_language() -> None:
@@ -40,7 +41,7 @@ def test_an_aggregate_function_of_another_system(name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("lag", "an expression sees one tuple"),
+        ("lag", "`running[lag(x) as before"),
         ("col", "by its name alone"),
         ("uppr", "did you mean `upper`?"),
         ("strftime", "date_format(at, 'yyyy-MM-dd')"),

@@ -7,12 +7,13 @@ import re
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 
-from cedilla.grammar import foreign, foreign_words, forms, lalr, repairs, terminals
-from cedilla.grammar.change_slips import MARKERS
+from cedilla.grammar import lalr
 from cedilla.grammar.diagnostics import Diagnostic, Span
-from cedilla.grammar.edits import Check, Editor
-from cedilla.grammar.habits import HABITS
-from cedilla.grammar.slips import SLIPS, Slip, span_of
+from cedilla.grammar.hints import forms, repairs, synonyms, terminals, word_synonyms
+from cedilla.grammar.hints.edits import Check, Editor
+from cedilla.grammar.hints.foreign_syntax_hints import HABITS
+from cedilla.grammar.hints.marker_hints import MARKERS
+from cedilla.grammar.hints.syntax_hints import SLIPS, Slip, span_of
 
 _CHARACTERS = {
     **dict.fromkeys("“”„«»", "strings are written in straight quotes, `\"a\"` or `'a'`"),
@@ -45,14 +46,14 @@ _OF_RELATIONS = {
 """Characters after a relation."""
 _OF_LISTS = {"|": "a comma comes between: `a, b`; disjunction is written `or`"}
 _OF_MARKERS = {
-    "|": foreign.CONDITIONS["or"],
+    "|": synonyms.CONDITIONS["or"],
     "&": "conditions are joined by `,` or `and`",
-    "!": foreign.CONDITIONS["not"],
-    "~": foreign.CONDITIONS["like"],
+    "!": synonyms.CONDITIONS["not"],
+    "~": synonyms.CONDITIONS["like"],
 }
 """Characters in the conditions of a marker."""
 _OF_OPERANDS = {
-    "~": foreign_words.OPERANDS["regexp"],
+    "~": word_synonyms.OPERANDS["regexp"],
     "!": "inequality is written `!=`, negation `not`",
 }
 """Characters after an operand, where they have another meaning."""
@@ -86,7 +87,7 @@ def explain(
     return Diagnostic("RQ001", "error", f"unexpected `{found}`", span_of(found, source), help=_expected(slip))
 
 
-_LITTLE = {other for others in foreign_words.STANDS_FOR.values() for other in others}
+_LITTLE = {other for others in word_synonyms.STANDS_FOR.values() for other in others}
 
 
 def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
@@ -109,13 +110,13 @@ def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
     signs = {"+", "-", "*", "/", "%", "||", "<", ">", "<=", ">=", "=", "!="}
     if (
         slip.last.type == "NAME"
-        and slip.last in foreign_words.WORDS
+        and slip.last in word_synonyms.WORDS
         and signs & {*map(str, slip.before[-2:-1])}
     ):
         return _slip_at(slip.before[:-1], slip.last, slip.last, slip, text, start)
     number, word = slip.before[-2:] if len(slip.before) > 1 else (slip.last, slip.last)
     lower = str(word).lower()
-    known = (foreign_words.OPERANDS, _LITTLE, foreign_words.WORDS)
+    known = (word_synonyms.OPERANDS, _LITTLE, word_synonyms.WORDS)
     if number.type == "NUMBER" and word.type == "NAME" and any(lower in words for words in known):
         return _slip_at(slip.before[:-1], word, word, slip, text, start)
     return slip
@@ -174,7 +175,7 @@ def _illegal(text: str, source: str, position: int, start: lalr.Start) -> Diagno
             help = 'a time is a string in ISO form: `"2025-01-31"`, `"2025-01-31T12:00:00Z"`'
         elif unit and unit[2].lower() == "e":
             help = "an exponent has digits: `1e3`"
-        elif unit and (full := foreign.UNITS.get(unit[2])):
+        elif unit and (full := synonyms.UNITS.get(unit[2])):
             help = f"a length of time is written `{unit[1]} {full}s`"
         elif unit:
             help = f"a unit comes after a space: `{unit[1]} {unit[2]}`; a product is `{unit[1]} * {unit[2]}`"
@@ -193,9 +194,9 @@ def _illegal(text: str, source: str, position: int, start: lalr.Start) -> Diagno
         others = _OF_OPERANDS
     help = others.get(character) or _CHARACTERS.get(character)
     if character == "|" and "UNIT" in accepts and "PLUS" not in accepts:
-        help = foreign.DECLARED["null"]
+        help = synonyms.DECLARED["null"]
     if character == "|" and others is _OF_RELATIONS:
-        help = foreign.around(text[position:])
+        help = synonyms.around(text[position:])
     shown = character if character.isprintable() else f"U+{ord(character):04X}"
     form = forms.form_of(before, before[-1]) if before and help is None else None
     if form is not None:

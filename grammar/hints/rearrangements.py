@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from lark import Token
 
-from cedilla.grammar import foreign_words, forms
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.edits import (
+from cedilla.grammar.hints import forms, word_synonyms
+from cedilla.grammar.hints.edits import (
     Editor,
     closing,
     end_of,
@@ -19,9 +19,9 @@ from cedilla.grammar.edits import (
     start_of,
     with_depth,
 )
-from cedilla.grammar.slips import span_of
+from cedilla.grammar.hints.syntax_hints import span_of
 
-_EXCHANGED = {*foreign_words.WORDS - {"from", "to"}, "(", ")", "[", "]", "{", "}", ";", "?"}
+_EXCHANGED = {*word_synonyms.WORDS - {"from", "to"}, "(", ")", "[", "]", "{", "}", ";", "?"}
 
 
 _PARAMETERS = {"every", "on", "as", "by", "per", "except"}
@@ -45,10 +45,10 @@ def call(e: Editor) -> Diagnostic | None:
     last, found = e.slip.last, e.slip.found
     if last.type != "NAME" or found.type not in ("NAME", "NUMBER", "STRING"):
         return None
-    is_known = e.check is not None or last.lower() in foreign_words.CALLED
+    is_known = e.check is not None or last.lower() in word_synonyms.CALLED
     if (
         is_known
-        and last not in foreign_words.WORDS
+        and last not in word_synonyms.WORDS
         and e.accepts((end_of(last), end_of(found), f"({found})"))
     ):
         return e.slip.unexpected(f"did you mean `{last}({found})`?")
@@ -132,7 +132,7 @@ def moved_unit(e: Editor) -> Diagnostic | None:
     found = e.slip.found
     rest = [piece for piece, _ in zip(pieces(e, end_of(found)), range(3), strict=False)]
     number = next((piece for piece in rest if piece[0].isdecimal()), None)
-    if found.type != "NAME" or e.slip.last.type not in ("NAME", "RPAR") or e.slip.last in foreign_words.WORDS:
+    if found.type != "NAME" or e.slip.last.type not in ("NAME", "RPAR") or e.slip.last in word_synonyms.WORDS:
         return None
     if number is None or not re.match("[=!<>≠≤≥]", rest[0][0]):
         return None

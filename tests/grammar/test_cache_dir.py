@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 
 from cedilla.compiler.units.registry import registry as read_registry
-from cedilla.grammar import kept, lalr
+from cedilla.grammar import cache_dir, lalr
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
-    place = Path(cache_from_source(kept.__file__)).parent
+    place = Path(cache_from_source(cache_dir.__file__)).parent
     place.mkdir(parents=True)
     return place
 
 
 def test_nothing_is_kept_where_python_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert kept.place("rq") == folder / f"rq.{sys.implementation.cache_tag}"
+    assert cache_dir.place("rq") == folder / f"rq.{sys.implementation.cache_tag}"
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    assert kept.place("rq") is None
+    assert cache_dir.place("rq") is None
 
 
 def test_spoilt_tables_are_computed_anew(folder: Path) -> None:

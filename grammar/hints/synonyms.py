@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cedilla.grammar import forms
+from cedilla.grammar.hints import forms
 
 TYPES = {
     **dict.fromkeys(("integer", "int32", "smallint", "tinyint", "short", "byte", "int4", "serial"), "int"),

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable
 from attrs import frozen
 from lark import Token
 
-from cedilla.grammar import foreign, foreign_words, forms, statements
+from cedilla.grammar import statements
 from cedilla.grammar.diagnostics import Diagnostic, Span
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.hints import forms, synonyms, word_synonyms
+from cedilla.grammar.suggestions import suggest
 
 _FOREIGN_JOINS = {
     **dict.fromkeys(
@@ -138,14 +139,14 @@ def is_alias(slip: Slip) -> bool:
 def foreign_clause(slip: Slip) -> Diagnostic | None:
     """`R where t > 90`, `x is null`, `x between 1 and 5`, `x in (1, 2, 3)`, `cast(x as int)`."""
     found = str(slip.found)
-    if "JOIN" in slip.accepts and found in foreign.CLAUSES and slip.found.line == slip.last.end_line:
-        return slip.unexpected(foreign.CLAUSES[found])
+    if "JOIN" in slip.accepts and found in synonyms.CLAUSES and slip.found.line == slip.last.end_line:
+        return slip.unexpected(synonyms.CLAUSES[found])
     if {"PLUS", "AND"} <= slip.accepts or slip.last == "not":
         if found == "as" and "cast" in map(str.lower, map(str, slip.before)):
             return slip.unexpected(
                 "a value is converted by `int(x)`, `double(x)`, `string(x)`, `date(x)` ..."
             )
-        if (help := foreign_words.OPERANDS.get(found.lower())) is not None:
+        if (help := word_synonyms.OPERANDS.get(found.lower())) is not None:
             return slip.unexpected(help)
     if found in (",", "to") and "between" in map(str, slip.before[-6:]) and "AND" in slip.accepts:
         return slip.unexpected("a range is written `x between 1 and 5`, or `x in [1, 5]`")
@@ -153,11 +154,11 @@ def foreign_clause(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("inequality is written `x != 3`, its opposite `x = 3`")
     if found == "," and {"AND", "RPAR"} <= slip.accepts and {"=", "!="} & {*map(str, slip.before[-3:-1])}:
         return slip.unexpected("several values are written `x in {1, 2}`, or `x not in {1, 2}`")
-    if slip.last == "is" and found.lower() in foreign_words.OPERANDS:
-        return slip.unexpected(foreign_words.OPERANDS[found.lower()])
+    if slip.last == "is" and found.lower() in word_synonyms.OPERANDS:
+        return slip.unexpected(word_synonyms.OPERANDS[found.lower()])
     if slip.last == "is" or [str(token) for token in slip.before[-2:]] == ["is", "not"]:
         return slip.unexpected(
-            foreign_words.OPERANDS["isnull"] + "; values are compared by `x = 'a'`, `x != 'a'`"
+            word_synonyms.OPERANDS["isnull"] + "; values are compared by `x = 'a'`, `x != 'a'`"
         )
     if found == "," and slip.accepts == frozenset(("RSQB", "RPAR")):
         return slip.unexpected("a set is written in braces: `x in {1, 2, 3}`")
@@ -168,7 +169,7 @@ def unknown_operator(slip: Slip) -> Diagnostic | None:
     """`filter[...](R)`: a name where an operator must be."""
     if "JOIN" not in slip.accepts or slip.last.type != "NAME" or slip.found not in ("[", "("):
         return None
-    guess = closest(slip.last, _OPERATORS)
+    guess = suggest(slip.last, _OPERATORS)
     if guess is None and slip.last in slip.before[:-1]:
         help = f"operators are written around their input: `select[t > 90]({slip.last})`"
         return slip.complain(f"unexpected `{slip.found}`", help)
@@ -208,7 +209,7 @@ def unknown_statement(slip: Slip) -> Diagnostic | None:
     if slip.found in ("=", ":"):
         return slip.unexpected("a definition is written `name := relation;`")
     at = span_of(slip.last, slip.source)
-    guess = closest(slip.last, forms.STATEMENTS)
+    guess = suggest(slip.last, forms.STATEMENTS)
     help = f"the closest statement is `{guess}`" if guess else "a definition is written `name := relation;`"
     return slip.complain(f"unknown statement `{slip.last}`", help, at)
 
@@ -217,7 +218,7 @@ def missing_from(slip: Slip) -> Diagnostic | None:
     """A source without a place to read from, an operator without its function."""
     if {"FROM", "FOUNDATION"} <= slip.accepts:
         return slip.unexpected('an operator requires its function: `from "module:function"`')
-    if not slip.requires("FROM") or closest(slip.found, ["from"]):
+    if not slip.requires("FROM") or suggest(slip.found, ["from"]):
         return None
     return slip.unexpected('a source requires a place to read from: `from json "path"`')
 

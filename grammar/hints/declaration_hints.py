@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from cedilla.grammar import foreign
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.forms import CLAUSES, FORMATS, statement_of
+from cedilla.grammar.hints import synonyms
+from cedilla.grammar.hints.forms import CLAUSES, FORMATS, statement_of
+from cedilla.grammar.hints.syntax_hints import Slip
 from cedilla.grammar.settings import SETTINGS
-from cedilla.grammar.slips import Slip
-from cedilla.grammar.suggestions import closest, meant
+from cedilla.grammar.suggestions import did_you_mean, suggest
 
 
 def _clause(slip: Slip) -> str | None:
@@ -19,8 +19,8 @@ def _clause(slip: Slip) -> str | None:
         return None
     if found == "from" and slip.rest.split()[:1] and slip.rest.split()[0] in FORMATS:
         found = ","
-    near = closest(found, CLAUSES)
-    return foreign.PROMISES.get(found.lower()) or (near and f"did you mean `{CLAUSES[near]}`?")
+    near = suggest(found, CLAUSES)
+    return synonyms.PROMISES.get(found.lower()) or (near and f"did you mean `{CLAUSES[near]}`?")
 
 
 _QUOTED = {
@@ -38,20 +38,20 @@ def declaration(slip: Slip) -> Diagnostic | None:
     path = "path" if last in ("json", "parquet", "xml", "csv") else last
     if accepts == frozenset(("COLON", "OPTIONAL")):
         if last.lower() == "watermark":
-            return slip.unexpected(foreign.PROMISES["watermark"])
+            return slip.unexpected(synonyms.PROMISES["watermark"])
         if found == "-":
             named = f'`{last.lower()}_id: int from "{last}-ID"`'
             return slip.unexpected(f"a name is one word: {named} reads a key of another name")
         return slip.unexpected("the type is written after a colon: `a: int`, `a?: int` if it may be missing")
     if "UNIT" in accepts and accepts & {"COMMA", "RPAR"} and not {"PLUS", "RSQB"} & accepts:
         name = next((str(t) for t in reversed(slip.before[:-1]) if t.type == "NAME"), "a")
-        said = foreign.DECLARED.get(found.lower()) or foreign.DECLARED.get(last.lower())
+        said = synonyms.DECLARED.get(found.lower()) or synonyms.DECLARED.get(last.lower())
         if said is not None:
             return slip.unexpected(said)
         if found == "<":
-            return slip.unexpected(foreign.DECLARED["list"])
+            return slip.unexpected(synonyms.DECLARED["list"])
         if found == "[" and slip.rest.startswith("]"):
-            return slip.unexpected(foreign.DECLARED["list"])
+            return slip.unexpected(synonyms.DECLARED["list"])
         if found == "?":
             return slip.unexpected(f"`?` comes after the name: `{name}?: {last}`")
     if last == "in" and accepts - {"NAME"} == frozenset(("LBRACE", "LPAR", "LSQB")):
@@ -80,7 +80,7 @@ def setting(slip: Slip) -> Diagnostic | None:
     """`set late abort;`, `set late := abort;`."""
     words = statement_of([str(token) for token in slip.before])
     if words[:1] == ["set"] and len(words) > 1 and words[1] not in SETTINGS:
-        return slip.complain(f"unknown setting `{words[1]}`", meant(words[1], SETTINGS, "settings"))
+        return slip.complain(f"unknown setting `{words[1]}`", did_you_mean(words[1], SETTINGS, "settings"))
     if slip.requires("EQUAL") and words[:1] == ["set"]:
         return slip.unexpected("a setting is written `set late = abort;`")
     return None

@@ -6,14 +6,14 @@ import re
 
 from lark import Token
 
-from cedilla.grammar import foreign, foreign_words
-from cedilla.grammar.change_slips import CHANGES, typed_unit
-from cedilla.grammar.declaration_slips import declaration, setting
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.foreign_functions import AGGREGATES, SCALARS
-from cedilla.grammar.forms import statement_of
-from cedilla.grammar.slips import Rule, Slip, span_of
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.hints import synonyms, word_synonyms
+from cedilla.grammar.hints.declaration_hints import declaration, setting
+from cedilla.grammar.hints.forms import statement_of
+from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS
+from cedilla.grammar.hints.marker_hints import CHANGES, typed_unit
+from cedilla.grammar.hints.syntax_hints import Rule, Slip, span_of
+from cedilla.grammar.suggestions import suggest
 from cedilla.grammar.syntax import TYPES
 
 _COMMENT = "a comment begins with `#` and ends with its line"
@@ -44,7 +44,7 @@ def statement(slip: Slip) -> Diagnostic | None:
     at = span_of(slip.last, slip.source)
     if slip.found == "<":
         return slip.unexpected("a definition is written `name := relation;`")
-    if (help := foreign.STATEMENTS.get(word.lower())) is not None and slip.found not in ("=", ":"):
+    if (help := synonyms.STATEMENTS.get(word.lower())) is not None and slip.found not in ("=", ":"):
         return slip.complain(f"unknown statement `{word}`", help, at)
     return None
 
@@ -53,7 +53,7 @@ def small_letters(slip: Slip) -> Diagnostic | None:
     """`a > 1 AND b > 1`, `NOT a`, `R JOIN S ON k`."""
     for token in (slip.found, slip.last):
         lower = str(token).lower()
-        if token.type == "NAME" and lower != token and lower in foreign_words.WORDS:
+        if token.type == "NAME" and lower != token and lower in word_synonyms.WORDS:
             at = span_of(token, slip.source)
             help = f"words of the language are in small letters: `{lower}`"
             return slip.complain(f"unexpected `{token}`", help, at)
@@ -65,18 +65,18 @@ def operator(slip: Slip) -> Diagnostic | None:
     if "JOIN" not in slip.accepts:
         return None
     if slip.found in ("[", "(") and slip.last.type == "NAME":
-        help = foreign.OPERATORS.get(str(slip.last).lower())
+        help = synonyms.OPERATORS.get(str(slip.last).lower())
         if help is not None:
             at = span_of(slip.last, slip.source)
             return slip.complain(f"unknown operator `{slip.last}`", help, at)
     if slip.found in (".", "{"):
-        return slip.unexpected(foreign.around("select" if slip.found == "{" else slip.rest))
+        return slip.unexpected(synonyms.around("select" if slip.found == "{" else slip.rest))
     if (
         slip.found in ("by", "without")
         and slip.last.type in ("NAME", "RPAR")
         and _statement(slip)[-2:-1] != ["to"]
     ):
-        return slip.unexpected(foreign.OPERATORS["groupby"])
+        return slip.unexpected(synonyms.OPERATORS["groupby"])
     if slip.last.type == "DISTINCT" and slip.before[-2] in ("union", "intersect", "minus"):
         help = "equal tuples are left out by `distinct(A union B)`; `A intersect B` and `A minus B` do so by themselves"
         return slip.complain("unexpected `distinct`", help, span_of(slip.last, slip.source))
@@ -106,13 +106,13 @@ def clause(slip: Slip) -> Diagnostic | None:
     """`R wher t > 90`, `aggregate[avg(t) as m group by l]`, `... having m > 1`."""
     found = str(slip.found)
     if "JOIN" in slip.accepts and slip.found.type == "NAME" and slip.found.line == slip.last.end_line:
-        guess = closest(found, foreign.CLAUSES)
+        guess = suggest(found, synonyms.CLAUSES)
         if guess is not None and found not in map(str, slip.before):
-            return slip.unexpected(foreign.CLAUSES[guess])
+            return slip.unexpected(synonyms.CLAUSES[guess])
     if found == "where" and "AS" in slip.accepts and slip.last == ")" and "aggregate" in _statement(slip):
-        return slip.unexpected(foreign_words.OPERANDS["filter"])
-    word = closest(found, [each for each in foreign.AFTER_GROUPS if len(each) > 5], most=2) or found.lower()
-    if {"COMMA", "RSQB"} <= slip.accepts and (help := foreign.AFTER_GROUPS.get(word)):
+        return slip.unexpected(word_synonyms.OPERANDS["filter"])
+    word = suggest(found, [each for each in synonyms.AFTER_GROUPS if len(each) > 5], most=2) or found.lower()
+    if {"COMMA", "RSQB"} <= slip.accepts and (help := synonyms.AFTER_GROUPS.get(word)):
         return slip.unexpected(help)
     if slip.last == "*" and found in ("except", "exclude", "excluding", "but", "without", "minus"):
         return slip.unexpected("attributes that stay are named: `project[a, b](R)`")
@@ -146,7 +146,7 @@ def leading_word(slip: Slip) -> Diagnostic | None:
     is_one = is_one and len(_statement(slip)) > 1
     if slip.last.type not in ("NAME", "DISTINCT", "TOP") or not is_operand or not is_one:
         return None
-    if (help := foreign_words.LEADING.get(word)) is None:
+    if (help := word_synonyms.LEADING.get(word)) is None:
         return None
     return slip.complain(f"unexpected `{slip.last}`", help, span_of(slip.last, slip.source))
 
@@ -164,7 +164,7 @@ def foreign_call(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("all attributes are `*` alone")
     if found == "[" and slip.rest[:1] in ("'", '"') and "PLUS" in slip.accepts:
         return slip.unexpected("an attribute is written by its name alone: `a`")
-    if found == "[" and last.lower() in foreign_words.CALLED and "PLUS" in slip.accepts:
+    if found == "[" and last.lower() in word_synonyms.CALLED and "PLUS" in slip.accepts:
         return slip.unexpected(f"a function has its arguments in parentheses: `{last}(x)`")
     if found == "[" and last.type == "NAME" and "PLUS" in slip.accepts:
         return slip.unexpected(
@@ -175,9 +175,9 @@ def foreign_call(slip: Slip) -> Diagnostic | None:
     if len(before) > 2 and before[-3] == "(" and last == ")" and found.type == "NAME" and before[-2] in TYPES:
         return slip.unexpected(f"a value is converted by `{before[-2]}({found})`")
     is_first = "JOIN" in slip.accepts and found.type in ("NAME", "NUMBER") and before.count(str(last)) == 1
-    if is_first and last.type == "NAME" and last.lower() in foreign.OPERATORS:
+    if is_first and last.type == "NAME" and last.lower() in synonyms.OPERATORS:
         return slip.complain(
-            f"unknown operator `{last}`", foreign.OPERATORS[last.lower()], span_of(last, slip.source)
+            f"unknown operator `{last}`", synonyms.OPERATORS[last.lower()], span_of(last, slip.source)
         )
     name = _open_call(slip).lower()
     if found == "as" and name in SCALARS and name != "cast":
@@ -186,8 +186,8 @@ def foreign_call(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("a quantile is `quantile(x, 0.95)`")
     words = _statement(slip)
     is_relation = words[:1] != ["stream"] and words.count("[") == words.count("]")
-    if name in foreign.OPERATORS and is_relation and "PLUS" not in slip.accepts:
-        return slip.unexpected(foreign.OPERATORS[name])
+    if name in synonyms.OPERATORS and is_relation and "PLUS" not in slip.accepts:
+        return slip.unexpected(synonyms.OPERATORS[name])
     if (
         name
         and found in ("from", "for", "in", "using", "both", "leading", "trailing")
@@ -256,9 +256,9 @@ def spelling(slip: Slip) -> Diagnostic | None:
     if slip.last == "%" and slip.found in (")", "]", ","):
         return slip.unexpected("a share is a number: 5 % are `0.05`")
     if slip.found == "?" and ":" in slip.rest.partition("]")[0]:
-        return slip.unexpected(foreign_words.OPERANDS["if"])
+        return slip.unexpected(word_synonyms.OPERANDS["if"])
     if slip.found == "?" and slip.rest.startswith("?"):
-        return slip.unexpected(foreign_words.OPERANDS["??"])
+        return slip.unexpected(word_synonyms.OPERANDS["??"])
     if slip.found == "-" and slip.last.type == "NUMBER" and "RBRACE" in slip.accepts:
         return slip.unexpected("a range is written `in [1, 3]`, with both ends")
     if slip.found == "." and "NUMBER" in slip.accepts and re.match(r"\d", slip.rest):
@@ -269,7 +269,7 @@ def spelling(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("a power is written `pow(x, y)`")
     if slip.found == ":" and "PLUS" in slip.accepts and slip.rest.startswith(":"):
         help = "a value is converted by `double(x)`, `int(x)`, `string(x)` ..."
-        return slip.unexpected(f"{help}; {foreign.CONVERTED}")
+        return slip.unexpected(f"{help}; {synonyms.CONVERTED}")
     if slip.found == "." and "NAME" in slip.accepts and "SLASH" not in slip.accepts:
         return slip.unexpected("an attribute is written by its name alone: `a`")
     open_call = slip.found == "as" and {"RPAR", "PLUS"} <= slip.accepts and "AS" not in slip.accepts

@@ -6,10 +6,10 @@ import re
 
 from lark import Token
 
-from cedilla.grammar import foreign, foreign_words, forms
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.slips import Rule, Slip, listed, span_of
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.hints import forms, synonyms, word_synonyms
+from cedilla.grammar.hints.syntax_hints import Rule, Slip, listed, span_of
+from cedilla.grammar.suggestions import suggest
 from cedilla.grammar.syntax import TYPES, UNITS
 
 _UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`, `"{request}"`'
@@ -40,16 +40,16 @@ def conversion(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(
             f"a time is cut off by `date_trunc('{kind[1].lower().removesuffix('s')}', at)`"
         )
-    if found == "to" and "PLUS" in slip.accepts and kind and kind[1].lower() in {*TYPES, *foreign.TYPES}:
-        name = foreign.TYPES.get(kind[1].lower(), kind[1].lower())
+    if found == "to" and "PLUS" in slip.accepts and kind and kind[1].lower() in {*TYPES, *synonyms.TYPES}:
+        name = synonyms.TYPES.get(kind[1].lower(), kind[1].lower())
         return slip.unexpected(f"a value is converted by `{name}(x)`")
     if (found == "to" and "PLUS" in slip.accepts and not is_range) or behind_relation:
-        return slip.unexpected(foreign.CONVERTED)
+        return slip.unexpected(synonyms.CONVERTED)
     is_name = last == "in" and found.type in ("NAME", "STRING")
     if is_name and slip.accepts == frozenset(("LBRACE", "LPAR", "LSQB")):
         how = _SHAPES["unit"]
         if slip.first not in ("[", "[["):
-            how = f"tuples with a partner in another relation are `A semi join B on k`; {foreign.CONVERTED}"
+            how = f"tuples with a partner in another relation are `A semi join B on k`; {synonyms.CONVERTED}"
         return slip.unexpected(f"values are written `in {{1, 2, 3}}`, a range `in [1, 5]`; {how}")
     return None
 
@@ -180,7 +180,7 @@ def typed_unit(slip: Slip) -> Diagnostic | None:
     is_word = slip.found.type in ("NAME", "STRING") or (slip.found == "[" and slip.last in _NUMBERS)
     is_word = (
         (is_word or slip.found == "in")
-        and closest(slip.found, ["unit"]) is None
+        and suggest(slip.found, ["unit"]) is None
         and not slip.rest.lstrip().startswith(":")
     )
     if slip.found.type == "NAME" and slip.last.type == "NAME" and slip.last not in _NUMBERS:
@@ -223,10 +223,10 @@ def change(slip: Slip) -> Diagnostic | None:
         both = f"{help}; a punctuation has single brackets, `[ts < 300]`"
         return slip.complain("an accent requires a change at its end", both)
     is_call = slip.found == "(" and "EQUAL" in slip.accepts
-    is_word = slip.found.type == "NAME" and slip.last.lower() in {*foreign.CHANGES, "alter", "grow"}
+    is_word = slip.found.type == "NAME" and slip.last.lower() in {*synonyms.CHANGES, "alter", "grow"}
     if slip.last.type in ("NAME", "ALTER", "GROW") and (is_call or (is_word and "EQUAL" in slip.accepts)):
-        near = foreign.CHANGES.get(slip.last.lower()) or forms.CHANGES.get(
-            closest(slip.last, forms.CHANGES) or ""
+        near = synonyms.CHANGES.get(slip.last.lower()) or forms.CHANGES.get(
+            suggest(slip.last, forms.CHANGES) or ""
         )
         hint = f"did you mean `{near}`? {help}" if near else help
         what = "unknown change" if slip.last.type == "NAME" else "unexpected"
@@ -249,9 +249,9 @@ def description(slip: Slip) -> Diagnostic | None:
     if slip.first not in ("[[", "[") or "RPAR" in slip.accepts:
         return None
     found, last = str(slip.found).lower(), slip.last
-    if (help := foreign.CONDITIONS.get(found) or foreign.CONDITIONS.get(last.lower())) is not None:
-        at = span_of(slip.found if found in foreign.CONDITIONS else last, slip.source)
-        return slip.complain(f"unexpected `{slip.found if found in foreign.CONDITIONS else last}`", help, at)
+    if (help := synonyms.CONDITIONS.get(found) or synonyms.CONDITIONS.get(last.lower())) is not None:
+        at = span_of(slip.found if found in synonyms.CONDITIONS else last, slip.source)
+        return slip.complain(f"unexpected `{slip.found if found in synonyms.CONDITIONS else last}`", help, at)
     words = [str(token) for token in slip.before]
     if found == "(" and words.count("{") > words.count("}"):
         return slip.unexpected("a list ends with `}`: `s in {1, 2}`")
@@ -272,7 +272,7 @@ def description(slip: Slip) -> Diagnostic | None:
     ):
         return slip.unexpected("a comma comes before the change: `[[s = 2, alter(t, y -> y * 2)]]`")
     if found in _SIGN_WORDS:
-        return slip.unexpected(foreign_words.OPERANDS[found])
+        return slip.unexpected(word_synonyms.OPERANDS[found])
     if found in ("->", "→", "*", "/") and slip.first == "[[":
         return slip.unexpected(f"values are changed by `{forms.CHANGES['alter']}`")
     if slip.found.type == "NUMBER" and last == "," and end_of_number(slip):

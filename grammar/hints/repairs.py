@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from lark import Token
 
-from cedilla.grammar import foreign_words, forms, rearrangements, statements, terminals
+from cedilla.grammar import statements
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.edits import (
+from cedilla.grammar.hints import forms, rearrangements, terminals, word_synonyms
+from cedilla.grammar.hints.edits import (
     CLOSING,
     OPERATORS,
     PAIRS,
@@ -25,8 +26,8 @@ from cedilla.grammar.edits import (
     is_word,
     start_of,
 )
-from cedilla.grammar.slips import place_after, span_of
-from cedilla.grammar.suggestions import closest
+from cedilla.grammar.hints.syntax_hints import place_after, span_of
+from cedilla.grammar.suggestions import suggest
 
 Repair = Callable[[Editor], Diagnostic | None]
 
@@ -71,10 +72,10 @@ def misspelt(e: Editor) -> Diagnostic | None:
 def likely_call(e: Editor) -> Diagnostic | None:
     """`upper state` in a statement with another error."""
     last, found = e.slip.last, e.slip.found
-    if last.type != "NAME" or found.type != "NAME" or last.lower() not in foreign_words.CALLED:
+    if last.type != "NAME" or found.type != "NAME" or last.lower() not in word_synonyms.CALLED:
         return None
     edit = (end_of(last), end_of(found), f"({found})")
-    if str(found) in foreign_words.WORDS or not (e.parses(edit) or e.goes_on(edit, 2)):
+    if str(found) in word_synonyms.WORDS or not (e.parses(edit) or e.goes_on(edit, 2)):
         return None
     return e.slip.unexpected(f"did you mean `{last}({found})`?")
 
@@ -89,11 +90,11 @@ def likely_misspelt(e: Editor) -> Diagnostic | None:
 
 
 def _nearest(e: Editor, count: int, token: Token) -> str | None:
-    if not is_word(token) or token.lower() in foreign_words.KNOWN:
+    if not is_word(token) or token.lower() in word_synonyms.KNOWN:
         return None
     words = [word for word in e.words(count) if word.isalpha() and word != token]
     is_checked = e.check is not None and len(token) > 2
-    return closest(token, words) or (closest(token, words, checked=True) if is_checked else None)
+    return suggest(token, words) or (suggest(token, words, checked=True) if is_checked else None)
 
 
 def _misspelt(e: Editor, token: Token, guess: str) -> Diagnostic:
@@ -109,7 +110,7 @@ def _misspelt(e: Editor, token: Token, guess: str) -> Diagnostic:
 
 def _in_small_letters(token: Token) -> str | None:
     lower = token.lower()
-    return lower if lower != token and lower in foreign_words.WORDS else None
+    return lower if lower != token and lower in word_synonyms.WORDS else None
 
 
 def quote(e: Editor) -> Diagnostic | None:
@@ -180,7 +181,7 @@ def replaced(e: Editor) -> Diagnostic | None:
     """`rename[a: b]`, `top[10, a]`, `top[10 by a within b]`, `if(a > 1; b; c)`: another sign or little word."""
     for count, _, token in e.last(2):
         written = token.lower()
-        choices = [w for w in e.words(count) if written in foreign_words.STANDS_FOR.get(w, ())]
+        choices = [w for w in e.words(count) if written in word_synonyms.STANDS_FOR.get(w, ())]
         if written in ("in", "from", "for", "to", "then", "with") and innermost(e.before(count)[0]) != "(":
             choices = [w for w in choices if w != ","]
         if e.check is None and token == ",":
@@ -208,7 +209,7 @@ def left_out(e: Editor) -> Diagnostic | None:
     for count, before, token in e.last(3):
         place = len(before)
         ahead = words[place : place + 3]
-        is_pair = count > 0 and " ".join(ahead[1:]) in foreign_words.NEEDLESS
+        is_pair = count > 0 and " ".join(ahead[1:]) in word_synonyms.NEEDLESS
         size = 2 if is_pair else int(_is_needless(token, ahead, count))
         is_fraction = token == "." and e.text[end_of(token) :][:1].isdecimal()
         begins = count == 1 and token.type == "NAME" and ahead[0] in ("", ";")
@@ -224,13 +225,13 @@ def left_out(e: Editor) -> Diagnostic | None:
 def _is_needless(token: Token, ahead: Sequence[str], count: int) -> bool:
     """`ahead`: the token before, the token, and the one after it."""
     if token == ",":
-        ends = ahead[2] in (*CLOSING, ";", *foreign_words.WORDS - {"as"}) or ahead[0] in PAIRS
-        return ends and ahead[0] not in foreign_words.WORDS - {"asc", "desc", "end", "null"}
+        ends = ahead[2] in (*CLOSING, ";", *word_synonyms.WORDS - {"as"}) or ahead[0] in PAIRS
+        return ends and ahead[0] not in word_synonyms.WORDS - {"asc", "desc", "end", "null"}
     if token in (",", ";", ":", ".", *PAIRS, *CLOSING):
-        return count < 2 and ahead[0] not in foreign_words.WORDS
+        return count < 2 and ahead[0] not in word_synonyms.WORDS
     if ahead[-1] in CLOSING or ahead[0] in ("as", "on"):
         return False
-    return token.lower() in foreign_words.NEEDLESS or " ".join(ahead[:2]) in foreign_words.NEEDLESS
+    return token.lower() in word_synonyms.NEEDLESS or " ".join(ahead[:2]) in word_synonyms.NEEDLESS
 
 
 def inserted(e: Editor) -> Diagnostic | None:
@@ -255,11 +256,11 @@ def inserted(e: Editor) -> Diagnostic | None:
 def _may_miss(e: Editor, word: str, before: Sequence[Token], token: Token) -> bool:
     """Returns True for a word or a sign that is likely forgotten between two tokens."""
     last = str(before[-1]) if before else ""
-    if word not in foreign_words.GLUE or (word in (last, str(token)) and word not in CLOSING):
+    if word not in word_synonyms.GLUE or (word in (last, str(token)) and word not in CLOSING):
         return False
     if word in (",", "and", "or") and e.start == "query":
-        return str(token) not in foreign_words.WORDS and not token.startswith(OPERATORS)
-    if word in foreign_words.BEFORE_NAMES and token in foreign_words.WORDS:
+        return str(token) not in word_synonyms.WORDS and not token.startswith(OPERATORS)
+    if word in word_synonyms.BEFORE_NAMES and token in word_synonyms.WORDS:
         return False
     if word == "," and [str(each) for each in before[-2:-1]] == ["as"] and token.line == before[-1].end_line:
         return False  # a name of two words
@@ -272,7 +273,7 @@ def _may_miss(e: Editor, word: str, before: Sequence[Token], token: Token) -> bo
 
 def _is_missing(e: Editor, place: int, word: str) -> bool:
     def following(refused: Token) -> str | None:
-        is_part = str(refused) not in foreign_words.WORDS and not refused.startswith(OPERATORS)
+        is_part = str(refused) not in word_synonyms.WORDS and not refused.startswith(OPERATORS)
         return f" {word} {refused}" if word in (",", "as", ":") and is_part else None
 
     return e.repeated((place, place, f" {word} "), following)
