@@ -173,16 +173,8 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
             return f"+({name}: {type_text(type)}{'' if unit is None else f' unit {unit_text(unit)}'})"
         case syntax.DropAttribute():
             return f"-({names})"
-        case syntax.AlterAttribute(body=syntax.Points(points)):
-            pairs = ", ".join(f"({x.text}, {y.text})" for x, y in points)
-            return f"alter({one_or_set}, by points {{{pairs}}})"
-        case syntax.AlterAttribute(_, parameter, body, inverse, unit) if not isinstance(body, syntax.Points):
-            more = ""
-            if inverse is not None:
-                more = f", {inverse.parameter} -> {format_expression(inverse.body)}"
-            if unit is not None:
-                more += f", unit {unit_text(unit)}"
-            return f"alter({one_or_set}, {parameter} -> {format_expression(body)}{more})"
+        case syntax.AlterAttribute():
+            return f"alter({one_or_set}, {_function(first)})"
         case syntax.SetUnit(_, unit):
             return f"unit({one_or_set}, {unit_text(unit)})"
         case syntax.RenameAttribute(name, field):
@@ -193,6 +185,16 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
             )
         case syntax.GrowDomain(name, members):
             return f"grow({name}, {pattern_text(members)})"
+
+
+def _function(alter: syntax.AlterAttribute) -> str:
+    if isinstance(alter.body, syntax.Points):
+        pairs = ", ".join(f"({x.text}, {y.text})" for x, y in alter.body.points)
+        return f"by points {{{pairs}}}"
+    written = f"{alter.parameter} -> {format_expression(alter.body)}"
+    if alter.inverse is not None:
+        written += f", {alter.inverse.parameter} -> {format_expression(alter.inverse.body)}"
+    return written if alter.unit is None else f"{written}, unit {unit_text(alter.unit)}"
 
 
 def _condition(condition: syntax.Condition) -> str:

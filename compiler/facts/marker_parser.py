@@ -225,7 +225,7 @@ def _read_primitive(
         return SourceAlter(node.name, function)
     if node.inverse is not None:
         inverse = _function(node.inverse.parameter, node.inverse.body)
-        if inverse.after(function) != IDENTITY:
+        if not isinstance(inverse, Affine) or inverse.after(function) != IDENTITY:
             derived = function.inverse().text(node.inverse.parameter)
             raise failure(
                 "RQ204",

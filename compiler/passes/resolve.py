@@ -63,8 +63,6 @@ class _Resolver:
                 self._declare(name, statement.span)
                 self.broken.discard(name)
                 self.constants.add(name)
-            case syntax.Use() | syntax.StatedFile():
-                raise AssertionError("files are put in their places before")
             case syntax.StatedAccent(source):
                 statement = evolve(statement, source=self._stream(source, statement.span))
             case syntax.Definition(name, relation):
