@@ -178,8 +178,8 @@ def written(path: Path, name: str, lines: Sequence[str]) -> Path:
 
 QUERY = f"""
 stream r({TYPES}) from json "r" punctuated on ts;
-w := window[10 on ts as n](select[t > 0 or s = 2 or k is not null](r));
-a := aggregate[avg(t) as mean, count() as c, max(m) as most by n, s](w);
+w := window[10 on ts as window_number](select[t > 0 or s = 2 or k is not null](r));
+a := aggregate[avg(t) as mean, count() as c, max(m) as most by window_number, s](w);
 emit a to json "a";
 emit r to json "b";
 """

@@ -28,6 +28,7 @@ from cedilla.compiler.operators import (
 )
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions.affine import Affine
+from cedilla.grammar.connectives import terms
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.syntax import Expression
 
@@ -38,8 +39,14 @@ Types = Mapping[str, Type]
 
 
 def condition_sql(operator: Select | Sample, types: Types) -> str:
-    """Returns SQL for the predicate."""
-    return sql(operator.predicate, types)
+    """Returns SQL for the predicate. Spark takes a conjunction apart and joins its terms again as a chain, which
+    overflows the stack of Java if they are many; inside of a function they remain balanced."""
+    text = sql(operator.predicate, types)
+    return f"coalesce({text}, false)" if len(terms("and", operator.predicate)) > _MAX_CHAIN else text
+
+
+_MAX_CHAIN = 200
+"""Maximum number of terms of a conjunction that Spark may take apart."""
 
 
 def items_sql(operator: Project, types: Types) -> dict[str, str]:
