@@ -1,24 +1,23 @@
-"""Why no Alter decreases (theory G21, N7): what an Alter that goes on would have to keep, a change of sign does not."""
+"""Why no output announces a function that falls (theory G21, N7): the source undoes it, where its patterns turn."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.marker_parser import read_accent
+from cedilla.compiler.facts.markers import SourceAlter
 from cedilla.compiler.regions.affine import Affine
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.compiler.regions.bent import Chain
 
 FLIP = Affine(Fraction(-1), Fraction(0))
 VALUES = [-3, 1, 4]
 
 
-def test_it_is_refused_at_its_place() -> None:
-    with pytest.raises(DiagnosticError, match="RQ203"):
-        read_accent("[[s = 1, alter(t, y -> -y)]]", {"s": Type("int"), "t": Type("double")})
+def test_it_is_read_as_a_function_of_the_source() -> None:
+    accent = read_accent("[[s = 1, alter(t, y -> -y)]]", {"s": Type("int"), "t": Type("double")})
+    assert accent.primitive == SourceAlter("t", Chain((FLIP,)))
 
 
 def test_a_maximum_of_flipped_values_is_another_one() -> None:
@@ -27,11 +26,10 @@ def test_a_maximum_of_flipped_values_is_another_one() -> None:
     assert FLIP(max(VALUES)) != max(map(FLIP, VALUES))
 
 
-def test_a_pattern_would_close_the_other_side() -> None:
-    """Patterns go through functions by their end points, open and closed ends stay (P-alter): `t < 2` would be read as
-    `t < -2`, and close what comes while what is closed would be open."""
+def test_a_pattern_turns_with_its_values() -> None:
+    """Patterns of Alters go through functions by their end points, open and closed ends stay (P-alter). Under a
+    function that falls, `t < 2` describes what was above -2."""
     below = regions.interval("t", None, (2, 0))
-    image = regions.transform(below, "t", FLIP)
-    told = {value: regions.contains(image, {"t": FLIP(value)}) for value in VALUES}
-    assert {value: regions.contains(below, {"t": value}) for value in VALUES} == {-3: True, 1: True, 4: False}
-    assert told == {-3: False, 1: False, 4: True}
+    image = regions.transform(below, "t", Chain((FLIP,)))
+    turned = {value: regions.contains(image, {"t": FLIP(value)}) for value in VALUES}
+    assert turned == {-3: True, 1: True, 4: False}

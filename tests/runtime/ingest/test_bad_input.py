@@ -83,7 +83,7 @@ def test_a_tuple_before_its_add_is_rejected_and_after_it_is_not(spark: SparkSess
 BAD_MARKERS = {
     "[[t > 1, alter(t, y -> y * 2)]]": "RQ201",
     "[[alter(t, y -> y * y)]]": "RQ202",
-    "[[alter(t, y -> 5 - y)]]": "RQ203",
+    "[[alter(t, by points {(0, 1), (2, 1)})]]": "RQ203",
     "[[alter(t, y -> y * 2, y -> y / 3)]]": "RQ204",
     "[[+(t: double)]]": "RQ205",
     "[[-(notes)]]": "RQ207",

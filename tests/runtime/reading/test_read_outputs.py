@@ -177,7 +177,7 @@ def test_wrong_input_is_told_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "xml" / "1.xml").write_text("<r><x>1</x></r>\n")
     assert code(tmp_path / "nothing") == "RQ421"
     assert code(tmp_path / "text") == code(tmp_path / "spoilt") == code(tmp_path / "xml") == "RQ423"
-    assert code(tmp_path / "marker") == "RQ203"
+    assert code(tmp_path / "marker") == "RQ460"
     assert list(read(tmp_path / "xml", schema="x: int").rows()) == [{"x": 1}]
     two = 'stream r(x: int) from json "r"; emit r to json "a"; emit distinct(r) to json "b";'
     assert code(tmp_path / "text", query=two) == "RQ421"
