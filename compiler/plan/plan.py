@@ -149,23 +149,6 @@ class Plan:
         return [node for node in (*self.sources, *self.operators) if node.name in above]
 
     @cached_property
-    def read_again(self) -> frozenset[str]:
-        """The sources whose tuples are computed more than once in an epoch, in several jobs or twice in one.
-
-        Each output, and each write of an operator's state, is a job.
-        """
-        again: set[str] = set()
-        for source in self.sources:
-            below, jobs = {source.name}, 0
-            for operator in self.operators:
-                inputs = sum(name in below for name in operator.inputs)
-                below |= {operator.name} if inputs else set()
-                jobs += (inputs > 0 and operator.stateful) + max(inputs - 1, 0)
-            if jobs + sum(emit.relation in below for emit in self.emits) > 1:
-                again.add(source.name)
-        return frozenset(again)
-
-    @cached_property
     def shared(self) -> frozenset[str]:
         """The operators whose output is used more than once."""
         uses = Counter(name for operator in self.operators for name in operator.inputs)

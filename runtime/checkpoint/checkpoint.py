@@ -33,6 +33,9 @@ OnEdited = Callable[[str, StoredPlan, Commit, Plan], Changes]
 """What is done where a checkpoint is of another query: its path, its plan, its last commit, the edited plan."""
 
 
+_SCRATCH = "scratch"
+
+
 class Checkpoint:
     """The folder of a query's commits; `CHECKPOINT/state` belongs to the state, `CHECKPOINT/files` to `Arrivals`."""
 
@@ -112,6 +115,12 @@ class Checkpoint:
         """Delete what no record names: state and trees of epochs that were given up. None is under way."""
         for path in unnamed(self.documents, last, frozenset[str]().union(*self._trees.used.values())):
             self.files.delete(path)
+        self.files.delete(f"{self.path}/{_SCRATCH}")
+
+    @property
+    def scratch(self) -> str:
+        """Returns a folder for files of this run that are only needed until their epochs are committed."""
+        return f"{self.path}/{_SCRATCH}/run={self.run:06d}"
 
     def check_there(self) -> None:
         """Raise `DiagnosticError` RQ451 where the checkpoint is gone, RQ476 where another run has taken it over."""

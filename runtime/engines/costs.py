@@ -13,15 +13,15 @@ PARSED_BY_DRIVER = 1 << 20
 """Maximum bytes of an epoch's files of one source that the driver parses: they are sent as a message, without a
 worker."""
 
+KEPT_PARSED = 1 << 28
+"""Maximum bytes of an epoch's files of one source whose parsed rows stay in memory on Sail, for two epochs, where its
+tasks read them. More rows become Parquet files, as all do on other engines."""
+
 SEARCHED_BY_DRIVER = 1 << 28
 """Maximum bytes of an epoch's files that the driver searches for markers; above that, workers do."""
 
 PART = 1 << 25
 """Bytes of a large file that one task reads."""
-
-KEPT_PARSED = 1 << 28
-"""Maximum bytes of an epoch's files of one source whose parsed rows stay in memory on Sail if they are read twice. Sail
-itself caches nothing. The rows need about as many bytes, for two epochs."""
 
 FILES_IN_EXPRESSION = 64
 """Maximum number of files whose numbers are in the SQL of a scan; the numbers of more files are joined to it."""

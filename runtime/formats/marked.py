@@ -7,13 +7,12 @@ the batch records it. A repeated run therefore finds the same order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
-from cedilla.runtime.formats.source import FileStatistics, Format, InputFile, Numbered, Scan, Types
+from cedilla.runtime.formats.source import Batch, Format, InputFile, Numbered, Scan, Types
 from cedilla.runtime.items.lines import LONGEST_LINE
 from cedilla.runtime.items.marker import STRAY, MarkerLine
 from cedilla.runtime.items.nested import Paths
@@ -54,20 +53,8 @@ class Marked(Format):
             for files, data, marks in zip(slices, of_data, of_markers, strict=True)
         ]
 
-    def tuples_with_statistics(
-        self, spark: SparkSession, files: Numbered, types: Types
-    ) -> tuple[DataFrame, dict[int, FileStatistics] | None]:
-        return self._base.tuples_with_statistics(spark, _data(files), types)
-
-    def parsed(
-        self, files: Numbered, types: Types
-    ) -> tuple[pa.Table, dict[int, FileStatistics] | None] | None:
-        return self._base.parsed(_data(files), types)
-
-    def tuples_with_notes(
-        self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
-    ) -> tuple[DataFrame, Callable[[], dict[int, FileStatistics] | None]] | None:
-        return self._base.tuples_with_notes(spark, _data(files), types, keep=keep)
+    def read(self, spark: SparkSession, files: Numbered, types: Types, scratch: str) -> Batch:
+        return self._base.read(spark, _data(files), types, scratch)
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return self._of(file).rows_before(spark, file, place)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 import pyarrow as pa
@@ -115,6 +115,16 @@ StatisticsByFile = Mapping[int, FileStatistics]
 """Statistics of files of a slice by their numbers in it."""
 
 
+@frozen(eq=False)
+class Batch:
+    """The tuples of some files, read once. `rows`: as `Format.tuples` returns them; an Arrow table if they are few.
+    `statistics`: those of each file; `None` unless every file has them. `kept`: what the rows need in memory."""
+
+    rows: pa.Table | DataFrame
+    statistics: StatisticsByFile | None = None
+    kept: object = None
+
+
 class Format(ABC):
     """A format of files. Only markers, counts and small slices of data reach the driver."""
 
@@ -137,31 +147,13 @@ class Format(ABC):
         Columns: the attributes of `types`; `$corrupt`, not null if the row cannot be read; `$position`.
         """
 
-    def tuples_with_notes(
-        self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
-    ) -> tuple[DataFrame, Callable[[], dict[int, FileStatistics] | None]] | None:
-        """Returns `tuples` and a function for the statistics of each file, available after a job has read all tuples.
-        `None` if tasks of this format record no statistics. `keep`: caches the rows that the first job reads while the
-        function exists.
-        """
-        return None
-
-    def parsed(
-        self, files: Numbered, types: Types
-    ) -> tuple[pa.Table, dict[int, FileStatistics] | None] | None:
-        """Returns `tuples` as a table and the statistics of each file, if the files are small enough for the driver;
-        else `None`. The statistics are `None` unless every file has them."""
-        return None
+    def read(self, spark: SparkSession, files: Numbered, types: Types, scratch: str) -> Batch:
+        """Returns `tuples` for several jobs, with statistics. `scratch`: a folder for what is written for them."""
+        return Batch(self.tuples(spark, files, types))
 
     @abstractmethod
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """Returns the scans of the files of several sources, with all of their markers."""
-
-    def tuples_with_statistics(
-        self, spark: SparkSession, files: Numbered, types: Types
-    ) -> tuple[DataFrame, dict[int, FileStatistics] | None]:
-        """Returns `tuples` and the statistics of each file; these are `None` unless every file has them."""
-        return self.tuples(spark, files, types), None
 
     @abstractmethod
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:

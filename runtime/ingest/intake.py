@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack, nullcontext
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import pyarrow as pa
 from attrs import define, field, frozen
@@ -21,7 +20,6 @@ from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.validity import Rejection, rejections
-from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import in_one_part, is_connect
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
@@ -60,39 +58,30 @@ class ReadCounts:
     greatest: Mapping[int | None, Fraction] = field(factory=dict[int | None, Fraction])
 
 
-@define(eq=False)
+@define(eq=False, slots=False)
 class SourceInput:
-    """One source's input in an epoch. `frame`: its tuples, with the code that rejects them. `fields`: the types of raw
-    tuples as read. `region`: returns a region around its tuples, from file statistics. `valid`: its tuples as an Arrow
-    table, if the driver has parsed them, and all are valid and canonical. The first reader counts the tuples.
+    """One source's input in an epoch. `slice`: the part of the source that is read. `fields`: the types of raw tuples
+    as read. `region`: returns a region around its tuples, from file statistics. `valid`: its tuples as an Arrow table,
+    if the driver has parsed them, and all are valid and canonical.
     """
 
-    _frame: Callable[[], DataFrame]
     slice: Slice
     has_rows: bool
-    _count: Callable[[], ReadCounts]
-    _counted: ReadCounts | None = None
-    _unobserved_frame: DataFrame | None = None
-    fields: Types = field(kw_only=True)
-    region: Callable[[], Tree] = field(kw_only=True)
+    fields: Types
+    region: Callable[[], Tree]
+    _frame: Callable[[], DataFrame]
+    _counts: Callable[[], ReadCounts]
     valid: pa.Table | None = None
 
     @cached_property
     def frame(self) -> DataFrame:
-        """The tuples; the frame is built on first use."""
+        """The tuples, with the code that rejects them. Frames that nothing uses are not built."""
         return self._frame()
 
-    @property
-    def unobserved_frame(self) -> DataFrame:
-        """The frame for jobs that count nothing and may leave rows unread."""
-        return self.frame if self._unobserved_frame is None else self._unobserved_frame
-
-    @property
+    @cached_property
     def read_counts(self) -> ReadCounts:
-        """The counts, available after the last read."""
-        if self._counted is None:
-            self._counted = self._count()
-        return self._counted
+        """The counts, available after the jobs of the epoch."""
+        return self._counts()
 
 
 def _observed(seen: Mapping[str, int] | None, scan: Scan) -> ReadCounts | None:
@@ -111,71 +100,41 @@ def read(
     state: SourceState,
     part: Slice,
     undeclared: Mapping[str, str],
-    cached: ExitStack,
     jobs: Jobs,
-    *,
-    is_read_again: bool = False,
+    scratch: str,
 ) -> SourceInput:
-    """Reads a slice's tuples. Skips the counting job if file statistics prove the counts. Otherwise the epoch's own
-    jobs count, if a complete count can be recognized; else a separate Spark job does. A heartbeat needs that job at
-    once; otherwise it runs in parallel. `is_read_again`: several jobs will use the tuples.
+    """Reads a slice's tuples once; all jobs of the epoch use the result. A job counts only if statistics do not prove
+    all tuples valid. A heartbeat waits for that job. `scratch`: a folder for tuples that are too many for memory.
     """
-    asked = _asked(state, part, undeclared)
-    noted: Callable[[], StatisticsByFile | None] | None = None
+    files, types = _asked(state, part, undeclared)
+    batch = part.format.read(spark, files, types, f"{scratch}/{source.name}")
     is_whole = not (undeclared or part.is_cut)
-    table, statistics = part.format.parsed(*asked) or (None, None) if is_whole else (None, None)
-    lines: Callable[[], DataFrame]
-    if table is not None:
-        lines = partial(in_one_part, spark, table)
-    elif not is_whole:
-        lines = partial(part.format.tuples, spark, *asked)
-    else:
-        read_lines, statistics = part.format.tuples_with_statistics(spark, *asked)
-        # Sail caches nothing, so a counting job would parse all rows again.
-        if statistics is None and engine_in(spark) == "sail":
-            keep = is_read_again or source.heartbeat is not None
-            read_lines, noted = part.format.tuples_with_notes(spark, *asked, keep=keep) or (read_lines, None)
-        lines = _given(read_lines)
-    valid = _valid(source, state, part, statistics)
-    region = partial(region_of_tuples, state, valid) if valid else lambda: True
-    result = partial(SourceInput, fields=asked[1], region=region)
+    valid = _valid(source, state, part, batch.statistics) if is_whole else None
 
-    def canonical() -> DataFrame:
-        return _canonical(spark, source, state, part, lines(), undeclared, all_valid=valid is not None)
+    @cache
+    def frame() -> DataFrame:
+        rows = in_one_part(spark, batch.rows) if isinstance(batch.rows, pa.Table) else batch.rows
+        return _canonical(spark, source, state, part, rows, undeclared, all_valid=valid is not None)
 
-    known = _known_counts(source, part, valid)
-    if known is not None:
-        as_it_is = None if valid is None or not _is_canonical(state) else table
-        return result(canonical, part, known.kept > 0, lambda: known, valid=as_it_is)
-    frame = canonical()
+    def result(
+        has_rows: bool, counts: Callable[[], ReadCounts], rows: Callable[[], DataFrame] = frame
+    ) -> SourceInput:
+        region = partial(region_of_tuples, state, valid) if valid else lambda: True
+        table = batch.rows if valid is not None and _is_canonical(state) else None
+        table = table if isinstance(table, pa.Table) else None
+        return SourceInput(part, has_rows, types, region, rows, counts, table)
+
+    if (known := _known_counts(source, part, valid)) is not None:
+        return result(known.kept > 0, lambda: known)
     if source.heartbeat is not None:
-        if not part.format.columnar:
-            frame = frame.persist()
-            cached.callback(frame.unpersist)
-        if noted is not None:  # the rows that the counting job parsed remain available to the others
-            cached.enter_context(nullcontext(noted))
         name = source.heartbeat.attribute
-        beats = counted(frame, (name, state.types[name]), _rows_of_partitions(part))
-        return result(_given(frame), part, beats.kept > 0, lambda: beats)
-    if noted is not None:
-        return result(
-            _given(frame),
-            part,
-            True,
-            lambda: _known_counts(source, part, _valid(source, state, part, noted())) or counted(frame),
-        )
-    if part.scan.tuples is None or is_connect(frame):
-        return result(_given(frame), part, True, jobs.start(partial(counted, frame)).result)
-    watched, seen = observed(frame, {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
-
+        beats = counted(frame(), (name, state.types[name]), _rows_of_partitions(part))
+        return result(beats.kept > 0, lambda: beats)
+    if part.scan.tuples is None or is_connect(spark):
+        return result(True, jobs.start(partial(counted, frame())).result)
+    watched, seen = observed(frame(), {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
     # Runs a separate job if none has read all rows, or if some were rejected.
-    return result(
-        _given(watched), part, True, lambda: _observed(seen(), part.scan) or counted(frame), None, frame
-    )
-
-
-def _given(frame: DataFrame) -> Callable[[], DataFrame]:
-    return lambda: frame
+    return result(True, lambda: _observed(seen(), part.scan) or counted(frame()), lambda: watched)
 
 
 def _is_canonical(state: SourceState) -> bool:

@@ -117,7 +117,14 @@ class Executor:
         self.tuning = Tuning(self.spark, self.conf)
         self._watches = Watches.of(self.plan, self.jobs, self.last.suspects)
         self._starter = EpochStarter(
-            self.spark, self.plan, self.flow, self.state, self.jobs, self.outputs.sinks, self._watches
+            self.spark,
+            self.plan,
+            self.flow,
+            self.state,
+            self.jobs,
+            self.outputs.sinks,
+            self._watches,
+            self.checkpoint,
         )
         self._releases = releases(self.plan)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import exact
-from cedilla.runtime.checkpoint.checkpoint import Commit, Progress
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
 from cedilla.runtime.control.domains.table_domains import news
 from cedilla.runtime.control.markers.advance import MarkerEffects
 from cedilla.runtime.control.markers.bad_markers import SetAside
@@ -29,6 +29,7 @@ from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import output_names
+from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import ORDER, in_one_part, order
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.encode import encoded
@@ -42,6 +43,7 @@ from cedilla.runtime.pipeline.inferred import Inferred
 from cedilla.runtime.pipeline.united import tables
 from cedilla.runtime.pipeline.watching import Sample, Watches
 from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.storage.files import epoch_name
 from cedilla.runtime.terminal.report import EpochReport
 
 Flow = Callable[[Epoch], Mapping[str, DataFrame]]
@@ -79,6 +81,7 @@ class EpochStarter:
     jobs: Jobs
     sinks: Mapping[str, Sink]
     watches: Watches
+    checkpoint: Checkpoint
 
     def start(
         self,
@@ -98,6 +101,10 @@ class EpochStarter:
         sources = last.sources
         base = evolve(last, sources=effects.begun)
         number = base.epoch + 1
+        scratch = f"{self.checkpoint.scratch}/{epoch_name(number)}"
+        # Small epochs write nothing there, and a store takes its time to look.
+        if any(part.length * costs.PACKED > costs.PARSED_BY_DRIVER for part in parts.values()):
+            cached.callback(self.checkpoint.files.delete, scratch)
         self.state.begin(number)
         states = {**base.sources, **effects.states}
         known = {name: state.types for name, state in states.items()}
@@ -110,12 +117,12 @@ class EpochStarter:
                 states[name],
                 part,
                 drift[name],
-                cached,
                 self.jobs,
-                is_read_again=name in self.plan.read_again,
+                scratch,
             )
             for name, part in parts.items()
         }
+        cached.enter_context(nullcontext(read))  # the epoch after it may read the same rows
         states = {
             n: s if n in effects.stops else self._end(self.plan.source_of[n], s, read.get(n))
             for n, s in states.items()

@@ -104,7 +104,7 @@ class Watches:
         bits = None
         if tuples > TARGET_POINTS:
             bits = run_bits(denser * (part.length if part.format.by_bytes else tuples), groups)
-        medians = aggregate(read.unobserved_frame, part, state, watch.by, names, watch.share, bits, wanted)
+        medians = aggregate(read.frame, part, state, watch.by, names, watch.share, bits, wanted)
         # A few medians of each group. Of one partition a limit takes one job.
         rows = medians.coalesce(1).limit(_MOST_ROWS).collect()
         share, files = watch.share, part.files

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.storage.files import Files, FoundFile
@@ -16,7 +17,7 @@ _AS_IT_IS = "__globPaths__", "false"
 one again for each path that looks like a pattern."""
 
 
-def read_parquet(spark: SparkSession, schema: str, paths: Sequence[str]) -> Iterator[DataFrame]:
+def read_parquet(spark: SparkSession, schema: str | StructType, paths: Sequence[str]) -> Iterator[DataFrame]:
     """Yields frames with the rows of Parquet folders or files; paths are not patterns."""
     if plain := [path for path in paths if not is_pattern(path)]:
         yield spark.read.schema(schema).parquet(*plain)

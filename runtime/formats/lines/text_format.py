@@ -10,30 +10,28 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import groupby, islice, tee
 from pathlib import Path
-from threading import Lock
-from typing import Any, ClassVar, Protocol
-from uuid import uuid4
-from weakref import WeakValueDictionary
+from typing import Any, ClassVar
 
 import pyarrow as pa
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import in_one_part, of_table
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at, place_of_row, row_count
-from cedilla.runtime.formats.lines.tuple_statistics import merge, statistics_of
-from cedilla.runtime.formats.parts import FewRows, PartReader
+from cedilla.runtime.formats.lines.tuple_statistics import statistics_of
+from cedilla.runtime.formats.lines.written_tuples import Batches, Tuples, WrittenTuples, kept_batch
+from cedilla.runtime.formats.parts import FewRows
 from cedilla.runtime.formats.source import (
     CORRUPT,
-    FileStatistics,
+    Batch,
     Format,
     InputFile,
     MarkerLine,
@@ -60,19 +58,6 @@ class FoundMarker:
     def is_read(self) -> bool:
         """Returns True for a well-formed marker; other rows are invalid tuples."""
         return self.kind in ("accent", "punctuation")
-
-
-class Batches(Protocol):
-    """Makes batches of the tuples in blocks, like `batches.TextBatches`."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Returns the schema of the batches."""
-        ...
-
-    def batch(self, block: Any, place: int) -> pa.RecordBatch:
-        """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
-        ...
 
 
 class TextFormat(Format):
@@ -113,30 +98,19 @@ class TextFormat(Format):
         tuples = self._tuples(files, types)
         return in_one_part(spark, tuples.table()) if _are_few(files) else tuples.frame(spark)
 
-    def parsed(
-        self, files: Numbered, types: Types
-    ) -> tuple[pa.Table, dict[int, FileStatistics] | None] | None:
-        if not _are_few(files):
-            return None
-        table = self._tuples(files, types).table()
-        return table, statistics_of(table, files, types)
-
-    def tuples_with_notes(
-        self, spark: SparkSession, files: Numbered, types: Types, *, keep: bool = False
-    ) -> tuple[DataFrame, Callable[[], dict[int, FileStatistics] | None]]:
-        """Tasks record statistics if they run in this process."""
-        few_enough = sum(file.length for file in files.values()) <= costs.KEPT_PARSED
+    def read(self, spark: SparkSession, files: Numbered, types: Types, scratch: str) -> Batch:
+        """Parses the files once. Few tuples stay in memory; others become Parquet files in `scratch`."""
         tuples = self._tuples(files, types)
-        notes = _Notes()
-        if keep and few_enough:
-            notes = _Notes(batches={}, locks=[Lock() for _ in tuples.parts])
-        _NOTES[notes.name] = notes
-        tuples = evolve(tuples, notes=notes.name)
-        return tuples.frame(spark), partial(_noted, tuples, notes)
+        if _are_few(files):
+            table = tuples.table()
+            return Batch(table, statistics_of(table, files, types))
+        if engine_in(spark) == "sail" and _size(files) <= costs.KEPT_PARSED:
+            return kept_batch(spark, tuples)
+        return WrittenTuples.of(tuples, files, scratch).batch(spark)
 
-    def _tuples(self, files: Numbered, types: Types) -> _Tuples:
+    def _tuples(self, files: Numbered, types: Types) -> Tuples:
         batches = self.batches(types)
-        return _Tuples(tuple(self.parts(files)), batches.schema, batches, dict(types))
+        return Tuples(tuple(self.parts(files)), batches.schema, batches, dict(types))
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """Searches for markers, by tasks only if the input is very large: a pass by the driver costs less than a
@@ -186,77 +160,15 @@ class TextFormat(Format):
 
 def _are_few(files: Numbered) -> bool:
     """Returns True if the driver parses the files."""
-    lengths = (f.length * (costs.PACKED if is_compressed(Path(f.path)) else 1) for f in files.values())
-    return sum(lengths) <= costs.PARSED_BY_DRIVER
+    return _size(files) <= costs.PARSED_BY_DRIVER
 
 
-@define(eq=False)
-class _Notes:
-    """Results of tasks for the parts of files, by their numbers; `None`: a line is not a tuple. `batches`: the batches
-    of the parts, for later readers; `None`: none are kept."""
-
-    name: str = field(factory=lambda: uuid4().hex)
-    parts: dict[int, FileStatistics | None] = field(factory=dict[int, FileStatistics | None])
-    batches: dict[int, list[pa.RecordBatch]] | None = None
-    locks: Sequence[Lock] = ()
-
-    def made(self, part: int, make: Callable[[], list[pa.RecordBatch]]) -> list[pa.RecordBatch]:
-        """Returns the batches of a part. The first task that asks makes them; others wait for it."""
-        assert self.batches is not None
-        with self.locks[part]:
-            if part not in self.batches:
-                self.batches[part] = make()
-            return self.batches[part]
-
-
-_NOTES: WeakValueDictionary[str, _Notes] = WeakValueDictionary()
-"""Notes by their names, because tasks have copies of all other objects."""
-
-
-def _noted(tuples: _Tuples, notes: _Notes) -> dict[int, FileStatistics] | None:
-    """Returns the statistics of files if tasks have recorded all of their parts and found no invalid line."""
-    by_file: dict[int, FileStatistics] = {}
-    for number, part in enumerate(tuples.parts):
-        statistics = notes.parts.get(number)
-        if statistics is None:
-            return None
-        by_file[part.number] = merge(by_file.get(part.number, FileStatistics(0, {})), statistics)
-    return by_file
+def _size(files: Numbered) -> int:
+    """Returns the bytes of files, roughly after unpacking."""
+    return sum(f.length * (costs.PACKED if is_compressed(Path(f.path)) else 1) for f in files.values())
 
 
 # The following classes are sent to tasks.
-
-
-@frozen
-class _Tuples(PartReader[Part]):
-    """The tuples of parts of files."""
-
-    of: Batches
-    types: Types
-    notes: str = ""
-
-    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
-        notes = _NOTES.get(self.notes)
-        if notes is None or notes.batches is None:
-            return self._parsed(part, number, notes)
-        return iter(notes.made(number, lambda: [*self._parsed(part, number, notes)]))
-
-    def _parsed(self, part: Part, number: int, notes: _Notes | None) -> Iterator[pa.RecordBatch]:
-        statistics: FileStatistics | None = FileStatistics(0, {})
-        for block in part.blocks():
-            if not (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
-                continue
-            if notes is not None and statistics is not None:
-                of_batch = statistics_of(pa.Table.from_batches([batch]), [part.number], self.types)
-                statistics = None if of_batch is None else merge(statistics, of_batch[part.number])
-            yield batch
-        if notes is not None:  # not if a task was stopped earlier
-            notes.parts[number] = statistics
-
-    def table(self) -> pa.Table:
-        """Returns all of them as a table."""
-        batches = (batch for n, part in enumerate(self.parts) for batch in self.of_part(part, n))
-        return pa.Table.from_batches(batches, self.schema)
 
 
 _FOUND = pa.schema(

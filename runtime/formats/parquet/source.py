@@ -45,6 +45,7 @@ from cedilla.runtime.formats.source import (
     CORRUPT,
     FILE,
     MAX_FILES,
+    Batch,
     ColumnStatistics,
     FileStatistics,
     InputFile,
@@ -146,10 +147,9 @@ class Parquet(ReadBySpark):
         }
         return Scan(tuple(markers), frozenset(empty))
 
-    def tuples_with_statistics(
-        self, spark: SparkSession, files: Numbered, types: Types
-    ) -> tuple[DataFrame, dict[int, FileStatistics] | None]:
-        return self.tuples(spark, files, types), self._statistics(spark, files, types)
+    def read(self, spark: SparkSession, files: Numbered, types: Types, scratch: str) -> Batch:
+        """Returns the tuples in their own files, and the statistics of footers."""
+        return Batch(self.tuples(spark, files, types), self._statistics(spark, files, types))
 
     def _statistics(
         self, spark: SparkSession, files: Numbered, types: Types

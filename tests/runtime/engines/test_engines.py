@@ -262,11 +262,8 @@ emit a to json "words_out";
 
 
 @pytest.mark.parametrize("bad", [False, True])
-def test_tasks_of_this_process_note_what_they_read(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, bad: bool
-) -> None:
-    """On Sail, where nothing is kept in memory, tuples are counted by what tasks have noted: a job that counts would
-    parse them again, and is needed only where some are rejected."""
+def test_no_job_counts_what_is_valid(folder: Path, monkeypatch: pytest.MonkeyPatch, bad: bool) -> None:
+    """Statistics of parsed tuples prove all of them valid. A job counts only if some are rejected."""
     for cost in ("PARSED_BY_DRIVER", "PART"):
         monkeypatch.setattr(costs, cost, 300)
     counted: list[int] = []

@@ -9,7 +9,7 @@ import pytest
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.lines.blocks import Part, lines_at, parts_of, place_of_row, row_count
-from cedilla.runtime.items.lines import lines_of
+from cedilla.runtime.items.lines import LONGEST_LINE, lines_of
 from tests.kit.tiers import tiered
 
 LINES = [
@@ -55,7 +55,7 @@ def test_lines_are_the_same_however_they_are_cut(
         file.write_bytes(text := text_of(chance))
         monkeypatch.setattr(costs, "BLOCK", chance.choice([1, 2, 3, 5, 8, 1 << 22]))
         expected = [(line.text, int(line.place.rpartition(":")[2])) for line in lines_of(file)]
-        parts = parts_of([(0, str(file), len(text))], chance.choice([1, 2, 3, 7, 20, 1 << 22]))
+        parts = parts_of([(0, str(file), len(text))], chance.choice([1, 2, 3, 7, 20, 1 << 22]), LONGEST_LINE)
         found = lines_in(parts)
         assert [line.decode("utf-8", "replace") for line in found] == [shown for shown, _ in expected]
         whole = Part(str(file), 0)
@@ -71,7 +71,7 @@ def test_lines_are_the_same_however_they_are_cut(
 
 
 def test_a_compressed_file_is_one_part() -> None:
-    parts = parts_of([(3, "a.jsonl.GZ", 100), (4, "b.jsonl", 100), (5, "c.jsonl", 10)], 60)
+    parts = parts_of([(3, "a.jsonl.GZ", 100), (4, "b.jsonl", 100), (5, "c.jsonl", 10)], 60, LONGEST_LINE)
     assert parts == [
         Part("a.jsonl.GZ", 3),
         Part("b.jsonl", 4, 0, 50),

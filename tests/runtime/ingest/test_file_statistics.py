@@ -14,13 +14,14 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
-from cedilla.runtime.formats.lines.text_format import _NOTES
+from cedilla.runtime.formats.lines.written_tuples import _KEPT
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, MarkerLine
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.items.marker import NEXT_FILE
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.storage.files import Files
 from tests.kit.query import Query, save_parquet
 from tests.kit.stream import decode
 
@@ -230,16 +231,17 @@ ONCE = CLOSING.replace("emit r", "d := distinct(r); emit d")
     [(BEATING, "r", [3, 3, 4, 10]), (ONCE, "d", [3, 4, 10])],
     ids=["heartbeat", "state"],
 )
-def test_sail_parses_once_what_several_jobs_read(
-    sail: SparkSession,
+@pytest.mark.either_engine
+def test_each_line_is_parsed_once_for_all_jobs(
+    spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     query: str,
     output: str,
     times: list[int],
 ) -> None:
-    """Sail keeps no rows of a job for the next one: tasks keep what they have parsed, up to a size, for the epoch."""
-    monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    """A heartbeat, states, outputs and counts read what was parsed before: a table, or Parquet in the scratch folder,
+    which goes with its epoch."""
     parse, parsed = JsonBatches.batch, list[int]()
 
     def watched(of: JsonBatches, block: Block, place: int) -> pa.RecordBatch:
@@ -247,14 +249,35 @@ def test_sail_parses_once_what_several_jobs_read(
         return parse(of, block, place)
 
     monkeypatch.setattr(JsonBatches, "batch", watched)
-    for kept in (costs.KEPT_PARSED, 0):
-        monkeypatch.setattr(costs, "KEPT_PARSED", kept)
+    for cost in ("", "PARSED_BY_DRIVER", "KEPT_PARSED"):
+        if cost:
+            monkeypatch.setattr(costs, cost, 0)
         parsed.clear()
-        run = Query(sail, tmp_path / str(kept), query)
+        run = Query(spark, tmp_path / f"limit{cost}", query)
         run.write("r", [{"ts": 3, "s": 1}, {"ts": 4}])
         run.write("r", [{"ts": 9, "s": 3}, {"ts": 3, "s": 1}, {"ts": 10}, "no json"])
         run.process(files_per_epoch=1)
         assert sorted(row["ts"] for row in decode(run.output(output))) == times
         assert [each.quarantined for each in run.reports] == [{}, {"RQ301": 1, "RQ303": 1}]
-        assert len(parsed) == 2 if kept else len(parsed) > 2
-    assert not _NOTES, "what was kept goes with its epoch"
+        assert len(parsed) == 2
+        assert not [*tmp_path.rglob("scratch/**/*.parquet")]
+    assert not _KEPT
+
+
+@pytest.mark.either_engine
+def test_a_new_run_deletes_the_scratch_files_of_one_that_has_crashed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for cost in ("PARSED_BY_DRIVER", "KEPT_PARSED"):
+        monkeypatch.setattr(costs, cost, 0)
+    run = Query(spark, tmp_path, CLOSING)
+    run.write("r", [{"ts": 3, "s": 1}])
+    with monkeypatch.context() as crash:
+        crash.setattr(intake, "_canonical", lambda *_, **__: 1 / 0)
+        crash.setattr(Files, "delete", lambda *_: None)
+        with pytest.raises(ZeroDivisionError):
+            run.process()
+    assert [*tmp_path.rglob("scratch/**/*.parquet")]
+    run.process()
+    assert not [*tmp_path.rglob("scratch/**/*.parquet")]
+    assert [row["ts"] for row in decode(run.output("r"))] == [3]

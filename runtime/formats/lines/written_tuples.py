@@ -1,0 +1,197 @@
+"""Tuples that are parsed once for all jobs of an epoch, and stay in memory or become Parquet files (design, section 5).
+
+Engines keep nothing of what one job parses for the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import astuple, evolve, field, frozen
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.cluster import is_local
+from cedilla.runtime.formats.lines.blocks import Part
+from cedilla.runtime.formats.lines.tuple_statistics import merge, statistics_of
+from cedilla.runtime.formats.parts import FewRows, PartReader
+from cedilla.runtime.formats.source import (
+    Batch,
+    ColumnStatistics,
+    FileStatistics,
+    InputFile,
+    Numbered,
+    Types,
+    no_tuples,
+)
+from cedilla.runtime.items.lines import is_compressed
+from cedilla.runtime.items.marker import NEXT_FILE
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.written import read_parquet
+
+
+class Batches(Protocol):
+    """Makes batches of the tuples in blocks, like `batches.TextBatches`."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Returns the schema of the batches."""
+        ...
+
+    def batch(self, block: Any, place: int) -> pa.RecordBatch:
+        """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
+        ...
+
+
+@frozen(eq=False)
+class Kept:
+    """The batches of parts by their numbers, for tasks in this process; others parse the parts."""
+
+    batches: Sequence[Sequence[pa.RecordBatch]]
+    name: str = field(factory=lambda: uuid4().hex)
+
+
+_KEPT: WeakValueDictionary[str, Kept] = WeakValueDictionary()
+"""What is kept, by names, because tasks have copies of all other objects."""
+
+
+def kept_batch(spark: SparkSession, tuples: Tuples) -> Batch:
+    """Parses tuples, and keeps them in memory as long as the result exists."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        parts = threads.map(lambda n: [*tuples.of_part(tuples.parts[n], n)], range(len(tuples.parts)))
+        kept = Kept([*parts])
+    _KEPT[kept.name] = kept
+    table = pa.Table.from_batches(chain.from_iterable(kept.batches), tuples.schema)
+    numbers = {part.number: None for part in tuples.parts}
+    rows = evolve(tuples, kept=kept.name).frame(spark)
+    return Batch(rows, statistics_of(table, numbers, tuples.types), kept)
+
+
+# The following classes are sent to tasks.
+
+
+@frozen
+class Tuples(PartReader[Part]):
+    """The tuples of parts of files."""
+
+    of: Batches
+    types: Types
+    kept: str = ""
+
+    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
+        kept = _KEPT.get(self.kept)
+        return self._parsed(part) if kept is None else iter(kept.batches[number])
+
+    def _parsed(self, part: Part) -> Iterator[pa.RecordBatch]:
+        for block in part.blocks():
+            if (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
+                yield batch
+
+    def table(self) -> pa.Table:
+        """Returns all of them as a table."""
+        batches = (batch for n, part in enumerate(self.parts) for batch in self.of_part(part, n))
+        return pa.Table.from_batches(batches, self.schema)
+
+
+_WRITTEN = pa.schema([("path", pa.string()), ("statistics", pa.string())])
+
+
+@frozen
+class WrittenTuples(FewRows[tuple[Part, ...]]):
+    """Writes the tuples of adjacent parts into files of a folder. The rows are their paths, with statistics of each
+    part as JSON, or null if some line is not a tuple."""
+
+    tuples: Tuples
+    folder: str
+
+    @classmethod
+    def of(cls, tuples: Tuples, files: Numbered, folder: str) -> WrittenTuples:
+        """Groups parts by size, so that many small files become few, and every core has some."""
+        sizes = [_size(part, files[part.number]) for part in tuples.parts]
+        largest = min(costs.PART, 1 + sum(sizes) // (os.cpu_count() or 1))
+        groups, size = list[list[Part]](), largest
+        for part, each in zip(tuples.parts, sizes, strict=True):
+            if size + each > largest:
+                groups.append([])
+                size = 0
+            groups[-1].append(part)
+            size += each
+        return cls(tuple(map(tuple, groups)), _WRITTEN, tuples, folder)
+
+    def rows(self, part: tuple[Part, ...], number: int) -> Iterator[tuple[Any, ...]]:
+        for table in self._tables(part):
+            path = f"{self.folder}/{uuid4().hex}.parquet"  # a task may run twice
+            Files().write(path, _parquet(table), durable=False)
+            by_file = statistics_of(table, {each.number: None for each in part}, self.tuples.types)
+            yield path, None if by_file is None else json.dumps([*map(_to_json, by_file.items())])
+
+    def _tables(self, parts: tuple[Part, ...]) -> Iterator[pa.Table]:
+        """Yields the tuples of parts in tables of a limited size."""
+        batches, size = list[pa.RecordBatch](), 0
+        for batch in (batch for n, part in enumerate(parts) for batch in self.tuples.of_part(part, n)):
+            batches.append(batch)
+            size += batch.nbytes
+            if size > costs.PART:
+                yield pa.Table.from_batches(batches)
+                batches, size = [], 0
+        if batches:
+            yield pa.Table.from_batches(batches)
+
+    def batch(self, spark: SparkSession) -> Batch:
+        """Writes all tuples: in threads here if the engine is on this machine, else in its tasks."""
+        if is_local(spark):
+            with ThreadPoolExecutor(os.cpu_count()) as threads:
+                of_groups = threads.map(lambda group: [*self.rows(group, 0)], self.parts)
+                written = [row for rows in of_groups for row in rows]
+        else:
+            written = self.all(spark, by_driver=False)
+        if not written:
+            return Batch(no_tuples(spark, self.tuples.types))
+        paths = [Files().for_engine(path) for path, _ in written]
+        frames = read_parquet(spark, from_arrow_schema(self.tuples.schema), paths)
+        return Batch(reduce(DataFrame.unionByName, frames), self._statistics([text for _, text in written]))
+
+    def _statistics(self, texts: Sequence[str | None]) -> dict[int, FileStatistics] | None:
+        by_file = {part.number: FileStatistics(0, {}) for group in self.parts for part in group}
+        for text in texts:
+            if text is None:
+                return None
+            for number, each in map(_of_json, json.loads(text)):
+                by_file[number] = merge(by_file[number], each)
+        return by_file
+
+
+def _size(part: Part, file: InputFile) -> int:
+    size = (file.length if part.end is None else part.end) - part.begin
+    return size * (costs.PACKED if is_compressed(Path(part.path)) else 1)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    """Returns a table as Parquet that is cheap to write. It has no statistics, because those of doubles leave out
+    NaN."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="none", use_dictionary=False, write_statistics=False)
+    return sink.getvalue().to_pybytes()
+
+
+def _to_json(numbered: tuple[int, FileStatistics]) -> list[Any]:
+    number, of = numbered
+    return [number, of.rows, of.places, {name: astuple(values) for name, values in of.ranges.items()}]
+
+
+def _of_json(texts: list[Any]) -> tuple[int, FileStatistics]:
+    number, rows, places, ranges = texts
+    columns = {name: ColumnStatistics(*values) for name, values in ranges.items()}
+    return number, FileStatistics(rows, columns, places and (places[0], places[1]))
