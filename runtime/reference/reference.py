@@ -92,7 +92,7 @@ class Reference:
     warnings: list[tuple[Diagnostic, Item]] = field(factory=list[tuple[Diagnostic, Item]])
     after: Mapping[str, Facts] = field(init=False)
     closed_by_state: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
-    _arrived: int = 0
+    arrived: int = 0
     _has_grown: bool = False
     _inputs: dict[str, tuple[Facts, ...]] = field(factory=dict[str, tuple[Facts, ...]])
 
@@ -149,8 +149,8 @@ class Reference:
             if rejection is None:
                 taken.append((source, row, item))
                 if source in self.plan.placed:
-                    self._arrived += 1
-                    row[ORDER] = self._arrived
+                    self.arrived += 1
+                    row[ORDER] = self.arrived
                 arrived.setdefault(source, []).append(row)
             elif not is_ignored(rejection[0], self.plan.settings):
                 rejected.append((source, rejection[0], item))

@@ -66,4 +66,5 @@ def edited(reference: Reference, text: str, epoch: int = 7) -> tuple[Changes, Re
             node.operator = plan.operator_of[name]
             goes_on.nodes[name] = node
         goes_on.after = {}
+        goes_on.arrived = reference.arrived
     return changes, goes_on

@@ -17,6 +17,7 @@ from cedilla.runtime.engines import cluster, costs, workers
 from cedilla.runtime.engines.cluster import check_machines
 from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
+from cedilla.runtime.formats.lines import written_tuples
 from cedilla.runtime.storage.files import Files
 from tests.kit.environments import environment
 from tests.kit.query import Query
@@ -26,8 +27,9 @@ QUERY = 'stream r(a: long) from json "r"; emit r to json "q";'
 
 @pytest.fixture
 def run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Query:
-    """A query whose tuples workers parse."""
+    """A query whose tuples workers parse, as on a cluster."""
     monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    monkeypatch.setattr(written_tuples, "is_local", lambda spark: False)
     found = Query(spark, tmp_path, QUERY)
     found.write("r", [{"a": 1}])
     return found

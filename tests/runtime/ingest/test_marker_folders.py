@@ -74,7 +74,7 @@ def test_files_are_merged_by_their_times_and_markers_come_first() -> None:
 def test_the_clause_is_laid_out_and_goes_into_the_program(root: Path) -> None:
     text = query(root)
     assert format_query(parse_query(text), text) == text.lstrip("\n")
-    assert f'markers="{root}/ops"' in compile_query(text).program
+    assert f'markers "{root}/ops"' in compile_query(text).program
     assert code_of(lambda: compile_query(text.replace('/ops";', '/ops" markers "x";'))) == "RQ001"
     assert (
         code_of(lambda: compile_query(text.replace("/ops", "/pumps/ops")))

@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_listing_is_that_of_spark(spark: SparkSession, folder: Path) -> None:
     """Names, lengths, and milliseconds of modification; links are what they point to."""
     # Spark passes over what has no bytes.
-    files = Files()
+    files = Files([str(folder.parent)])
     seen = [file for file in files.tree(str(folder)) if file.length]
     listed = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(str(folder))
     times = {

@@ -245,7 +245,7 @@ def test_markers_only_is_written_as_it_is_read(stream: Stream) -> None:
     for view in ([], ["--full"]):
         assert 'markers only "ops"' in cedilla("explain", "q.rq", *view).stdout
     assert '"markers_only": true' in cedilla("explain", "q.rq", "--format", "json").stdout
-    assert "markers_only=True" in cedilla("compile", "q.rq").stdout
+    assert 'markers only "ops"' in cedilla("compile", "q.rq").stdout
     assert cedilla("trace", "q.rq", "[[k = 1, unit(t, degC)]]").exit_code == 0
 
 
