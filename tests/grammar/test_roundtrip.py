@@ -137,7 +137,7 @@ def formed(form: Form, inner: st.SearchStrategy[syntax.Relation]) -> st.SearchSt
 RELATIONS = st.recursive(
     make(syntax.Reference, NAMES),
     lambda inner: (
-        st.one_of(formed(form, inner) for form in FORMS.values() if form.node is not syntax.Project)
+        st.one_of([formed(form, inner) for form in FORMS.values() if form.node is not syntax.Project])
         | make(
             syntax.Project,
             several(

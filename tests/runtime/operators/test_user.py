@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -244,7 +245,7 @@ def on_one_tuple(spark: SparkSession, root: Path, plan: Plan) -> Iterator[DataFr
     frame = frame.selectExpr("*", "1 AS `$order`") if "r" in plan.placed else frame
     state = StateStore(spark, Files(), str(root / "state"), Jobs())
     with ExitStack() as cached:
-        e = Epoch(plan, 0, {"r": frame}, frozenset({"r"}), plan.start, plan.start, state, cached)
+        e: Any = Epoch(plan, 0, {"r": frame}, frozenset({"r"}), plan.start, plan.start, state, cached)
         yield e.user("out", frame)
 
 
