@@ -1,8 +1,8 @@
 """Plan to epochs: reads sources, runs compiled programs on Spark, writes sinks (design, section 5).
 
-The docstrings of the packages describe them, from the ground up: `items`, `storage`, `engines`, `control`,
+The docstrings of the packages describe them, from the ground up: `records`, `storage`, `engines`, `control`,
 `change_detection`, `topics`, `formats`, `ingest`, `state`, `checkpoint`, `operators`, `terminal`, `reference`,
-`pipeline`, `streams`, `reading`, `inspect`, `produce`, `cli`. Generated programs and users import from here only.
+`pipeline`, `stream_tools`, `reading`, `inspect`, `produce`, `cli`. Generated programs and users import from here only.
 """
 
 from __future__ import annotations

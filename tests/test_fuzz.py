@@ -30,9 +30,9 @@ from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlPart
 from cedilla.runtime.formats.xml.markers import markers_in as xml_markers
-from cedilla.runtime.items.lines import Line
-from cedilla.runtime.streams.schema import declared_schema, inferred_schema
-from cedilla.runtime.streams.stream_checker import StreamChecker
+from cedilla.runtime.records.lines import Line
+from cedilla.runtime.stream_tools.schema import declared_schema, inferred_schema
+from cedilla.runtime.stream_tools.stream_checker import StreamChecker
 from cedilla.runtime.terminal.options import Options
 from tests.kit import fuzz
 from tests.kit.fuzz import in_time

@@ -125,7 +125,7 @@ def statement(plan: Plan, operator: Operator, inputs: tuple[str, ...]) -> Statem
     if why is not None:
         return Statement(call, why)
     code = _WRITERS[type(operator)](operator, types[0], *inputs)
-    return Statement(f"epoch.reused({code})" if operator.name in plan.shared else code)
+    return Statement(f"epoch.cached({code})" if operator.name in plan.shared else code)
 
 
 def _select(operator: Select, types: Types, frame: str) -> str:

@@ -17,8 +17,8 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.read_files import Batch, ReadFile, Record, last_batch, records, seen
 from cedilla.runtime.formats.listing import ByName, in_order
 from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.items.file_names import disorder_note
-from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.records.file_names import disorder_note
+from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.storage.files import FoundFile, name_of
 
 _TOGETHER = 8

@@ -16,7 +16,7 @@ from cedilla.runtime.checkpoint.integrity import is_new
 from cedilla.runtime.checkpoint.plan_comparison import compare
 from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlan, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import StoredTrees
-from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
 

@@ -13,7 +13,7 @@ from cedilla.grammar.diagnostics import Diagnostic, from_json
 from cedilla.runtime.checkpoint.checkpoint import Commit
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.checkpoint.read_files import Batch, last_batch, seen
-from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
 

@@ -17,8 +17,8 @@ from cedilla.compiler.plan.formats import DELTA
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.read_files import ReadFile, read_files
 from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.items.lines import local_path
-from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.storage.sealed import SealedFiles
 

@@ -19,7 +19,7 @@ from attrs import asdict, frozen
 from filelock import FileLock, Timeout
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.written import missing
 

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from cedilla.compiler import Engine
     from cedilla.compiler.compile import CompiledQuery
     from cedilla.compiler.plan import Plan
-    from cedilla.runtime.streams.schema import Schema
+    from cedilla.runtime.stream_tools.schema import Schema
 
 
 def schema_of(stream: Stream, console: Console) -> Schema | None:
     """The schema that the options of a stream tool give, `None` where it is to be inferred."""
-    from cedilla.runtime.streams.schema import Schema, declared_schema
+    from cedilla.runtime.stream_tools.schema import Schema, declared_schema
 
     schema, query, source = stream.schema, stream.query, stream.source
     if schema is not None and query is not None:

@@ -14,13 +14,13 @@ from cedilla.runtime.terminal.console import Console
 
 if TYPE_CHECKING:
     from cedilla.runtime.reading.reading import InUnits
-    from cedilla.runtime.streams.places import OrderedStream
-    from cedilla.runtime.streams.schema import Schema
+    from cedilla.runtime.stream_tools.places import OrderedStream
+    from cedilla.runtime.stream_tools.schema import Schema
 
 
 def _opened(stream: Stream, console: Console) -> tuple[Schema, list[OrderedStream]]:
     """The schema of the streams that a command is told of, and these; exits where there are none."""
-    from cedilla.runtime.streams.places import streams_at, with_schema
+    from cedilla.runtime.stream_tools.places import streams_at, with_schema
 
     with reported(console, {}):
         streams = streams_at(stream.path, stream.markers)
@@ -50,7 +50,7 @@ def validate_command(
     STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a topic, HOST:PORT/TOPIC, each partition of which
     is a stream.
     """
-    from cedilla.runtime.streams.validate import Verdict, validate, verdict_json, verdict_text
+    from cedilla.runtime.stream_tools.validate import Verdict, validate, verdict_json, verdict_text
 
     console = Console()
     known, streams = _opened(stream, console)
@@ -91,7 +91,7 @@ def suspect_command(
     is a stream. Starts no Spark.
     """
     from cedilla.runtime.change_detection.groups import described_by, time_axis
-    from cedilla.runtime.streams.suspect import Suspects, diagnostic, suspect_json
+    from cedilla.runtime.stream_tools.suspect import Suspects, diagnostic, suspect_json
 
     console = Console()
     known, streams = _opened(stream, console)
@@ -128,8 +128,8 @@ def canonize_command(stream: Stream, rules: bool) -> None:
     """
     from collections import Counter
 
-    from cedilla.runtime.streams.canonize import canonize
-    from cedilla.runtime.streams.places import single_stream, with_schema
+    from cedilla.runtime.stream_tools.canonize import canonize
+    from cedilla.runtime.stream_tools.places import single_stream, with_schema
 
     console = Console()
     used: Counter[str] | None = Counter() if rules else None
@@ -152,7 +152,7 @@ def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
     MARKER is an accent, `[[s = 2, unit(t, degC)]]`, or a punctuation, `[ts < 60]`.
     """
     from cedilla.runtime.produce.stream import Stream as Sender
-    from cedilla.runtime.streams.places import streams_at
+    from cedilla.runtime.stream_tools.places import streams_at
 
     console = Console()
     with reported(console, {}):

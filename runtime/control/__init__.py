@@ -1,6 +1,6 @@
 """The state of sources and sinks: applies markers, announces output markers, and delays Drops.
 
-In: markers, `Facts`. Out: `SourceState`, `SinkState`, wire texts, warnings. No data passes here. Imports `items`.
+In: markers, `Facts`. Out: `SourceState`, `SinkState`, wire texts, warnings. No data passes here. Imports `records`.
 
 Its packages, in the order of their imports: `descriptions` (regions as markers write them); `accents` (the
 effect of each kind of accent); `sources` (the state of a source and its consequences); `domains` (domains that grow);

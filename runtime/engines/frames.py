@@ -25,8 +25,8 @@ from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.workers import unfit_workers
-from cedilla.runtime.items.lines import damaged, is_compressed
-from cedilla.runtime.items.rejections import beyond, beyond_in_unit
+from cedilla.runtime.records.lines import damaged, is_compressed
+from cedilla.runtime.records.rejections import beyond, beyond_in_unit
 
 ORDER = "$order"
 """The order of a tuple, a struct of epoch, source and position; only present if an operator needs it

@@ -14,8 +14,8 @@ from itertools import takewhile
 from attrs import frozen
 
 from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.items.lines import merged
-from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
+from cedilla.runtime.records.lines import merged
+from cedilla.runtime.records.marker_files import in_stream_order, is_marker_file
 from cedilla.runtime.storage.files import Files, FoundFile
 
 _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")

@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
 from cedilla.runtime.formats.source import Batch, Format, InputFile, Numbered, Scan, Types
-from cedilla.runtime.items.lines import LONGEST_LINE
-from cedilla.runtime.items.marker import STRAY, MarkerLine
-from cedilla.runtime.items.nested import Paths
+from cedilla.runtime.records.lines import LONGEST_LINE
+from cedilla.runtime.records.marker import STRAY, MarkerLine
+from cedilla.runtime.records.nested import Paths
 
 
 class Marked(Format):

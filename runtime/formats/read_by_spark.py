@@ -12,7 +12,7 @@ from cedilla.compiler.expressions.types import quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import CORRUPT, FILE, Format, InputFile, Numbered, Scan, Types, no_tuples
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.records.marker import MarkerLine
 
 FILE_URI = "replace(_metadata.file_path, 'file:///', 'file:/')"
 """The file of a row as SQL, equal to `InputFile.uri`; Spark's file systems write local paths differently."""

@@ -18,11 +18,11 @@ from attrs import evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.items.csv_records import unknown_columns
-from cedilla.runtime.items.marker import MarkerLine, Types
-from cedilla.runtime.items.near_markers import is_near_marker
-from cedilla.runtime.items.nested import Paths
-from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.records.csv_records import unknown_columns
+from cedilla.runtime.records.marker import MarkerLine, Types
+from cedilla.runtime.records.near_markers import is_near_marker
+from cedilla.runtime.records.nested import Paths
+from cedilla.runtime.records.record_files import record_file
 
 CORRUPT = "$corrupt"
 FILE = "$file"

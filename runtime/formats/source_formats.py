@@ -14,7 +14,7 @@ from cedilla.runtime.formats.otlp.source import Otlp
 from cedilla.runtime.formats.parquet.source import DeltaFiles, Parquet
 from cedilla.runtime.formats.source import Format
 from cedilla.runtime.formats.xml.source import Xml
-from cedilla.runtime.items.lines import LONGEST_OUTPUT_LINE
+from cedilla.runtime.records.lines import LONGEST_OUTPUT_LINE
 
 _FORMATS: dict[str, Callable[[int], Format]] = {
     "csv": Csv,

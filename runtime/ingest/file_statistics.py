@@ -22,7 +22,7 @@ from cedilla.runtime.control.sources.validity import rejections
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, StatisticsByFile
 from cedilla.runtime.ingest.raw_names import statistics_by_attributes
-from cedilla.runtime.items.marker import NEXT_FILE
+from cedilla.runtime.records.marker import NEXT_FILE
 
 _NONE: Mapping[int, int] = {}
 

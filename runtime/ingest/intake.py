@@ -29,8 +29,8 @@ from cedilla.runtime.formats.source import CORRUPT, Numbered, Scan, StatisticsBy
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.items.marker import NEXT_FILE
-from cedilla.runtime.items.values import near_digits_sql
+from cedilla.runtime.records.marker import NEXT_FILE
+from cedilla.runtime.records.values import near_digits_sql
 
 REJECT = "$reject"
 """A column: null for a tuple; else the code that rejects it, followed by a blank and the invalid attribute, if any."""

@@ -16,8 +16,8 @@ from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, SourceInput
 from cedilla.runtime.ingest.refused_markers import marker_lines
-from cedilla.runtime.items.nested import read_from
-from cedilla.runtime.items.rejections import REASONS, is_fatal, is_ignored, refusal
+from cedilla.runtime.records.nested import read_from
+from cedilla.runtime.records.rejections import REASONS, is_fatal, is_ignored, refusal
 from cedilla.runtime.storage.files import Files, epoch_name, name_of
 
 _ASIDE = "_run="

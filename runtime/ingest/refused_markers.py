@@ -12,8 +12,8 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.items.marker import NEXT_FILE
-from cedilla.runtime.items.rejections import is_fatal, refusal
+from cedilla.runtime.records.marker import NEXT_FILE
+from cedilla.runtime.records.rejections import is_fatal, refusal
 
 Located = tuple[SetAside, InputFile, str, int]
 """A marker with its file, the text of its row, and its line number."""

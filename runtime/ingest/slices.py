@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import Format, InputFile, Numbered, Scan
-from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine, file_of
+from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine, file_of
 
 
 @frozen

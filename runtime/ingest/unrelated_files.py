@@ -10,9 +10,9 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute, RenameAttribute
 from cedilla.runtime.formats.source import InputFile, Types
 from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.items.lines import unpacked
-from cedilla.runtime.items.marker import MarkerLine
-from cedilla.runtime.items.unrelated_files import is_asked, keys_of, names_read, unrelated_file
+from cedilla.runtime.records.lines import unpacked
+from cedilla.runtime.records.marker import MarkerLine
+from cedilla.runtime.records.unrelated_files import is_asked, keys_of, names_read, unrelated_file
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import UNREADABLE, read_metadata
 

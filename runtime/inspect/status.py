@@ -32,7 +32,7 @@ from cedilla.runtime.control.sources.active_accents import active_accents, of_so
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units, source_names
 from cedilla.runtime.state.waiting import rows_that_wait
-from cedilla.runtime.streams.canonical import possible
+from cedilla.runtime.stream_tools.canonical import possible
 from cedilla.runtime.terminal.console import counted
 
 _SHOWN = 8

@@ -33,7 +33,7 @@ from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.records.marker import MarkerLine
 
 
 @frozen

@@ -23,11 +23,11 @@ from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.inspect.status import read_status
-from cedilla.runtime.items.json_objects import word
-from cedilla.runtime.items.lines import files_of, lines_of
 from cedilla.runtime.pipeline.program import start
 from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.pipeline.sessions import engine_of, engine_session
+from cedilla.runtime.records.json_objects import word
+from cedilla.runtime.records.lines import files_of, lines_of
 from cedilla.runtime.reference.decoder import Decoder, is_tuple
 from cedilla.runtime.reference.node import Row, control
 from cedilla.runtime.reference.reference import Output

@@ -40,7 +40,7 @@ class AggregateDataflow(Dataflow):
         closed = epoch.after[name].closed
         stays = epoch.may_enter_state(operator.inputs[0], closed)
         if stays:
-            new = epoch.reused(new)
+            new = epoch.cached(new)
         merge = partial(_merged, by=operator.by, results=results)
         near = new if epoch.is_read_from_memory(name) else None
         epoch.update_state(name, new if stays else None, closed, merge, in_memory=near)
@@ -111,7 +111,7 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
         rows = stacked(old, rows)
     if not epoch.has_rows(operator.inputs[0]) and epoch.newly_closed(name) is False:
         return _finished(operator, results, without_rows(rows))
-    merged = epoch.reused(_merged(rows, operator.by, results))
+    merged = epoch.cached(_merged(rows, operator.by, results))
     closed = epoch.after[name].closed
     passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, epoch.after[name].types)}"
     if closed is True:

@@ -30,7 +30,7 @@ class CountWindowDataflow(Dataflow):
         purged = operator.purge(epoch.inputs(name))
         new = None
         if purged is not True and epoch.has_rows(operator.inputs[0]):
-            frame = epoch.reused(frame)
+            frame = epoch.cached(frame)
             new = _added_up(frame.withColumn(_COUNT, F.lit(1)), operator.per)
         epoch.update_state(name, new, purged, partial(_added_up, per=operator.per))
         keys = partition_keys(operator.per, epoch.inputs(name)[0].types)

@@ -69,14 +69,14 @@ class CountingDataflow(Dataflow):
             forgotten = _closed([epoch.before[each] for each in operator.inputs], types)
             live = _changes(old, types).where(f"NOT ({forgotten['left']} AND {forgotten['right']})")
             if epoch.is_small_input(name):
-                came = epoch.reused(came)
+                came = epoch.cached(came)
                 live = _concerned(live, came, released, types)
             came = stacked(came, live.withColumn("$old", F.lit(True)))
         counted = _added(came, types, news=True)
         due = f"{self.allowed(operator).format(**closed)} - `$passed`"
         counted = counted.withColumn("$due", F.expr(due)).where("`$came` OR `$due` > 0")
         if touched:
-            counted = epoch.reused(counted)
+            counted = epoch.cached(counted)
         self._keep(epoch, operator, counted if touched else None, inputs, types)
         return self._passed(operator, counted, inputs)
 

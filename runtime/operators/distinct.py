@@ -34,13 +34,13 @@ class DistinctDataflow(Dataflow):
         # from state, and written.
         is_read_again = stays and epoch.is_read_from_memory(name)
         if old is not None and epoch.is_small_input(name, arriving):
-            came = epoch.reused(_first(epoch, operator, frame, None))
+            came = epoch.cached(_first(epoch, operator, frame, None))
             first = _looked_up(operator, came, old)
         else:
-            came = epoch.reused(frame) if is_read_again else frame
+            came = epoch.cached(frame) if is_read_again else frame
             first = _first(epoch, operator, came, old)
         if stays:
-            first = epoch.reused(first)
+            first = epoch.cached(first)
         epoch.update_state(
             name,
             _keys(operator, first) if stays else None,

@@ -40,7 +40,7 @@ class Epoch:
     before: Mapping[str, Facts]
     after: Mapping[str, Facts]
     state: StateStore
-    cached: ExitStack
+    exit_stack: ExitStack
     length: int = 0
     regions_read: Mapping[str, Callable[[], Tree]] = field(factory=dict[str, Callable[[], Tree]])
     closed_by_state: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
@@ -132,13 +132,13 @@ class Epoch:
 
     def _result(self, operator: Operator, frame: DataFrame) -> DataFrame:
         """Returns an operator's rows; rows with several uses are computed once in each epoch."""
-        return self.reused(frame) if operator.name in self.plan.shared else frame
+        return self.cached(frame) if operator.name in self.plan.shared else frame
 
-    def reused(self, frame: DataFrame, times: int = 2) -> DataFrame:
+    def cached(self, frame: DataFrame, times: int = 2) -> DataFrame:
         """Caches rows that are read `times` times, until the next epoch is committed."""
         if times < 2:
             return frame
-        self.cached.callback(frame.unpersist)
+        self.exit_stack.callback(frame.unpersist)
         return frame.persist()
 
     def arrived(self, operator: Operator, frame: DataFrame) -> list[Column]:

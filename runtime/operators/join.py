@@ -43,7 +43,7 @@ class JoinDataflow(Dataflow):
             epoch.may_enter_state(name, purged) for name, purged in zip(operator.inputs, purges, strict=True)
         ]
         uses = (any(has_rows[1]) + stays[0], sum(has_rows[0]) + stays[1])
-        new = [None if r is None else epoch.reused(r, times) for r, times in zip(new, uses, strict=True)]
+        new = [None if r is None else epoch.cached(r, times) for r, times in zip(new, uses, strict=True)]
         is_near = epoch.is_read_from_memory(operator.name)
         for key, rows, purged, stay, times in zip(keys, new, purges, stays, uses, strict=True):
             near = rows if is_near and times > 1 else None
@@ -193,7 +193,7 @@ def known_keys(
     keys = _right_keys(old, operator)
     if not epoch.is_small_input(key):
         return keys
-    return epoch.reused(where_among(keys, "semi", _as_right_keys(new, operator), operator.keys(1)))
+    return epoch.cached(where_among(keys, "semi", _as_right_keys(new, operator), operator.keys(1)))
 
 
 def update_pending(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuples, purged: Tree) -> None:
@@ -211,7 +211,7 @@ def update_pending(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuple
         map(epoch.state.is_full, (key, matched_since))
     ):
         epoch.update_state(key, new, purged)
-        matched = _as_right_keys(epoch.reused(tuples.newly_matched), operator)
+        matched = _as_right_keys(epoch.cached(tuples.newly_matched), operator)
         epoch.state.append(matched_since, matched.distinct(), epoch.number)
     else:
         rest = stack_present(tuples.pending, tuples.unmatched)
@@ -255,8 +255,8 @@ class FilteringDataflow(Dataflow):
         """Splits the left tuples by whether they match, and stores everything that later epochs need."""
         waiting, keys = (f"{operator.name}.{side}" for side in SIDES)
         busy = [epoch.has_rows(name) for name in operator.inputs]
-        fresh = epoch.reused(keys_of(right, operator)) if busy[1] else None
-        new = epoch.reused(left) if busy[0] else None
+        fresh = epoch.cached(keys_of(right, operator)) if busy[1] else None
+        new = epoch.cached(left) if busy[0] else None
         known = known_keys(epoch, operator, keys, epoch.state.read(keys), new)
         tuples = split_left(operator, pending_left(epoch, operator, waiting), new, known, fresh)
         purged = operator.purge(epoch.inputs(operator.name))

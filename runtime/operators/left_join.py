@@ -38,7 +38,7 @@ class LeftJoinDataflow(Dataflow):
         key, right_key = f"{operator.name}.{WAITING}", f"{operator.name}.{RIGHT}"
         old_left, old_right = epoch.state.read(f"{operator.name}.{LEFT}"), epoch.state.read(right_key)
         new_left, new_right = (
-            epoch.reused(frame) if epoch.has_rows(name) else None
+            epoch.cached(frame) if epoch.has_rows(name) else None
             for frame, name in zip((left, right), operator.inputs, strict=True)
         )
         waiting = pending_left(epoch, operator, key)

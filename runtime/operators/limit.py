@@ -28,7 +28,7 @@ class LimitDataflow(Dataflow):
         old = epoch.state.read(name)
         row = None if old is None else old.first()
         missing = operator.count - (0 if row is None else row[0])
-        passed = epoch.reused(frame.orderBy(*epoch.arrived(operator, frame)).limit(missing))
+        passed = epoch.cached(frame.orderBy(*epoch.arrived(operator, frame)).limit(missing))
         count = passed.count()
         if count == missing:
             epoch.report_closed(name, True)

@@ -43,7 +43,7 @@ class RunningDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: Running, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name, (source,) = operator.name, epoch.inputs(operator.name)
-        new = epoch.reused(frame) if epoch.has_rows(operator.inputs[0]) else None
+        new = epoch.cached(frame) if epoch.has_rows(operator.inputs[0]) else None
         old = epoch.state.read(name)
         passable = operator.passable(source)
         parts = [] if new is None else [where_inside(new, passable)]
@@ -61,7 +61,7 @@ class RunningDataflow(Dataflow):
         computed = _computed(operator, rows, types, epoch.arrived(operator, ready))
         computed = computed.where(f"`{_IS_NEW}` = 1")
         if parts and purged is not True:
-            computed = epoch.reused(computed)
+            computed = epoch.cached(computed)
         ends = computed.where(f"`{_IS_LAST}`").select(
             *(F.col(column(each)) for each in (*operator.per, operator.on, *partials))
         )

@@ -44,7 +44,7 @@ class SessionDataflow(Dataflow):
             return frame.where("false").withColumn(operator.alias, F.col(column(operator.on)))
         parts = [rows for rows in (epoch.state.read(name), frame if busy else None) if rows is not None]
         tagged = _sessions(operator, source, reduce(stacked, parts) if parts else frame)
-        tagged = epoch.reused(tagged)
+        tagged = epoch.cached(tagged)
         still_open = tagged.where(f"NOT `{_CLOSED}`")
         waiting, least = _least(operator, source, still_open) if parts else (0, None)
         if waiting:

@@ -40,7 +40,7 @@ class SortDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: Sort, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        new = epoch.reused(frame) if epoch.has_rows(operator.inputs[0]) else None
+        new = epoch.cached(frame) if epoch.has_rows(operator.inputs[0]) else None
         old = epoch.state.read(name)
         passable = operator.passable(*epoch.inputs(name))
         parts = [] if new is None else [where_inside(new, passable)]

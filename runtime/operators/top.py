@@ -32,7 +32,7 @@ class TopDataflow(Dataflow):
         closed = epoch.after[name].closed
         stays = epoch.may_enter_state(operator.inputs[0], closed)
         new = (
-            epoch.reused(_best(operator, epoch, frame), 1 + stays)
+            epoch.cached(_best(operator, epoch, frame), 1 + stays)
             if epoch.has_rows(operator.inputs[0])
             else None
         )

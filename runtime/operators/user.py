@@ -48,7 +48,7 @@ class UserDataflow(Dataflow):
         inputs: list[DataFrame] = []
         for side, frame in enumerate(frames):
             busy, key = epoch.has_rows(operator.inputs[side]), _key(operator, side)
-            new = epoch.reused(_plain(frame), 2 if busy else 0)
+            new = epoch.cached(_plain(frame), 2 if busy else 0)
             old = epoch.state.read(key)
             epoch.update_state(key, new if busy else None, purged)
             every = [frame for frame in (old, new if busy or old is None else None) if frame is not None]

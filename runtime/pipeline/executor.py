@@ -37,14 +37,14 @@ from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import Quarantine
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.ingest.unrelated_files import unrelated_files
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.pipeline.batch_cursor import BatchCursor, Listed
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
-from cedilla.runtime.pipeline.growing_batch import GrowingBatch, More
+from cedilla.runtime.pipeline.open_batch import More, OpenBatch
 from cedilla.runtime.pipeline.outputs import Outputs
-from cedilla.runtime.pipeline.remaining import Listed, Remaining
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
 from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.pipeline.watching import Watches
+from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.storage.files import Files
@@ -161,10 +161,10 @@ class Executor:
         self.tables.look(self.plan, self.last.sources)
         ordered = self.checkpoint.order(batch, {**found, **self._tables()})
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
-        growing = GrowingBatch(batch, ordered, self.checkpoint, self.topics, more, self.last.progress)
+        growing = OpenBatch(batch, ordered, self.checkpoint, self.topics, more, self.last.progress)
         try:
-            while self._in_flight or self._remaining.has_files(files) or self._is_without_input:
-                if self.topics and self._remaining.is_short(files):
+            while self._in_flight or self._cursor.has_files(files) or self._is_without_input:
+                if self.topics and self._cursor.is_short(files):
                     growing.grow()
                 self._step(files)
                 growing.done(self.last.progress)
@@ -200,9 +200,9 @@ class Executor:
         return self._base.epoch < 0 and all(source.table for source in self.plan.sources)
 
     @property
-    def _remaining(self) -> Remaining:
+    def _cursor(self) -> BatchCursor:
         progress = self._base.progress
-        return Remaining(self.spark, self.plan, self.topics, self.files_per_epoch, progress)
+        return BatchCursor(self.spark, self.plan, self.topics, self.files_per_epoch, progress)
 
     def _tables(self) -> dict[str, list[InputFile]]:
         """All files of every table, in the query's first epochs; afterwards none."""
@@ -224,7 +224,7 @@ class Executor:
             self._committed_at is not None
             and self.on_epoch is None
             and not running.stops
-            and self._remaining.has_files(files)
+            and self._cursor.has_files(files)
         ):
             try:
                 self._start(files)
@@ -245,7 +245,7 @@ class Executor:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
         self.checkpoint.check_there()
-        remaining = self._remaining
+        remaining = self._cursor
         slices = remaining.next(files)
         self.tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self.state.length)
         whole, effects = self._looked(slices, remaining)
@@ -284,7 +284,7 @@ class Executor:
             yield from unrelated_files(self.files, self.plan.source_of[name], sources[name].field_types, part)
 
     def _looked(
-        self, slices: Mapping[str, Slice], remaining: Remaining
+        self, slices: Mapping[str, Slice], remaining: BatchCursor
     ) -> tuple[dict[str, Slice], MarkerEffects]:
         """What is left of an epoch's slices, and what their markers do."""
         looked = self.marker_search.at(slices)

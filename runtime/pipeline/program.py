@@ -49,7 +49,7 @@ from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.query_topics import Topics
 
 
-class Outgrown(Exception):
+class MemoryLimitExceeded(Exception):
     """The process has grown too much. Commits stay, and a new process continues after them."""
 
 
@@ -103,7 +103,7 @@ def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
                 growth=growth,
                 stopping=stopping,
             )
-    except Outgrown:
+    except MemoryLimitExceeded:
         console.note("Sail has taken 1 GiB more of memory than at the start: going on in a new process")
         restart_process()
     except KeyboardInterrupt:
@@ -158,8 +158,8 @@ def start(
     growth: MemoryGrowth | None = None,
     stopping: Stopping | None = None,
 ) -> None:
-    """Run a plan until its input is done (`once`) or for ever; `on_step` is told what takes time before, between and
-    after epochs. Raises `DiagnosticError`; `KeyboardInterrupt` where the run is interrupted, and `Outgrown` once there
+    """Runs a plan until its input is done (`once`) or for ever. `on_step` gets messages before, between and after
+    epochs. Raises `DiagnosticError`; `KeyboardInterrupt` if the run is interrupted, and `MemoryLimitExceeded` if there
     is too much of `growth`, both between epochs."""
     plan = apply(plan, options)
     check_modules(plan, options.allow_modules)
@@ -223,11 +223,11 @@ def start(
 
 
 def _ends(pressed: Callable[[], bool], growth: MemoryGrowth | None) -> bool:
-    """Whether a run that is asked to end, ends. Raises `Outgrown`."""
+    """Whether a run that is asked to end, ends. Raises `MemoryLimitExceeded`."""
     if pressed():
         return True
     if growth is not None and growth.exceeds_limit:
-        raise Outgrown
+        raise MemoryLimitExceeded
     return False
 
 

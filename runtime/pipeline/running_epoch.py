@@ -40,7 +40,7 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, report
 from cedilla.runtime.pipeline.inferred import Inferred
-from cedilla.runtime.pipeline.united import tables
+from cedilla.runtime.pipeline.union_inputs import tables
 from cedilla.runtime.pipeline.watching import Sample, Watches
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.storage.files import epoch_name

@@ -23,8 +23,8 @@ from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest.intake import REJECT, tuples
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.items.marker import MarkerLine
-from cedilla.runtime.items.near_markers import problem
+from cedilla.runtime.records.marker import MarkerLine
+from cedilla.runtime.records.near_markers import problem
 from cedilla.runtime.reference.node import control
 from cedilla.runtime.storage.files import Files, FoundFile
 

@@ -26,7 +26,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.ingest.intake import REJECT, SourceInput
 from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.items.marker import NEXT_FILE, file_of
+from cedilla.runtime.records.marker import NEXT_FILE, file_of
 from cedilla.runtime.reference.node import key_value
 
 _MOST_ROWS = 4 * TARGET_POINTS

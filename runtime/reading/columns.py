@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, Type, array_of
-from cedilla.runtime.items.entries import unreadable
 from cedilla.runtime.reading.units import Units, type_of_value
+from cedilla.runtime.records.entries import unreadable
 
 if TYPE_CHECKING:
     import pandas

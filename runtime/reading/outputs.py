@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.items.entries import Entry, entries_in, entries_of
-from cedilla.runtime.items.lines import files_of
+from cedilla.runtime.records.entries import Entry, entries_in, entries_of
+from cedilla.runtime.records.lines import files_of
 from cedilla.runtime.topics.topic_lines import Place, RecordedTopic
 
 Entries = Callable[[Callable[[], Mapping[str, Type]]], Iterator[Entry]]

@@ -17,9 +17,9 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
-from cedilla.runtime.items.entries import TYPES_HINT, unreadable
 from cedilla.runtime.reading.outputs import Entries, FolderOutput, Output, TopicOutput
 from cedilla.runtime.reading.units import Units, mixed
+from cedilla.runtime.records.entries import TYPES_HINT, unreadable
 from cedilla.runtime.topics.topic_lines import place_of
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ _ARRAY = re.compile(r"(?P<name>[^\s,:?]+)(?P<between>\s*\??\s*:\s*)(?P<type>arra
 
 def _declared(schema: str) -> dict[str, Type]:
     """Parses the types of a schema; outputs may have arrays, which streams cannot: `top: array<double>`."""
-    from cedilla.runtime.streams.schema import declared_schema
+    from cedilla.runtime.stream_tools.schema import declared_schema
 
     arrays: dict[str, Type] = {}
     for array in _ARRAY.finditer(schema):

@@ -23,8 +23,8 @@ from cedilla.runtime.formats.encode import element_wise
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import CORRUPT, MAX_FILES, Format, InputFile, Numbered
 from cedilla.runtime.formats.source_formats import FORMATS
-from cedilla.runtime.items.entries import TYPES_HINT, unreadable
 from cedilla.runtime.reading.units import DAY, MOMENT, Units, added, mixed
+from cedilla.runtime.records.entries import TYPES_HINT, unreadable
 from cedilla.runtime.storage.files import Files
 
 

@@ -30,8 +30,8 @@ from cedilla.grammar.parser import parse_accent, single_accents
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import raw_quantities
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.items.json_objects import NOT_FINITE
-from cedilla.runtime.items.values import applied, number_to_json, value_of_json
+from cedilla.runtime.records.json_objects import NOT_FINITE
+from cedilla.runtime.records.values import applied, number_to_json, value_of_json
 
 Item = Mapping[str, Any]
 

@@ -15,7 +15,7 @@ from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.operators import Call
-from cedilla.runtime.items.rejections import beyond
+from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.evaluate import Row, evaluate
 from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond
 from cedilla.runtime.reference.scalars.order import comparable, equal, rank

@@ -8,9 +8,9 @@ from attrs import frozen
 
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.items import csv_records
-from cedilla.runtime.items.lines import Line
-from cedilla.runtime.items.near_markers import KINDS, marker_of
+from cedilla.runtime.records import csv_records
+from cedilla.runtime.records.lines import Line
+from cedilla.runtime.records.near_markers import KINDS, marker_of
 from cedilla.runtime.reference.reference import Item
 
 

@@ -33,10 +33,10 @@ from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
-from cedilla.runtime.items.json_objects import read_strings, with_fields
-from cedilla.runtime.items.marker import STRAY, MarkerLine
-from cedilla.runtime.items.rejections import FOREIGN, NO_OBJECT, beyond, is_ignored, reason
-from cedilla.runtime.items.values import near_digits
+from cedilla.runtime.records.json_objects import read_strings, with_fields
+from cedilla.runtime.records.marker import STRAY, MarkerLine
+from cedilla.runtime.records.rejections import FOREIGN, NO_OBJECT, beyond, is_ignored, reason
+from cedilla.runtime.records.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of

@@ -10,10 +10,10 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import PARTITION
-from cedilla.runtime.items.csv_lines import lines_in
-from cedilla.runtime.items.file_names import disorder_note
-from cedilla.runtime.items.lines import Line, files_of, stream_files
-from cedilla.runtime.items.tuple_lines import tuples_of
+from cedilla.runtime.records.csv_lines import lines_in
+from cedilla.runtime.records.file_names import disorder_note
+from cedilla.runtime.records.lines import Line, files_of, stream_files
+from cedilla.runtime.records.tuple_lines import tuples_of
 from cedilla.runtime.reference.inputs import Input, is_marker, parsed
 from cedilla.runtime.topics.topic_lines import RecordedTopic, place_of
 

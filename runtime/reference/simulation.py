@@ -16,7 +16,7 @@ from cedilla.compiler.plan import Plan, check_paths
 from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.markers.bad_markers import check_doubtful
-from cedilla.runtime.items.rejections import is_fatal, refusal
+from cedilla.runtime.records.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.reference import Output, Reference
 from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources

@@ -9,8 +9,8 @@ from attrs import define, field
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.items.json_objects import parse_line
-from cedilla.runtime.items.unrelated_files import is_asked, names_read, unrelated_file
+from cedilla.runtime.records.json_objects import parse_line
+from cedilla.runtime.records.unrelated_files import is_asked, names_read, unrelated_file
 from cedilla.runtime.reference.inputs import Input, is_marker
 
 

@@ -10,10 +10,10 @@ from cedilla.compiler.plan import DEFAULTS, Plan, Source
 from cedilla.compiler.regions import UNDEFINED, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import MAX_VALUES, listed, looked_up
-from cedilla.runtime.items.csv_lines import lines_in
-from cedilla.runtime.items.lines import files_of
-from cedilla.runtime.items.lines import local_path as local
-from cedilla.runtime.items.tuple_lines import tuples_of
+from cedilla.runtime.records.csv_lines import lines_in
+from cedilla.runtime.records.lines import files_of
+from cedilla.runtime.records.lines import local_path as local
+from cedilla.runtime.records.tuple_lines import tuples_of
 from cedilla.runtime.reference.inputs import is_marker, parsed
 from cedilla.runtime.reference.node import control
 from cedilla.runtime.reference.reference import Reference

@@ -11,7 +11,7 @@ from cedilla.compiler.expressions.exact_conversions import gives_doubles, is_too
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.grammar.syntax import Expression
-from cedilla.runtime.items.rejections import beyond, beyond_in_unit
+from cedilla.runtime.records.rejections import beyond, beyond_in_unit
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.node import Node, Row, Rows, only_defined

@@ -10,9 +10,9 @@ from typing import Any
 
 from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.items.json_objects import is_text, json_text, read_strings, shown, word
-from cedilla.runtime.items.rejections import NO_OBJECT, misfit
-from cedilla.runtime.items.values import decimal_of_json, whole_of_json
+from cedilla.runtime.records.json_objects import is_text, json_text, read_strings, shown, word
+from cedilla.runtime.records.rejections import NO_OBJECT, misfit
+from cedilla.runtime.records.values import decimal_of_json, whole_of_json
 from cedilla.runtime.reference.scalars.arithmetic import double
 
 

@@ -11,7 +11,7 @@ from attrs import define, evolve, field
 
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.printable import json_printable
-from cedilla.runtime.items.json_objects import json_text
+from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.reference.reference import Output
 from cedilla.runtime.terminal.options import Options, apply
 from cedilla.runtime.terminal.places import check_outputs, check_unread

@@ -10,8 +10,8 @@ from typing import BinaryIO
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.items.lines import local_path
-from cedilla.runtime.items.links import check_inside, check_links
+from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.records.links import check_inside, check_links
 from cedilla.runtime.storage.stores import LocalStore, RemoteStore, Store, is_hidden, name_of, scheme_of
 
 __all__ = ["Files", "FoundFile", "epoch_name", "name_of"]

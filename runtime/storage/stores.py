@@ -22,8 +22,8 @@ from typing import Any, BinaryIO, cast
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.runtime.items.lines import local_path
-from cedilla.runtime.items.marker_files import in_stream_order, is_marker_file
+from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.records.marker_files import in_stream_order, is_marker_file
 
 _SYNCS = ThreadPoolExecutor(8, "cedilla-sync")
 

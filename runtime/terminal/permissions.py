@@ -17,7 +17,7 @@ from cedilla.compiler.operators import User
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.printable import has_secret
-from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.stores import STORES, check_scheme, scheme_of
 
 ALLOWED = "CEDILLA_ALLOW_PATH"

@@ -9,7 +9,7 @@ from pathlib import Path
 from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
 from cedilla.compiler.plan.topics import topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.terminal.permissions import check_path
 
 

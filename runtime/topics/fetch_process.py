@@ -14,7 +14,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.topics.fetch_protocol import Answer, Begin, Connect, Position, Take, TopicSubscription
 

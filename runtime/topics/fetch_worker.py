@@ -19,7 +19,7 @@ from typing import Any
 from attrs import define, field
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.items.record_files import record_file
+from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.fetch_protocol import Answer, Begin, Connect, Position, Take
 from cedilla.runtime.topics.topic_reader import TopicReader

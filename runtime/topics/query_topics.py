@@ -15,7 +15,7 @@ from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.compiler.regions import PARTITION
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.items.record_files import folder_of, record_file
+from cedilla.runtime.records.record_files import folder_of, record_file
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics import kafka_client
 from cedilla.runtime.topics.fetch_process import FetchProcess

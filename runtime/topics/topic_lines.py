@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from cedilla.compiler.plan.topics import Topic, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.items.lines import LONGEST_LINE, Line, too_long
+from cedilla.runtime.records.lines import LONGEST_LINE, Line, too_long
 from cedilla.runtime.topics.kafka_client import READER, SECONDS, asked, library, made, partitions_of, refused
 
 _TOGETHER = 10_000

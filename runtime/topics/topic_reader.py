@@ -14,7 +14,7 @@ from attrs import define, field
 
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.items.record_files import RecordFile
+from cedilla.runtime.records.record_files import RecordFile
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.kafka_client import (
     READER,

@@ -37,7 +37,7 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sinks.announce import SinkState, begin, finish
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.records.marker import MarkerLine
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 QUERY = """

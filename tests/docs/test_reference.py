@@ -14,9 +14,9 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.cli.query import STRICT
 from cedilla.runtime.inspect.trace import trace
-from cedilla.runtime.items.lines import Line
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.records.lines import Line
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from tests.docs.reference import ATTRIBUTES, COMMAND, DOCS, example_query, pages
 from tests.kit import ROOT
 

@@ -23,9 +23,9 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.frames import ORDER, of_table, order
 from cedilla.runtime.engines.jobs import Jobs, wait_all
-from cedilla.runtime.items.json_objects import json_text
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.storage.files import Files
 from tests.kit.stream import Item, is_tuple

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cedilla.runtime.items.lines import Line
+from cedilla.runtime.records.lines import Line
 
 
 def marker(text: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from cedilla.runtime.control.markers import advance as advancing
 from cedilla.runtime.control.markers.advance import MarkerEffects, advance
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.records.marker import MarkerLine
 
 
 def started(plan: Plan) -> dict[str, SourceState]:

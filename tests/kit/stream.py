@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 from cedilla.compiler.units.units import conversion
 from cedilla.grammar import syntax
-from cedilla.runtime.items.marker_files import in_stream_order
+from cedilla.runtime.records.marker_files import in_stream_order
 from cedilla.runtime.reference.decoder import (
     Decoder,
     Item,

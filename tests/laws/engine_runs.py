@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from cedilla.runtime.items.json_objects import json_text
+from cedilla.runtime.records.json_objects import json_text
 from tests.kit.epochs import outputs
 from tests.kit.query import Query
 from tests.kit.stream import Item

@@ -16,12 +16,12 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.items.json_objects import json_text, parse_line
-from cedilla.runtime.items.lines import Line
+from cedilla.runtime.records.json_objects import json_text, parse_line
+from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.reference.scalars.arithmetic import double
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.stream import Decoder, Item, complaints
 from tests.laws.edges import is_odd, key, read
 from tests.laws.relational import evaluate_plan

@@ -1,7 +1,7 @@
 """The canonical stream of every valid stream is valid and has the same tuples, whatever its schema.
 
-The law of `tests/runtime/streams/test_canonize.py` is what it means, on streams of which every attribute is required
-and has no domain. Here attributes are optional, dropped and added, have domains and units, and most markers
+The law of `tests/runtime/stream_tools/test_canonize.py` is what it means, on streams of which every attribute is
+required and has no domain. Here attributes are optional, dropped and added, have domains and units, and most markers
 are of tuples that are closed.
 """
 
@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.streams.canonize import canonize
-from cedilla.runtime.streams.schema import Schema, declared_schema
-from cedilla.runtime.streams.stream_checker import Row, StreamChecker
+from cedilla.runtime.stream_tools.canonize import canonize
+from cedilla.runtime.stream_tools.schema import Schema, declared_schema
+from cedilla.runtime.stream_tools.stream_checker import Row, StreamChecker
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.strategies import BRIEF

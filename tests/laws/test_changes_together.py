@@ -21,10 +21,10 @@ from attrs import define, field, frozen
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.units.units import conversion
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.items.lines import Line
+from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Decoder, Item
 

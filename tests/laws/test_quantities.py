@@ -14,10 +14,10 @@ import pytest
 
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.units.units import conversion
-from cedilla.runtime.items.lines import Line
+from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.stream_checker import StreamChecker
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.stream_checker import StreamChecker
 from tests.kit.compare import rounded
 from tests.kit.paper import paper_number
 from tests.kit.seeds import soak_seeds

@@ -17,8 +17,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
 from cedilla.runtime.reference.decoder import Decoder
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.streams.canonize import canonize
-from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.stream_tools.canonize import canonize
+from cedilla.runtime.stream_tools.schema import declared_schema
 from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds

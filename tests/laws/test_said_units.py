@@ -18,11 +18,11 @@ import pytest
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.control.sources.unit_names import UnitNames
-from cedilla.runtime.items.lines import Line
+from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.streams.canonize import canonize
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.stream_checker import StreamChecker
+from cedilla.runtime.stream_tools.canonize import canonize
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.stream_checker import StreamChecker
 from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.items.rejections import is_fatal
+from cedilla.runtime.records.rejections import is_fatal
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.terminal.options import Options

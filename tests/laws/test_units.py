@@ -19,10 +19,10 @@ from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.units.units import conversion
-from cedilla.runtime.items.lines import Line
+from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.streams.canonize import canonize
-from cedilla.runtime.streams.schema import declared_schema
+from cedilla.runtime.stream_tools.canonize import canonize
+from cedilla.runtime.stream_tools.schema import declared_schema
 from tests.kit.compare import rounded
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, complaints, decode, is_tuple

@@ -36,11 +36,11 @@ from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, 
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.items.csv_records import BAD_HEADER, unknown_columns
-from cedilla.runtime.items.near_markers import problem
+from cedilla.runtime.records.csv_records import BAD_HEADER, unknown_columns
+from cedilla.runtime.records.near_markers import problem
 
 if TYPE_CHECKING:
-    from cedilla.runtime.items.marker import MarkerLine
+    from cedilla.runtime.records.marker import MarkerLine
 
 
 @frozen

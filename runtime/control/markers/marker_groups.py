@@ -31,7 +31,7 @@ from cedilla.runtime.control.markers.source_marker_parser import read_accent, re
 from cedilla.runtime.control.markers.warnings import standing, warnings_about
 from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import MAX_ALTERS, SourceState
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.records.marker import MarkerLine
 
 MIN_GROUP = 4
 """Minimum number of markers in a group; fewer are applied one by one."""

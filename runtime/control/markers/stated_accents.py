@@ -30,7 +30,7 @@ from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import read_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import source_units
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.records.marker import MarkerLine
 
 States = Mapping[str, SourceState]
 

@@ -34,7 +34,7 @@ from cedilla.runtime.control.accents.trees import (
 )
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.partitions import merge_partitions, with_partitions
-from cedilla.runtime.items.values import fraction_digits
+from cedilla.runtime.records.values import fraction_digits
 
 MAX_ALTERS, _MAX_CELLS = 100, 64
 """Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""

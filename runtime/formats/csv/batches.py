@@ -29,8 +29,8 @@ from cedilla.runtime.formats.lines.batches import (
     whole_numbers,
 )
 from cedilla.runtime.formats.lines.blocks import Block, Places
-from cedilla.runtime.items.csv_records import FALSE, MARK, TRUE, parse_record
-from cedilla.runtime.items.json_objects import JsonObject
+from cedilla.runtime.records.csv_records import FALSE, MARK, TRUE, parse_record
+from cedilla.runtime.records.json_objects import JsonObject
 
 pc: Any = pyarrow.compute
 

@@ -13,8 +13,8 @@ from attrs import evolve, frozen
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.lines.blocks import Block, Part, Places, opened_part, passed
 from cedilla.runtime.formats.lines.rows import RowBlock
-from cedilla.runtime.items import csv_records
-from cedilla.runtime.items.csv_records import BLANK, MARK, Header
+from cedilla.runtime.records import csv_records
+from cedilla.runtime.records.csv_records import BLANK, MARK, Header
 
 _QUOTE, _FEED, _RETURN = ord('"'), ord("\n"), ord("\r")
 Signs = np.ndarray[Any, np.dtype[np.uint8]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from cedilla.runtime.formats.csv.blocks import CsvBlock
 from cedilla.runtime.formats.jsonl.fields import OWN_NAMES, common, kind_of
-from cedilla.runtime.items.csv_records import parse_record
+from cedilla.runtime.records.csv_records import parse_record
 
 
 def of_block(block: CsvBlock) -> dict[str, str]:

@@ -15,7 +15,7 @@ from cedilla.runtime.formats.jsonl.fields import merged
 from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.lines.text_format import FoundMarker, TextFormat
 from cedilla.runtime.formats.source import InputFile, MarkerLine, Types
-from cedilla.runtime.items import csv_records
+from cedilla.runtime.records import csv_records
 
 _KEYS = (b"$accent", b"$punctuation")
 

@@ -35,9 +35,9 @@ from cedilla.runtime.formats.lines.batches import (
 )
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.formats.source import quoted
-from cedilla.runtime.items.json_objects import DEEPEST, JsonObject, parse_line
-from cedilla.runtime.items.nested import Paths, by_names
-from cedilla.runtime.items.rejections import NO_OBJECT
+from cedilla.runtime.records.json_objects import DEEPEST, JsonObject, parse_line
+from cedilla.runtime.records.nested import Paths, by_names
+from cedilla.runtime.records.rejections import NO_OBJECT
 
 pc: Any = pyarrow.compute
 

@@ -20,7 +20,7 @@ from cedilla.runtime.formats.jsonl.batches import plain_lines, read_json, tuple_
 from cedilla.runtime.formats.lines.batches import joined
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.formats.source import CORRUPT, FILE
-from cedilla.runtime.items.json_objects import parse_line
+from cedilla.runtime.records.json_objects import parse_line
 
 pc: Any = pyarrow.compute
 

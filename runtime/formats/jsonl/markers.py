@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, place_of
 from cedilla.runtime.formats.lines.text_format import FoundMarker
-from cedilla.runtime.items.json_objects import parse_line
-from cedilla.runtime.items.near_markers import EDGE, KEYS, marker_of
+from cedilla.runtime.records.json_objects import parse_line
+from cedilla.runtime.records.near_markers import EDGE, KEYS, marker_of
 
 _KEYS = tuple((key.encode(), b"$") for key in KEYS)
 """The keys of markers in any quotes, each with a byte of it that few lines contain."""

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.lines.blocks import Part, lines_at
 from cedilla.runtime.formats.source import InputFile, Numbered, Scan
-from cedilla.runtime.items.record_files import folder_of, record_file
+from cedilla.runtime.records.record_files import folder_of, record_file
 from cedilla.runtime.storage.files import Files
 
 

@@ -15,9 +15,9 @@ from cedilla.runtime.formats.lines.batches import TextBatches
 from cedilla.runtime.formats.lines.blocks import Part, parts_of
 from cedilla.runtime.formats.lines.text_format import TextFormat
 from cedilla.runtime.formats.source import InputFile, Numbered, Types
-from cedilla.runtime.items.lines import LONGEST_LINE
-from cedilla.runtime.items.marker import NEXT_FILE
-from cedilla.runtime.items.nested import Paths
+from cedilla.runtime.records.lines import LONGEST_LINE
+from cedilla.runtime.records.marker import NEXT_FILE
+from cedilla.runtime.records.nested import Paths
 
 
 class JsonLines(TextFormat):

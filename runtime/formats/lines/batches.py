@@ -23,10 +23,10 @@ from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.formats.source import CORRUPT
-from cedilla.runtime.items.json_objects import JsonObject, read_strings, shown, word
-from cedilla.runtime.items.lines import too_long
-from cedilla.runtime.items.rejections import misfit
-from cedilla.runtime.items.values import value_of_json
+from cedilla.runtime.records.json_objects import JsonObject, read_strings, shown, word
+from cedilla.runtime.records.lines import too_long
+from cedilla.runtime.records.rejections import misfit
+from cedilla.runtime.records.values import value_of_json
 
 pc: Any = pyarrow.compute
 

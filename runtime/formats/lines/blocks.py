@@ -16,7 +16,7 @@ import numpy as np
 from attrs import field, frozen
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.items.lines import LONGEST_LINE, is_compressed, unpacked
+from cedilla.runtime.records.lines import LONGEST_LINE, is_compressed, unpacked
 from cedilla.runtime.storage.files import Files
 
 Places = np.ndarray[Any, np.dtype[np.int64]]

@@ -40,8 +40,8 @@ from cedilla.runtime.formats.source import (
     Types,
     no_tuples,
 )
-from cedilla.runtime.items.lines import LONGEST_LINE, is_compressed
-from cedilla.runtime.items.marker import NEXT_FILE, file_of
+from cedilla.runtime.records.lines import LONGEST_LINE, is_compressed
+from cedilla.runtime.records.marker import NEXT_FILE, file_of
 
 
 @frozen

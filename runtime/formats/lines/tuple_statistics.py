@@ -12,7 +12,7 @@ import pyarrow.compute
 
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.formats.source import CORRUPT, ColumnStatistics, FileStatistics, Types
-from cedilla.runtime.items.marker import NEXT_FILE
+from cedilla.runtime.records.marker import NEXT_FILE
 
 pc: Any = pyarrow.compute
 

@@ -36,8 +36,8 @@ from cedilla.runtime.formats.source import (
     Types,
     no_tuples,
 )
-from cedilla.runtime.items.lines import is_compressed
-from cedilla.runtime.items.marker import NEXT_FILE
+from cedilla.runtime.records.lines import is_compressed
+from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.written import read_parquet
 

@@ -13,8 +13,8 @@ from cedilla.runtime.formats.jsonl.batches import has_odd_words, plain_lines, tu
 from cedilla.runtime.formats.lines.batches import TextBatches, is_utf8
 from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.formats.otlp.points import Requests
-from cedilla.runtime.items.json_objects import JsonObject, parse_line
-from cedilla.runtime.items.otlp import NO_REQUEST, PointReader
+from cedilla.runtime.records.json_objects import JsonObject, parse_line
+from cedilla.runtime.records.otlp import NO_REQUEST, PointReader
 
 
 @frozen

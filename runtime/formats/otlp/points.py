@@ -21,8 +21,8 @@ from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.jsonl.batches import read_json
 from cedilla.runtime.formats.lines.batches import fits, moments_of, one_array
 from cedilla.runtime.formats.lines.blocks import Places
-from cedilla.runtime.items.json_objects import json_text
-from cedilla.runtime.items.otlp import FIELDS_OF, KINDS, MOMENTS, TEMPORALITIES, PointReader, shortest
+from cedilla.runtime.records.json_objects import json_text
+from cedilla.runtime.records.otlp import FIELDS_OF, KINDS, MOMENTS, TEMPORALITIES, PointReader, shortest
 
 pc: Any = pyarrow.compute
 

@@ -13,9 +13,9 @@ from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.lines.blocks import Block, Part
 from cedilla.runtime.formats.otlp.batches import PointBatches
 from cedilla.runtime.formats.source import InputFile, Numbered, Scan, Types
-from cedilla.runtime.items.json_objects import json_text, parse_line
-from cedilla.runtime.items.lines import LONGEST_LINE
-from cedilla.runtime.items.otlp import NO_REQUEST, PointReader
+from cedilla.runtime.records.json_objects import json_text, parse_line
+from cedilla.runtime.records.lines import LONGEST_LINE
+from cedilla.runtime.records.otlp import NO_REQUEST, PointReader
 
 
 @frozen

@@ -19,7 +19,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.formats.parquet.types import arrow_of
 from cedilla.runtime.formats.parts import PartReader
 from cedilla.runtime.formats.source import FILE, InputFile
-from cedilla.runtime.items.marker import NEXT_FILE
+from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import UNREADABLE, RowGroup, reason
 

@@ -54,9 +54,9 @@ from cedilla.runtime.formats.source import (
     Types,
     quoted,
 )
-from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
-from cedilla.runtime.items.near_markers import more_beside
-from cedilla.runtime.items.rejections import misfit
+from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine
+from cedilla.runtime.records.near_markers import more_beside
+from cedilla.runtime.records.rejections import misfit
 from cedilla.runtime.storage.parquet import UNREADABLE, reason
 from cedilla.runtime.storage.stores import is_pattern, is_utf8, scheme_of
 

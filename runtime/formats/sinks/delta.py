@@ -18,7 +18,7 @@ from cedilla.compiler.plan import Emit
 from cedilla.compiler.plan.places import markers_table
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.formats.sinks.parquet import ParquetSink
-from cedilla.runtime.items.lines import local_path
+from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.delta import load_deltalake, opened_table, storage_options, table_refusals
 from cedilla.runtime.storage.files import Files
 

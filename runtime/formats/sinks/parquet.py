@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from cedilla.runtime.formats.parquet.footers import row_count
 from cedilla.runtime.formats.sinks.sink import FolderSink
-from cedilla.runtime.items.marker_files import marker_file
+from cedilla.runtime.records.marker_files import marker_file
 from cedilla.runtime.storage.files import FoundFile
 
 

@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, StringType, StructField, TimestampType
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.formats.encode import TIMESTAMP
 from cedilla.runtime.formats.sinks.sink import TextSink
-from cedilla.runtime.items import xmltext
+from cedilla.runtime.records import xmltext
 
 
 class XmlSink(TextSink):

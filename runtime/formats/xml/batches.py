@@ -23,9 +23,9 @@ from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.formats.xml.blocks import XmlBlock
 from cedilla.runtime.formats.xml.markers import tuple_lines
 from cedilla.runtime.formats.xml.tags import Elements, Leaves, elements_of
-from cedilla.runtime.items.json_objects import JsonObject
-from cedilla.runtime.items.xml_records import parse_element
-from cedilla.runtime.items.xmltext import unescaped
+from cedilla.runtime.records.json_objects import JsonObject
+from cedilla.runtime.records.xml_records import parse_element
+from cedilla.runtime.records.xmltext import unescaped
 
 pc: Any = pyarrow.compute
 

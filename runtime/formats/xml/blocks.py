@@ -12,8 +12,8 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.lines.blocks import Block, Part, opened_part
 from cedilla.runtime.formats.lines.rows import RowBlock
 from cedilla.runtime.formats.xml.tags import Elements, elements_of
-from cedilla.runtime.items import xml_records
-from cedilla.runtime.items.xml_records import MAX_PIECE
+from cedilla.runtime.records import xml_records
+from cedilla.runtime.records.xml_records import MAX_PIECE
 
 _WINDOW_SIZE = 1 << 19
 """Number of bytes that are searched for elements at once. After an element that is not in order, the rest of them is

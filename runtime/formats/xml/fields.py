@@ -6,7 +6,7 @@ from __future__ import annotations
 from cedilla.runtime.formats.jsonl.fields import OWN_NAMES, common, kind_of
 from cedilla.runtime.formats.xml.blocks import XmlBlock
 from cedilla.runtime.formats.xml.markers import tuple_lines
-from cedilla.runtime.items.xml_records import parse_element
+from cedilla.runtime.records.xml_records import parse_element
 
 
 def of_block(block: XmlBlock) -> dict[str, str]:

@@ -9,7 +9,7 @@ import numpy as np
 from cedilla.runtime.formats.lines.blocks import Places
 from cedilla.runtime.formats.lines.text_format import FoundMarker
 from cedilla.runtime.formats.xml.blocks import XmlBlock
-from cedilla.runtime.items import xml_records
+from cedilla.runtime.records import xml_records
 
 _KINDS = {"accent": "accent", "punctuation": "punctuation", "malformed marker": "malformed"}
 """Maps kinds of pieces to kinds of markers."""

@@ -14,7 +14,7 @@ from cedilla.runtime.formats.xml import fields
 from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlPart
 from cedilla.runtime.formats.xml.markers import markers_in
-from cedilla.runtime.items import xml_records, xmltext
+from cedilla.runtime.records import xml_records, xmltext
 
 _WIRE = {"accent": xmltext.accent_wire, "punctuation": xmltext.punctuation_wire}
 

@@ -16,7 +16,7 @@ import pyarrow.compute
 from attrs import frozen
 
 from cedilla.runtime.formats.lines.blocks import Places
-from cedilla.runtime.items.xml_records import BLANK
+from cedilla.runtime.records.xml_records import BLANK
 
 pc: Any = pyarrow.compute
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.items import csv_records
+from cedilla.runtime.records import csv_records
 
 TYPES = {
     "i": Type("int"),

@@ -23,9 +23,9 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.inspect.verify import verify
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.inputs import Input
-from cedilla.runtime.streams.places import stream_lines
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.stream_tools.places import stream_lines
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.lines import write_files

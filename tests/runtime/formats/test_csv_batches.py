@@ -13,9 +13,9 @@ from cedilla.runtime.formats.csv import blocks
 from cedilla.runtime.formats.csv.batches import CsvBatches, RecordBatches
 from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
 from cedilla.runtime.formats.lines.blocks import lines_at
-from cedilla.runtime.items import csv_records
-from cedilla.runtime.items.csv_records import records_of
-from cedilla.runtime.items.lines import LONGEST_LINE
+from cedilla.runtime.records import csv_records
+from cedilla.runtime.records.csv_records import records_of
+from cedilla.runtime.records.lines import LONGEST_LINE
 from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
 from tests.runtime.formats.csv_texts import ODD, SPOILT, TYPES, text_of

@@ -22,12 +22,12 @@ from cedilla.runtime import run, simulate
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.listing import ByName, in_order, listed_files
 from cedilla.runtime.inspect.verify import _verdict, decoded
-from cedilla.runtime.items.lines import files_of
+from cedilla.runtime.records.lines import files_of
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.streams.places import stream_lines
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.stream_tools.places import stream_lines
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.places import check_places
 from tests.kit.lines import text_of, write_files

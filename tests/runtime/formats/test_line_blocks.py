@@ -9,7 +9,7 @@ import pytest
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.lines.blocks import Part, lines_at, parts_of, place_of_row, row_count
-from cedilla.runtime.items.lines import LONGEST_LINE, lines_of
+from cedilla.runtime.records.lines import LONGEST_LINE, lines_of
 from tests.kit.tiers import tiered
 
 LINES = [

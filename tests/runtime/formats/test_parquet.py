@@ -35,8 +35,8 @@ from cedilla.runtime.formats.source import InputFile, Scan
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.inspect.verify import verify
-from cedilla.runtime.items.marker_files import in_stream_order
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.records.marker_files import in_stream_order
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla

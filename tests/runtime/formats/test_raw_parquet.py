@@ -16,7 +16,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.items.values import value_of_json
+from cedilla.runtime.records.values import value_of_json
 from tests.kit.query import Query
 from tests.kit.tiers import rest
 

@@ -27,8 +27,8 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats import source_formats
 from cedilla.runtime.formats.sinks.formats import SINKS
-from cedilla.runtime.items import xmltext
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.records import xmltext
+from cedilla.runtime.records.marker import MarkerLine
 from tests.kit import ROOT
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, matches

@@ -16,7 +16,7 @@ from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlBlock, XmlPart
 from cedilla.runtime.formats.xml.fields import of_block
 from cedilla.runtime.formats.xml.markers import markers_in
-from cedilla.runtime.items import xml_records
+from cedilla.runtime.records import xml_records
 from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
 

@@ -28,9 +28,9 @@ from cedilla.runtime.engines.outages import losses_told
 from cedilla.runtime.formats.csv.batches import RecordBatches
 from cedilla.runtime.formats.csv.blocks import CsvPart
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at
-from cedilla.runtime.items.csv_lines import lines_in
-from cedilla.runtime.items.lines import LONGEST_LINE
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.records.csv_lines import lines_in
+from cedilla.runtime.records.lines import LONGEST_LINE
+from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query

@@ -24,7 +24,7 @@ from cedilla.runtime.pipeline import discovery
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.pipeline.program import Outgrown, start
+from cedilla.runtime.pipeline.program import MemoryLimitExceeded, start
 from cedilla.runtime.pipeline.source_folders import SourceFolders
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.terminal.options import Options
@@ -182,7 +182,7 @@ def test_a_source_folder_that_goes_away_is_waited_for(spark: SparkSession, root:
         _minute(root, 2)
         run.wait_for(lambda: _counts(root) == [0, 1, 2])
         assert run.said.count(gone) == run.said.count(f"{root}/r of stream `r` is back") == 1
-    assert isinstance(run.failure, Outgrown)
+    assert isinstance(run.failure, MemoryLimitExceeded)
 
 
 @pytest.mark.either_engine

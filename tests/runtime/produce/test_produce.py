@@ -19,9 +19,9 @@ import pytest
 
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.produce import Stream
-from cedilla.runtime.streams.places import stream_lines
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.stream_tools.places import stream_lines
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.command import cedilla, code_of
 from tests.kit.stream import decode
 

@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.runtime.items.json_objects import json_text
+from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.epochs import outputs
 from tests.kit.query import Query

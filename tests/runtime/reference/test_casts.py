@@ -17,7 +17,7 @@ from cedilla.compiler.expressions.types import STRING
 from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.reference.evaluate import evaluate
 from tests.kit.query import Query
-from tests.runtime.items.moment_texts import DAYS, MOMENTS
+from tests.runtime.records.moment_texts import DAYS, MOMENTS
 
 pytestmark = pytest.mark.either_engine
 

@@ -19,7 +19,7 @@ from cedilla.compiler.expressions.expressions import type_of
 from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.items.json_objects import json_text
+from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.reference import Reference
 from tests.kit import ROOT, sweep

@@ -24,7 +24,7 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.formats.jsonl.records import offset_of
-from cedilla.runtime.items.record_files import RecordFile, folder_of, record_file
+from cedilla.runtime.records.record_files import RecordFile, folder_of, record_file
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.fetch_process import FetchProcess

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.items.json_objects import parse_line
+from cedilla.runtime.records.json_objects import parse_line
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.paper import CONVERSIONS, JUMPS, Readings, as_rows, paper_number
 from tests.kit.query import Query

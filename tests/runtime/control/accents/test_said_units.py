@@ -19,8 +19,8 @@ from cedilla.runtime.control.accents import unit_accents
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
-from cedilla.runtime.items.marker import MarkerLine
 from cedilla.runtime.reading.units import Units
+from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.compare import rounded

@@ -21,9 +21,9 @@ from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.reference.simulation import simulate
-from cedilla.runtime.streams.canonize import canonize
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.stream_tools.canonize import canonize
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.kit.lines import as_lines, write_lines
 from tests.kit.query import Query, save_parquet

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from cedilla import DiagnosticError, Options, compile_query, run, simulate
 from cedilla.grammar import format_query, parse_query
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.items.marker_files import in_stream_order
+from cedilla.runtime.records.marker_files import in_stream_order
 from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.command import cedilla
 from tests.kit.lines import marker, write_lines

@@ -10,7 +10,7 @@ import pytest
 from cedilla.compiler import compile_query
 from cedilla.runtime.control.markers import advance as advancing
 from cedilla.runtime.control.markers.advance import advance
-from cedilla.runtime.items.marker import MarkerLine
+from cedilla.runtime.records.marker import MarkerLine
 from tests.kit.marker_runs import compare, started
 from tests.kit.seeds import soak_seeds
 from tests.kit.tiers import tiered

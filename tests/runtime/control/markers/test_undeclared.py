@@ -16,9 +16,9 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
 from cedilla.runtime.checkpoint.plan_changes import changes_text
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.streams.canonize import canonize
-from cedilla.runtime.streams.schema import declared_schema
-from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.stream_tools.canonize import canonize
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.command import cedilla
 from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query

@@ -14,11 +14,11 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.items.json_objects import json_text
-from cedilla.runtime.items.lines import Line
+from cedilla.runtime.records.json_objects import json_text
+from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.streams.schema import Schema, declared_schema
-from cedilla.runtime.streams.validate import validate
+from cedilla.runtime.stream_tools.schema import Schema, declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.stream import Decoder, Item
 
 TWICE, SIX = Affine(2, 0), Affine(6, 0)

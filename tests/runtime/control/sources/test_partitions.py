@@ -15,7 +15,7 @@ from cedilla.compiler.regions import PARTITION
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.items.marker import NEXT_FILE, MarkerLine
+from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine
 from tests.kit.tiers import tiered
 
 COLUMNS = "(ts: long, s: int in {1, 2}, t: double, p?: double)"

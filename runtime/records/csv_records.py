@@ -1,0 +1,235 @@
+"""Parses CSV (RFC 4180): the bounds of records, their fields, and the values of fields.
+
+The first record of a file names the columns. Commas separate fields. A field in double quotes may contain commas, line
+ends and doubled quotes. Quotes count only if the first one begins the field, the last one precedes a comma or a line
+end, and the record is not longer than `MAX_RECORD`. An unclosed quote therefore affects only its own line.
+
+A text has the value that it would have in a JSON line if it is a number, `true` or `false`; otherwise it is a string.
+The value of a string attribute is always the unchanged text. A field without a text and without quotes is absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence, Set
+from decimal import Decimal
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.grammar.settings import LARGEST, size_text
+from cedilla.grammar.suggestions import suggest
+from cedilla.runtime.records.json_objects import JsonObject, decimal_of, parse_array
+
+MAX_RECORD = 1 << 20
+"""Maximum number of bytes of a record of several lines."""
+MARK = b"\xef\xbb\xbf"
+"""The byte order mark, which may precede the first record."""
+BLANK = b" \t"
+"""The characters of a blank line."""
+MALFORMED = "the record has an open quote, signs beside a quoted text, or is no UTF-8"
+
+MARKER_NAMES = ("$accent", "$punctuation")
+NO_MARKERS = (
+    "a line of a CSV file looks like a marker, but CSV files cannot contain markers",
+    'write markers into a folder of JSON Lines files: `markers "ops/..."` on the stream; `--markers FOLDER`',
+)
+"""Message and hint for such a line (RQ212)."""
+BAD_HEADER = "RQ426"
+
+_RECORD = re.compile(
+    rb'(?:"(?:[^"]++|"")*+"(?=[,\r\n]|\Z)|[^,\r\n]*+)'
+    rb'(?:,(?:"(?:[^"]++|"")*+"(?=[,\r\n]|\Z)|[^,\r\n]*+))*+(\r\n|\n|\r|\Z)'
+)
+_LINE = re.compile(rb"[^\r\n]*+(\r\n|\n|\r|\Z)")
+_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
+_FIELD = re.compile(r'("(?:[^"]++|"")*+"(?=,|\Z)|[^,]*+)(,|\Z)')
+_NUMBER = re.compile(r"[ \t]*([+-]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][+-]?[0-9]+)?)[ \t]*")
+_MAX_NUMBER_LENGTH = 1000
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+_WORDS = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
+_MARKER = re.compile(r"""[^\w$,;]*\$(?:accent|punctuation)\b""")
+
+
+@frozen
+class Header:
+    """The names of a file's columns. `problem`: the reason why they cannot be read."""
+
+    names: tuple[str, ...]
+    problem: str | None = None
+
+
+def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[list[tuple[int, int]], int]:
+    """Returns the bounds of records from a byte of a text on, and the start of the rest, which needs more bytes.
+    `is_last`: the text ends the file."""
+    records: list[tuple[int, int]] = []
+    at = begin
+    while at < len(text):
+        most = at + MAX_RECORD
+        line, record = _LINE.match(text, at), _RECORD.match(text, at, most)
+        assert line is not None
+        assert record is not None
+        is_plain = b'"' not in line[0]
+        is_open = line.end() == len(text) and line[1] != b"\n"
+        if not is_last and (is_open or (not is_plain and most >= len(text))):
+            break
+        if is_plain or (record.end() == most and most < len(text)):
+            record = line
+        records.append((at, record.start(1)))
+        at = record.end()
+    return records, at
+
+
+def header_of(record: bytes, limit: int) -> Header:
+    """Returns the names in a file's first record. `limit`: the greatest number of its bytes."""
+    if len(record) > limit:
+        return Header((), f"its first line is longer than {size_text(limit)}")
+    try:
+        names = tuple((text or "").strip(" \t") for text in fields_of(record.decode()))
+    except ValueError:
+        signs = (shown for sign, (shown, _) in _SEPARATORS.items() if f'"{sign}"'.encode() in record)
+        likely = "".join(f", and looks parted by {shown}" for shown in signs)
+        return Header((), f"its first line has an open quote, or is no UTF-8{likely}")
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    return Header(names, f"its first line names `{twice[0]}` twice" if twice else None)
+
+
+def bad_header(problem: str) -> tuple[str, str]:
+    """Returns message and hint for a file whose first line names no columns (RQ426)."""
+    return (
+        f"a CSV file cannot be read: {problem}",
+        "the names of its columns in the first line of each file, each once, parted by commas",
+    )
+
+
+def unknown_columns(header: str, known: Set[str], source: str) -> tuple[str, str] | None:
+    """Returns message and hint for a file whose first line names no attribute of a source (RQ426); `None` if it names
+    one. `known`: the attributes by all of their names."""
+    names = header_of(header.encode(), LARGEST).names
+    if not known or not known.isdisjoint(names):
+        return None
+    fields = {sign: [text.strip(' \t"') for text in header.split(sign)] for sign in _SEPARATORS}
+    parted = [sign for sign, texts in fields.items() if len(texts) > 1]
+    likely = next((s for s in parted if not known.isdisjoint(fields[s])), None)
+    if likely is None and len(names) == 1:
+        likely = next(iter(parted), None)
+    message = f"a CSV file cannot be read: no attribute of `{source}` is a column of it"
+    if likely is not None:
+        shown, option = _SEPARATORS[likely]
+        return f"{message}, and its first line looks parted by {shown}", (
+            f"commas part the fields here: `xsv fmt -d {option} FILE` writes them; numbers have a decimal point"
+        )
+    if any(_NUMBER.fullmatch(name) for name in names):
+        return (
+            f"{message}, and its first line looks like a record",
+            "the first line of each file names its columns",
+        )
+    near = next((f"did you mean `{guess}` by `{n}`? " for n in names if (guess := suggest(n, known))), "")
+    return message, f"{near}known attributes: {', '.join(sorted(known))}"
+
+
+_SEPARATORS = {";": ("`;`", "';'"), "\t": ("tabs", "'\\t'"), "|": ("`|`", "'|'")}
+"""Other separators of fields: their texts in messages and in a shell."""
+
+
+def fields_of(record: str) -> list[str | None]:
+    """Returns the texts of a record's fields; `None` for absent ones. Raises `ValueError` if a quote is open."""
+    texts: list[str | None] = []
+    for field in _FIELD.finditer(record):
+        text = field[1]
+        if not text.startswith('"'):
+            texts.append(text or None)
+        elif len(text) > 1 and text.endswith('"') and _is_quoted(text):
+            texts.append(text[1:-1].replace('""', '"'))
+        else:
+            raise ValueError(MALFORMED)
+        if not field[2]:
+            break
+    return texts
+
+
+def _is_quoted(text: str) -> bool:
+    return '"' not in text[1:-1].replace('""', "")
+
+
+def parse_record(names: Sequence[str], record: bytes) -> JsonObject:
+    """Returns the object of a record. Raises `ValueError` with the reason if it is malformed."""
+    try:
+        text = record.decode()
+    except ValueError:
+        raise ValueError(MALFORMED) from None
+    fields = fields_of(text)
+    if len(fields) != len(names):
+        raise ValueError(f"the record has {len(fields)} fields, the first line of its file {len(names)}")
+    written = {name: field for name, field in zip(names, fields, strict=True) if field is not None}
+    item = JsonObject({name: value_of(field) for name, field in written.items()})
+    item.line, item.written = text, written
+    return item
+
+
+def number_in(text: str) -> int | Decimal | None:
+    """Returns the number in a text; `None` if it is not a number."""
+    if (match := _NUMBER.fullmatch(text)) is None or len(text) > _MAX_NUMBER_LENGTH:
+        return None
+    is_whole = match[2] is None and match[3] is None and match[4] is None
+    return int(match[1]) if is_whole else decimal_of(match[1])
+
+
+def value_of(text: str) -> Any:
+    """Returns the JSON value of a text: a number, a boolean, a list, or the text itself."""
+    if (number := number_in(text)) is not None:
+        return number
+    plain = text.strip(" \t")
+    if plain in _WORDS:
+        return _WORDS[plain]
+    return parse_array(plain) if plain.startswith("[") else text
+
+
+def is_marker(record: str) -> bool:
+    """Returns True if a record looks like a marker, which CSV cannot contain."""
+    return _MARKER.match(record) is not None
+
+
+def records_of(blocks: Iterator[bytes], limit: int) -> Iterator[tuple[bytes, int]]:
+    """Yields the records of a file that are not blank, with their lines from 1. `blocks`: its bytes. A record of more
+    than `limit` bytes may be cut off after them."""
+    text, line, is_last = b"", 1, False
+    at_begin = True
+    while not is_last:
+        chunk = next(blocks, b"")
+        is_last, text = not chunk, text + chunk
+        if at_begin and not is_last and len(text) < len(MARK):
+            continue
+        begin = len(MARK) if at_begin and text.startswith(MARK) else 0
+        at_begin = False
+        spans, rest = bounds(text, begin, is_last=is_last)
+        counted = begin
+        for start, end in spans:
+            line += line_ends(text[counted:start])
+            counted = start
+            if end - start > limit or text[start:end].strip(BLANK):
+                yield text[start:end], line
+        line += line_ends(text[counted:rest])
+        text = text[rest:]
+        if is_endless(text, limit):
+            yield text[: limit + 1], line
+            line, text = line + 1, _after_line(text, blocks)
+
+
+def is_endless(rest: bytes, limit: int) -> bool:
+    """Returns True if the rest of `bounds` begins with a line that is too long and has no end in it."""
+    return len(rest) > max(limit, MAX_RECORD) + len("\r")
+
+
+def _after_line(text: bytes, blocks: Iterator[bytes]) -> bytes:
+    """Reads on to the end of the line that a text begins with, and returns what was read after it."""
+    for chunk in blocks:
+        text = text[-1:] + chunk  # a return may belong to a feed that comes next
+        if (end := _END.search(text)) is not None:
+            return text[end.end() :]
+    return b""
+
+
+def line_ends(text: bytes) -> int:
+    """Returns the number of line ends in a text."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")

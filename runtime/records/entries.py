@@ -1,0 +1,152 @@
+"""Reads the tuples and markers of local files in every format in order, without Spark: for readers of outputs (design,
+section 6)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler.expressions.moments import REAL, WHOLE
+from cedilla.compiler.expressions.types import Type
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.records import xmltext
+from cedilla.runtime.records.json_objects import NOT_FINITE, decimal_of
+from cedilla.runtime.records.lines import LONGEST_OUTPUT_LINE, Line, lines_of
+
+_SAFE_LENGTH = 17
+"""Maximum length of a text that is read as a double without comparing its digits."""
+
+TYPES_HINT = '--query Q.rq, the query that writes the output, or --schema "name: type, ..." tells the types'
+
+
+@frozen
+class Entry:
+    """An item of a file: a tuple's values by attribute, or a marker's `kind` and `text`. `place`: its position for
+    messages."""
+
+    place: str
+    values: dict[str, Any]
+    kind: str | None = None
+    text: str = ""
+
+
+def entries_of(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]:
+    """Returns the tuples and markers of a file in stream order. `types`: the types of the attributes so far, because
+    XML contains only texts.
+
+    A number that no double equals becomes a `Decimal`. Raises `DiagnosticError` RQ423 for an item that is neither tuple
+    nor marker.
+    """
+    with file.open("rb") as stream:
+        start = stream.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"PAR1"):
+        return _parquet(file)
+    return _xml(file, types) if start.startswith(b"<") else entries_in(lines_of(file, LONGEST_OUTPUT_LINE))
+
+
+def unreadable(place: str, problem: object, hint: str | None = None) -> DiagnosticError:
+    """Returns RQ423: the item is not part of a stream."""
+    return failure("RQ423", f"{place}: {problem}", hint=hint)
+
+
+# --- JSON Lines ----------------------------------------------------------------------------------------------
+
+
+def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
+    """Parses lines of JSON to tuples and markers. Raises `DiagnosticError` RQ423."""
+    for line in lines:
+        try:
+            item = json.loads(line.text, parse_float=_number)
+        except (ValueError, RecursionError):
+            item = None
+        if not isinstance(item, dict):
+            raise unreadable(line.place, "the line is no JSON object")
+        yield _entry(line.place, item)
+
+
+def _number(text: str) -> float | Decimal:
+    number = float(text)
+    if len(text) <= _SAFE_LENGTH or decimal_of(text) == Decimal(repr(number)):
+        return number
+    return decimal_of(text)
+
+
+def _entry(place: str, item: dict[str, Any]) -> Entry:
+    for kind in ("accent", "punctuation"):
+        if (text := item.get(f"${kind}")) is not None:
+            return Entry(place, {}, kind, str(text))
+    return Entry(place, {name: value for name, value in item.items() if value is not None})
+
+
+# --- Parquet -------------------------------------------------------------------------------------------------
+
+
+def _parquet(file: Path) -> Iterator[Entry]:
+    from pyarrow import parquet
+
+    row = 0
+    with parquet.ParquetFile(file) as table:
+        for batch in table.iter_batches():
+            for item in batch.to_pylist():
+                yield _entry(f"{file}:{row}", item)
+                row += 1
+
+
+# --- XML -----------------------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(
+    r"\s+|<accent:(\S+?)>[^<]*</accent:\1>|<([^\s<>/]+)>.*?</\2>|<[^<>]*/>", re.DOTALL | re.ASCII
+)
+
+
+def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]:
+    """Yields the elements of an output."""
+    text = file.read_text(encoding="utf-8-sig")
+    at, line = 0, 1
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        place = f"{file}:{line}"
+        if match is None:
+            raise unreadable(place, "the text is no element of an output")
+        at, token = match.end(), match[0]
+        line += token.count("\n")
+        if token.startswith("<accent:"):
+            yield Entry(place, {}, "accent", xmltext.accent_wire(token, types()))
+        elif token.startswith("<punct:"):
+            yield Entry(place, {}, "punctuation", xmltext.punctuation_wire(token, types()))
+        elif token.strip():
+            yield Entry(place, _values(xmltext.leaves(token), types(), place))
+
+
+def _values(texts: Mapping[str, str], types: Mapping[str, Type], place: str) -> dict[str, Any]:
+    for name in texts.keys() - types.keys():
+        raise unreadable(place, f"the type of `{name}` is not known, and XML does not tell it", TYPES_HINT)
+    try:
+        return {name: _value(types[name], text) for name, text in texts.items()}
+    except ValueError as problem:
+        raise unreadable(place, problem, TYPES_HINT) from None
+
+
+def _value(type_: Type, text: str) -> Any:
+    """Returns the value of an element's text, as in JSON."""
+    match type_.name:
+        case "boolean" if text in ("true", "false"):
+            return text == "true"
+        case "int" | "long" if re.fullmatch(WHOLE, text):
+            return int(text)
+        case "double" | "decimal" if text in NOT_FINITE:
+            return text
+        case "double" | "decimal" if re.fullmatch(REAL, text):
+            return _number(text)
+        case "array":
+            return json.loads(text, parse_float=_number)
+        case "string" | "timestamp" | "date":
+            return text
+        case _:
+            raise ValueError(f"{text} is no {type_}")

@@ -1,0 +1,86 @@
+"""Reasons for rejecting tuples, and the settings that decide about them (G34); the same for `run` and `simulate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.records.nested import Paths, read_from
+
+_NO_PATHS: Paths = {}
+
+REASONS = {
+    "RQ302": "`{}` is required, but missing",
+    "RQ303": "`{}` is outside its declared domain",
+    "RQ304": "`{}` is defined where it does not exist: before its add or after its drop",
+    "RQ305": "a punctuation has closed the tuple's region",
+    "RQ306": "`{}` was never declared or added",
+    "RQ307": "`{}` is a name that no accent can write, so it cannot be added",
+    "RQ311": "`{}` is in a unit that its declaration does not name",
+    "RQ312": "`{}` comes by two of its names at once",
+    "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
+    "RQ315": "`{}` has a value that the function of the last accent among tuples like this does not take",
+    "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
+    "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
+    "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
+}
+"""Reasons by code, with `{}` for the attribute. RQ301 has `NO_OBJECT`, `misfit`, or a text of the source's format."""
+
+NO_OBJECT = "the line is no JSON object"
+
+
+def reason(code: str, attribute: str, paths: Paths = _NO_PATHS) -> str:
+    """Returns the reason for rejecting a tuple. `attribute`: the first invalid one in the order of the source."""
+    return f"{REASONS[code].replace('{}', attribute)}{read_from(attribute, paths)}"
+
+
+def misfit(attribute: str, type_: Type, shown: str) -> str:
+    """Returns the reason of RQ301 for a value that is not of its attribute's type."""
+    return f"`{attribute}` is no {type_}: {shown}"
+
+
+BEYOND_HINT = "a coarser unit has smaller numbers; declared as `double`, the attribute is rounded"
+"""Hint for RQ310."""
+
+LATE = "RQ305"
+FOREIGN = "RQ326"
+"""The code of a marker among the tuples of a stream that takes none there."""
+_SETTINGS = {LATE: "late", "RQ306": "drift", "RQ307": "drift", "RQ301": "invalid"}
+
+
+def _setting(code: str) -> str:
+    """Returns the setting that decides about a code; codes that are not of tuples are of markers."""
+    return _SETTINGS.get(code) or ("invalid" if code in REASONS else "bad_markers")
+
+
+def is_ignored(code: str, settings: Mapping[str, str]) -> bool:
+    """Returns True if tuples with a code are only counted."""
+    return code == LATE and settings["late"] == "ignore"
+
+
+def is_fatal(code: str, settings: Mapping[str, str]) -> bool:
+    """Returns True if a tuple or marker with a code ends the query."""
+    return settings[_setting(code)] == "abort"
+
+
+def refusal(code: str, count: int, reason: str, place: str, raw: str) -> DiagnosticError:
+    """Returns the error that ends the query after rejected tuples. `reason`, `place`, `raw`: those of the first one."""
+    setting = _setting(code)
+    hint = f"`set {setting} = quarantine;` sets them aside"
+    message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
+    return failure(code, message, hint=hint, notes=(f"{place}: {raw}",))
+
+
+def beyond(attribute: str) -> DiagnosticError:
+    """Returns RQ310 for a value in state, of another input, or in the unit of an output; no line of a source causes
+    it."""
+    message = f"a value of `{attribute}` is to become a double, which does not keep its digits beyond 2^53"
+    return failure("RQ310", message, hint=BEYOND_HINT)
+
+
+def beyond_in_unit(attribute: str) -> DiagnosticError:
+    """Returns RQ310 for a value of one input that is converted to the unit of another."""
+    message = f"a value of `{attribute}` is too large for the unit of what it meets"
+    hint = "both inputs in one unit, or the attribute declared as `double` or `decimal`"
+    return failure("RQ310", message, hint=hint)

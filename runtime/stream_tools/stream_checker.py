@@ -1,0 +1,277 @@
+"""Checks one stream line by line, without Spark, by the rules of validity (theory 2.7 G34, section 3).
+
+The control plane is the engine's own (`control.SourceState`). Tuples are checked one at a time, with the
+codes of the engine's quarantine (`intake`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from attrs import evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Grow,
+    Punctuation,
+)
+from cedilla.compiler.regions import Tree, Value
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.domains.growth import is_new
+from cedilla.runtime.control.markers.one_accent import with_accent
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.stated_accents import starting_state
+from cedilla.runtime.control.markers.unannounced import is_name
+from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
+from cedilla.runtime.control.markers.warnings import warnings_about
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.validity import Rejection, rejections
+from cedilla.runtime.records import csv_records, near_markers
+from cedilla.runtime.records.json_objects import read_strings, shown, with_fields
+from cedilla.runtime.records.lines import Line
+from cedilla.runtime.records.marker import STRAY
+from cedilla.runtime.records.near_markers import KINDS, marker_of
+from cedilla.runtime.records.rejections import BEYOND_HINT, FOREIGN, NO_OBJECT, misfit, reason
+from cedilla.runtime.records.values import applied, near_digits, value_of_json
+from cedilla.runtime.reference.scalars.arithmetic import is_beyond
+from cedilla.runtime.stream_tools.schema import Schema
+
+_REMEMBERED = 1000
+"""The number of latest punctuations kept, to name the one that a late tuple violates."""
+
+_COALESCE_EVERY = 256
+"""The number of punctuations after which neighbouring patterns become ranges (theory 1.4)."""
+
+_HINTS = {
+    "RQ302": "`{}?` declares an attribute that may be missing",
+    "RQ303": "domains are in canonical units",
+    "RQ311": "`unit from` lists the units that a tuple may name",
+    "RQ304": "an add has to come before the tuple, and no drop between them, for descriptions that match it",
+}
+
+
+@frozen
+class Row:
+    """A tuple: its attributes as JSON values, as control-plane values, and canonical.
+
+    `renamed`: the line uses other names.
+    """
+
+    item: Mapping[str, Any]
+    raw: Mapping[str, Value]
+    canonical: Mapping[str, Value]
+    renamed: bool = False
+
+
+Read = Accent | Grow | Punctuation | Row | PassedOver
+
+
+class StreamChecker:
+    """Takes a stream's lines in order; `state` is the state after the valid ones.
+
+    `is_reader`: skips markers about attributes that a declared schema lacks, as queries do. A sender knows
+    its attributes, so its marker is an error.
+    """
+
+    def __init__(self, schema: Schema, *, is_reader: bool = True) -> None:
+        self._schema = schema
+        self._passes_over = is_reader and schema.declared
+        self._source = schema.source
+        self._declared = {a.name for a in schema.source.attributes}
+        self._closing: deque[tuple[str, str, Tree]] = deque(maxlen=_REMEMBERED)
+        self._rejecting: Sequence[Rejection] = ()
+        self._judged: SourceState | None = None
+        self._punctuations = 0
+        # Any attribute may be dropped: the reader of the stream does not matter here.
+        self.state = starting_state(
+            schema.source, frozenset(attribute.name for attribute in schema.source.attributes)
+        )
+
+    def take(self, line: Line) -> tuple[Read | None, list[Diagnostic]]:
+        """Returns a line's item, and its errors and warnings; `None` for a line that cannot be parsed.
+
+        An invalid marker changes nothing; one with warnings only takes effect.
+        """
+        if self._source.markers_only and not line.only_markers and _resembles_marker(line, self._declared):
+            hint = "a file in the marker folder has it: `cedilla accent STREAM --markers FOLDER`"
+            return None, [_complaint(line, FOREIGN, reason(FOREIGN, ""), hint)]
+        try:
+            if line.is_csv and csv_records.is_marker(line.text):
+                return None, [_complaint(line, "RQ212", *csv_records.NO_MARKERS)]
+            item = line.holds()
+            if not line.is_utf8:
+                raise ValueError("it is not UTF-8")
+        except ValueError as problem:
+            return None, [_complaint(line, *self._unreadable(line, problem))]
+        kind, marker = marker_of(line.text, item, self._declared) or (None, None)
+        if kind is not None and kind not in KINDS:
+            return None, [_complaint(line, "RQ212", *near_markers.problem(line.text))]
+        if kind is not None:
+            return self._marker(kind, str(marker), line)
+        if line.only_markers:
+            return None, [_complaint(line, "RQ224", *STRAY)]
+        return self._tuple(item, line)
+
+    def _unreadable(self, line: Line, problem: ValueError) -> tuple[str, str, str | None]:
+        if marker_of(line.text, None, self._declared) is not None:
+            return "RQ212", *near_markers.problem(line.text)
+        if line.fault:
+            return "RQ301", line.fault, None
+        return "RQ301", NO_OBJECT, str(problem) if str(problem) != NO_OBJECT else None
+
+    # --- markers ---
+
+    def _marker(self, kind: str, text: str, line: Line) -> tuple[Read | None, list[Diagnostic]]:
+        try:
+            if kind == "punctuation":
+                return self._punctuation(text, line), []
+            accent, warnings = self._accent(text, line)
+            return accent, [line.mark(each, text) for each in warnings]
+        except DiagnosticError as error:
+            about = passed_over(self._source, self.state, error, kind, text) if self._passes_over else None
+            if about is None:
+                return None, [line.mark(each, text) for each in error.diagnostics]
+            self.state, notes = with_passed_over(self.state, about)
+            return about, [line.mark(each, text) for each in notes]
+
+    def _accent(self, text: str, line: Line) -> tuple[Accent | Grow, tuple[Diagnostic, ...]]:
+        if (growth := read_growth(self.state, text)) is not None:
+            if is_new(self.state, self._source, growth):
+                self.state = self.state.grown_by(growth)
+            return growth, ()
+        accent = read_accent(self._source, self.state, text)
+        warnings = warnings_about(self.state, accent)
+        # Every marker is an epoch of its own here, so no epoch is cut at a re-Add (G32).
+        self.state = evolve(with_accent(self.state, accent, 0, line.place), dropped={})
+        return accent, warnings
+
+    def _punctuation(self, text: str, line: Line) -> Punctuation:
+        punctuation = read_punctuation(self._source, self.state, text)
+        closed = self.state.canonical(punctuation.pattern)
+        self.state = self.state.close(closed)
+        self._closing.append((text, line.place, closed))
+        self._punctuations += 1
+        if self._punctuations % _COALESCE_EVERY == 0:
+            self.state = self.state.next_epoch()
+        return punctuation
+
+    # --- tuples ---
+
+    def _tuple(self, item: Mapping[str, Any], line: Line) -> tuple[Row | None, list[Diagnostic]]:
+        state = self.state
+        raw: dict[str, Value] = {}
+        diagnostics: list[Diagnostic] = []
+        types = state.field_types
+        try:
+            parsed = with_fields(item, types)
+        except ValueError as problem:
+            return None, [_complaint(line, "RQ301", str(problem), None)]
+        item = read_strings(parsed, types)
+        for field, value in item.items():
+            if value is None:
+                continue
+            name = state.names.of.get(field, field)
+            if name not in state.types:
+                known = f"known attributes: {', '.join(state.types)}"
+                hint = (
+                    f"an add before it: [[+({name}: {_type_of(value)})]]; {known}" if is_name(name) else known
+                )
+                diagnostics.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
+                continue
+            try:
+                raw[name] = value_of_json(state.types[name], value)
+            except ValueError:
+                wrong = misfit(field, state.types[name], shown(parsed, field))
+                diagnostics.append(_complaint(line, "RQ301", wrong, None))
+        if any(each.code == "RQ301" for each in diagnostics):
+            return None, diagnostics
+        canonical = {
+            name: applied(regions.contains(state.original[name], raw), value)
+            if name in state.original
+            else value
+            for name, value in raw.items()
+        }
+        for name in sorted(state.codes.keys() & raw.keys()):
+            if canonical[name] is None:
+                hint = "a recode lists every value that may come after it"
+                diagnostics.append(_complaint(line, "RQ314", reason("RQ314", name), hint))
+        for name in sorted(state.bent.keys() & raw.keys()):
+            if canonical[name] is None:
+                diagnostics.append(_complaint(line, "RQ315", reason("RQ315", name), None))
+        if any(each.code in ("RQ314", "RQ315") for each in diagnostics):
+            return None, diagnostics
+        for name in state.digits.keys() & canonical.keys():
+            canonical[name] = near_digits(canonical[name], state.digits[name])
+        for name in sorted(state.inexact & raw.keys()):
+            if any(is_beyond(each[name]) for each in (raw, canonical)):
+                diagnostics.append(
+                    _complaint(line, "RQ310", reason("RQ310", name, self._source.paths), BEYOND_HINT)
+                )
+        if any(each.code == "RQ310" for each in diagnostics):
+            return None, diagnostics
+        for code, name in state.names.misnamed(item, canonical):
+            attribute = state.names.of.get(name, name)
+            hint = f"`{attribute}` comes by one name: the one of its last rename among tuples like this, else its own"
+            diagnostics.append(_complaint(line, code, reason(code, name), hint))
+        renamed = not state.names.of.keys().isdisjoint(item)
+        row = Row(state.names.plain(item) if renamed else item, raw, canonical, renamed)
+        return row, [*diagnostics, *self._misplaced(row, line)]
+
+    def _misplaced(self, row: Row, line: Line) -> list[Diagnostic]:
+        diagnostics: list[Diagnostic] = []
+        for rejection in self._rejections():
+            if rejection.rejects(row.canonical):
+                message = reason(rejection.code, rejection.attribute, self._source.paths) + (
+                    self._closed_by(row) if not rejection.attribute else ""
+                )
+                diagnostics.append(
+                    _complaint(
+                        line,
+                        rejection.code,
+                        message,
+                        _HINTS.get(rejection.code, "").format(rejection.attribute) or None,
+                    )
+                )
+        return diagnostics
+
+    def _rejections(self) -> Sequence[Rejection]:
+        """Returns the conditions that reject tuples here; inferred attributes are not required."""
+        if self._judged is not self.state:
+            state, self._judged = self.state, self.state
+            every = rejections(self._source, state, state.present, state.closed)
+            self._rejecting = [
+                rejection for rejection in every if rejection.code != "RQ302" or self._schema.declared
+            ]
+        return self._rejecting
+
+    def _closed_by(self, row: Row) -> str:
+        for text, place, region in self._closing:
+            if regions.contains(region, row.canonical):
+                return f": {text} of {place}"
+        return ""
+
+
+def _resembles_marker(line: Line, attributes: Collection[str]) -> bool:
+    """Returns True if a line is a marker, or resembles one."""
+    if line.is_csv:
+        return csv_records.is_marker(line.text)
+    try:
+        item = line.holds()
+    except ValueError:
+        item = None
+    return marker_of(line.text, item, attributes) is not None
+
+
+def _type_of(value: Any) -> str:
+    """Returns the type that an Add of a value has."""
+    if isinstance(value, bool):
+        return "boolean"
+    return "double" if isinstance(value, int | float | Decimal) else "string"
+
+
+def _complaint(line: Line, code: str, message: str, hint: str | None) -> Diagnostic:
+    return line.mark(Diagnostic(code, "error", message, help=hint))

@@ -1,0 +1,125 @@
+"""Texts of timestamps and dates: every command takes the same ones, of JSON and of XML, and all others are RQ301."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.expressions.types import TIMESTAMP, Type
+from cedilla.runtime import simulate
+from cedilla.runtime.records.values import value_of_json
+from cedilla.runtime.reference.simulation import Input
+from cedilla.runtime.reference.values import read_value
+from cedilla.runtime.stream_tools.places import stream_lines
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
+from cedilla.runtime.terminal.options import Options
+from tests.kit.query import Query
+from tests.kit.stream import read_output
+from tests.runtime.records.moment_texts import DAYS, MOMENTS
+
+pytestmark = pytest.mark.either_engine
+
+DATE = Type("date")
+
+
+QUERY = """
+stream r(n: long, at?: timestamp, day?: date) from json "r";
+emit r to json "out";
+"""
+TEXTS = [("at", text, value) for text, value in MOMENTS.items()]
+TEXTS += [("day", text, value) for text, value in DAYS.items()]
+
+
+def written(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return value.isoformat()
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), TEXTS)
+def test_the_reference_and_the_stream_tools_take_the_same_texts(name: str, text: Any, expected: Any) -> None:
+    type_ = TIMESTAMP if name == "at" else DATE
+    if expected is None:
+        for reader in (read_value, value_of_json):
+            with pytest.raises(ValueError, match=r"timestamp|date"):
+                reader(type_, text)
+        return
+    value = read_value(type_, text)
+    assert (type(value), value) == (type(expected), expected)
+    assert value_of_json(type_, text) == value_of_json(type_, written(expected))
+
+
+def judged(spark: SparkSession, root: Path, lines: list[str]) -> list[Any]:
+    """What `run` passes on of each line, `None` where it is set aside; `simulate` and `validate` do the same."""
+    run = Query(spark, root, QUERY)
+    run.write("r", lines)
+    executor = run.process()
+    rejected = run.quarantine("r")
+    assert {(row["code"], row["raw"]) for row in rejected} == {
+        ("RQ301", lines[row["position"]["line"] - 1]) for row in rejected
+    }
+    bad = [row["position"]["line"] for row in rejected]
+    assert executor.last.counters.get("RQ301", 0) == len(bad)
+    aside: list[tuple[Input, str]] = []
+    options = Options(sources={"r": str(root / "in" / "r")}, sinks={"r": str(root / "simulated")})
+    simulate(QUERY, options, lambda line, code: aside.append((line, code)))
+    assert [(line.line.place.rpartition(":")[2], code) for line, code in aside] == [
+        (str(n), "RQ301") for n in bad
+    ]
+    wrong: list[str] = []
+    schema = declared_schema("n: long, at?: timestamp, day?: date")
+    validate(
+        stream_lines(str(root / "in" / "r")),
+        schema,
+        lambda found: wrong.append(f"{found.code} {found.notes[-1].split(': ')[0].rpartition(':')[2]}"),
+    )
+    assert wrong == [f"RQ301 {n}" for n in bad]
+    found: list[Any] = [None] * len(lines)
+    for item in run.output("r"):
+        found[item.pop("n")] = item
+    simulated = [item for item in read_output(root / "simulated") if "n" in item]
+    assert [item | {"n": n} for n, item in enumerate(found) if item is not None] == simulated
+    return found
+
+
+def test_every_command_takes_the_same_texts(spark: SparkSession, tmp_path: Path) -> None:
+    """Also where nothing reads the attribute, and beside a line that is bad for something else."""
+    lines = [json.dumps({"n": n, name: text}) for n, (name, text, _) in enumerate(TEXTS)]
+    found = judged(spark, tmp_path, [*lines, '{"n": "x", "at": "2020-01-02"}'])
+    assert found == [None if value is None else {name: written(value)} for name, _, value in TEXTS] + [None]
+
+
+def test_random_texts(spark: SparkSession, tmp_path: Path) -> None:
+    rng = Random(1)
+    good = [text for text, value in MOMENTS.items() if value is not None]
+    lines: list[str] = []
+    for n in range(600):
+        text = list(rng.choice(good))
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            place = rng.randrange(len(text))
+            text[place : place + rng.choice([0, 1])] = rng.choice(["", *"0123459TZ:-+. /"])
+        lines.append(json.dumps({"n": n, rng.choice(["at", "day"]): "".join(text)}))
+    found = judged(spark, tmp_path, lines)
+    assert 100 < found.count(None) < 550
+
+
+def test_elements_of_xml_take_them_too(spark: SparkSession, tmp_path: Path) -> None:
+    """But for white space around them, which is left out of every value."""
+    texts = [each for each in TEXTS if isinstance(each[1], str) and each[1] == each[1].strip() != ""]
+    folder = tmp_path / "in" / "r"
+    folder.mkdir(parents=True)
+    rows = [f"<r><n>{n}</n><{name}>{text}</{name}></r>" for n, (name, text, _) in enumerate(texts)]
+    (folder / "1.xml").write_text("\n".join(rows))
+    run = Query(spark, tmp_path, QUERY.replace("from json", "from xml"))
+    run.process()
+    found = {item.pop("n"): item for item in run.output("r")}
+    assert found == {n: {name: written(v)} for n, (name, _, v) in enumerate(texts) if v is not None}
+    assert {row["code"] for row in run.quarantine("r")} == {"RQ301"}
+    assert len(run.quarantine("r")) == len(texts) - len(found)

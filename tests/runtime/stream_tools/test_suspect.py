@@ -1,0 +1,175 @@
+"""`cedilla suspect`: changes of unit that nobody has announced are found, and what is none is not."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+from collections.abc import Iterable, Iterator
+from itertools import product
+from math import sin
+from pathlib import Path
+
+import pytest
+
+from cedilla.compiler.regions.affine import Affine
+from cedilla.grammar import DiagnosticError
+from cedilla.runtime.change_detection.series import CONVERSIONS, MIN_VALUES, Series
+from cedilla.runtime.records.lines import Line
+from cedilla.runtime.stream_tools import suspect as suspects_module
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.suspect import Suspects
+from tests.kit import ROOT
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.stream import Item
+
+SCHEMA = "ts: long, s: int in {1, 2}, t: double"
+
+
+def day(n: int, rng: random.Random) -> float:
+    """Degrees Fahrenheit, hour by hour, with the course of a day and weather."""
+    return 60 + 8 * sin(n / 3.8) + 6 * sin(n / 40) + rng.gauss(0, 0.8)
+
+
+def readings(length: int = 600, seed: int = 1) -> list[Item]:
+    rng = random.Random(seed)
+    return [{"ts": n, "s": s, "t": day(n, rng)} for n in range(length) for s in (1, 2)]
+
+
+def changed(items: Iterable[Item], sensor: int, since: int, function: Affine) -> Iterator[Item]:
+    for item in items:
+        here = item.get("s") == sensor and item["ts"] >= since
+        yield {**item, "t": float(function.slope) * item["t"] + float(function.shift)} if here else item
+
+
+@pytest.mark.parametrize("name", ["°F to °C", "x 1,000", "/ 100", "/ 1,000", "°C to K", "psi to kPa"])
+def test_a_change_is_found_where_it_is_and_explained(tmp_path: Path, name: str) -> None:
+    function = dict(CONVERSIONS)[name]
+    stream = list(changed(readings(), 2, 333, function))
+    write_lines(tmp_path / "1.jsonl", stream)
+    result = cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json")
+    (found,) = json.loads(result.output)["suspects"]
+    assert result.exit_code == 1
+    assert (found["group"], found["attribute"], found["conversion"]) == ({"s": 2}, "t", name)
+    assert (found["slope"], found["shift"]) == (str(function.slope), str(function.shift))
+    assert json.loads(
+        (tmp_path / "1.jsonl").read_text().splitlines()[int(found["place"].rpartition(":")[2]) - 1]
+    ) == next(item for item in stream if item["s"] == 2 and item["ts"] == 333)
+    # Announced as proposed, it is no suspect any more; the same where the accent is planned and stands in front.
+    at = stream.index(next(item for item in stream if item["s"] == 2 and item["ts"] == 333))
+    write_lines(tmp_path / "1.jsonl", [*stream[:at], {"$accent": found["accent"]}, *stream[at:]])
+    assert cedilla("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == 0
+    query = tmp_path / "q.rq"
+    query.write_text(f'stream r({SCHEMA}) from json "r" punctuated on ts; emit r to json "o";')
+    write_lines(tmp_path / "1.jsonl", stream)
+    (found,) = json.loads(
+        cedilla("suspect", str(tmp_path / "1.jsonl"), "--query", str(query), "--format", "json").output
+    )["suspects"]
+    assert "ts >= 333" in found["planned"]
+    write_lines(tmp_path / "1.jsonl", [{"$accent": found["planned"]}, *stream])
+    assert cedilla("suspect", str(tmp_path / "1.jsonl"), "--query", str(query)).exit_code == 0
+
+
+def test_one_change_after_another_is_proposed_in_the_units_of_its_place(tmp_path: Path) -> None:
+    conversions = dict(CONVERSIONS)
+    celsius, kelvin = conversions["°F to °C"], conversions["°C to K"]
+    stream = list(changed(changed(readings(), 1, 200, celsius), 1, 420, kelvin))
+    write_lines(tmp_path / "1.jsonl", stream)
+    found = json.loads(cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)[
+        "suspects"
+    ]
+    assert [each["accent"] for each in found] == [
+        "[[s = 1, alter(t, y -> (y * 5 - 160) / 9)]]",
+        "[[s = 1, alter(t, y -> (y * 20 + 5463) / 20)]]",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_no_change_of_unit_is_not_found(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    stream: list[Item] = [
+        {
+            "s": 1,
+            "t": day(n, rng),
+            "spikes": day(n, rng) * (1000 if rng.random() < 0.01 else 1),
+            "rain": 0.0 if sin(n / 50) < 0.7 else rng.expovariate(2),
+            "wide": rng.lognormvariate(0, 2),
+            "walk": 100 + 30 * sin(n / 200) + rng.gauss(0, 5),
+            "constant": 5.0,
+            "level": 10.0 if n < 500 else 14.0,
+        }
+        for n in range(1000)
+    ]
+    write_lines(tmp_path / "1.jsonl", stream)
+    schema = f"s: int, {', '.join(f'{name}: double' for name in stream[0] if name != 's')}"
+    result = cedilla("suspect", str(tmp_path), "--schema", schema, "--by", "s")
+    assert (result.exit_code, "0 suspects (1,000 tuples, 7 sequences by s)" in result.output) == (0, True), (
+        result.output
+    )
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_attribute_that_is_dropped_and_added_begins_anew(tmp_path: Path, kept: bool) -> None:
+    """It may come in another unit then (G32); a jump before that is told, and one of a group that kept it."""
+    first, function = readings(), dict(CONVERSIONS)["°F to °C"]
+    stream = list(changed(first, 2, 333, function))
+    at = next(n for n, item in enumerate(stream) if item["ts"] == 333)
+    sensor = 1 if kept else 2
+    markers: list[Item] = [{"$accent": f"[[s = {sensor}, {what}]]"} for what in ("-(t)", "+(t: double)")]
+    write_lines(tmp_path / "1.jsonl", [*stream[:at], *markers, *stream[at:]])
+    assert cedilla("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == int(kept)
+    late = next(n for n, item in enumerate(stream) if item["ts"] == 360)
+    write_lines(tmp_path / "1.jsonl", [*stream[:late], *markers, *stream[late:]])
+    found = json.loads(cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)
+    assert [each["group"] for each in found["suspects"]] == [{"s": 2}]
+
+
+def test_memory_does_not_grow_with_the_stream() -> None:
+    series: Series[int] = Series()
+    rng = random.Random(1)
+    sizes = set[int]()
+    for n in range(20_000):
+        assert series.add(n, day(n, rng)) is None
+        sizes.add(series.size)
+    assert max(sizes) < 2_000
+
+
+def test_too_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [Line(json.dumps({"ts": n, "s": 1, "t": float(n % 7)}), f"x:{n}") for n in range(200)]
+    schema = declared_schema(SCHEMA)
+    monkeypatch.setattr(suspects_module, "MAX_SERIES", 20)
+    with pytest.raises(DiagnosticError) as caught:
+        list(Suspects(schema, ["ts"]).of(lines))
+    assert caught.value.diagnostics[0].code == "RQ228"
+    assert cedilla("suspect", "-", "--schema", SCHEMA, "--by", "x").exit_code == 2
+
+
+def test_the_smallest_windows_are_enough_at_the_end() -> None:
+    series: Series[int] = Series()
+    rng = random.Random(3)
+    function = dict(CONVERSIONS)["/ 1,000"]
+    values = [day(n, rng) * (1 if n < 100 else float(function.slope)) for n in range(100 + MIN_VALUES)]
+    found = [jump for n, value in enumerate(values) if (jump := series.add(n, value))]
+    found += [jump for jump in [series.look()] if jump]
+    assert [(jump.place, jump.name) for jump in found] == [(100, "/ 1,000")]
+
+
+@pytest.mark.soak
+def test_the_weather_without_its_accents_has_six_and_with_them_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "queries" / "weather")
+    prepare = importlib.import_module("prepare")
+    stream = [item for _, item in prepare.stream(prepare.untouched())]
+    arguments = ("--query", str(ROOT / "queries" / "weather.rq"), "--source", "weather", "--format", "json")
+    write_lines(tmp_path / "1.jsonl", stream)
+    assert json.loads(cedilla("suspect", str(tmp_path), *arguments).output)["suspects"] == []
+    write_lines(tmp_path / "1.jsonl", [item for item in stream if "alter(" not in item.get("$accent", "")])
+    found = json.loads(cedilla("suspect", str(tmp_path), *arguments).output)["suspects"]
+    announced = [a for change in prepare.CHANGES if change.kind == "alter" for a in change.attributes]
+    stations = [change.station for change in prepare.CHANGES if change.kind == "alter"]
+    assert {(each["group"]["origin"], each["attribute"]) for each in found} == set(
+        product(stations, announced)
+    )
+    assert (len(found), {each["conversion"] for each in found}) == (6, {"°F to °C"})
