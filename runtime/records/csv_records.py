@@ -217,8 +217,9 @@ def records_of(blocks: Iterator[bytes], limit: int) -> Iterator[tuple[bytes, int
 
 
 def is_endless(rest: bytes, limit: int) -> bool:
-    """Returns True if the rest of `bounds` begins with a line that is too long and has no end in it."""
-    return len(rest) > max(limit, MAX_RECORD) + len("\r")
+    """Returns True if the rest of `bounds` begins with a line that is too long and has no end in it. A line end counts
+    only once the byte after it is read."""
+    return len(rest) > max(limit, MAX_RECORD) + len("\r\n")
 
 
 def _after_line(text: bytes, blocks: Iterator[bytes]) -> bytes:
