@@ -6,12 +6,13 @@ import io
 from random import Random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.lines.blocks import lines_at
-from cedilla.runtime.formats.xml import blocks
+from cedilla.runtime.formats.xml import batches, blocks
 from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlBlock, XmlPart
 from cedilla.runtime.formats.xml.fields import of_block
@@ -301,3 +302,10 @@ def test_the_fields_of_elements_and_their_kinds(monkeypatch: pytest.MonkeyPatch)
         "y": "double",
         "w": "string",
     }
+
+
+def test_a_decimal_with_a_long_exponent_is_left_to_the_strict_parser() -> None:
+    """pyarrow 26 reads beyond a table of powers of ten there, and ends the process."""
+    decimals = pa.array(["1.5", "1e-999999999"])
+    assert batches._values(decimals, Type.parse("decimal(4,2)")) is None
+    assert batches._values(pa.array(["1.5", "2e0"]), Type.parse("decimal(4,2)")) is not None
