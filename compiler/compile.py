@@ -11,7 +11,7 @@ from attrs import frozen
 from cedilla.compiler.analysis.portability import refusals
 from cedilla.compiler.codegen.program import generate
 from cedilla.compiler.expressions.engines import Engine
-from cedilla.compiler.included import Included
+from cedilla.compiler.included import Included, utf8_text
 from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.parameters import given_constants
@@ -36,7 +36,7 @@ class CompiledQuery:
 
 
 def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, str]:
-    """What is compiled already, or the compiled text of a path or of the text itself; and its name for messages."""
+    """Returns a query, compiled if it is a path or a text, and its name for messages."""
     if isinstance(query, CompiledQuery):
         return query, "<compiled>"
     compiled = compile_query(query)
@@ -44,18 +44,17 @@ def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, st
 
 
 def query_text(name: str, read: Callable[[], bytes]) -> str:
-    """The text of a query from its bytes. Raises `DiagnosticError` RQ400 where it cannot be read or is not UTF-8."""
+    """Returns the text of a query. Raises `DiagnosticError` RQ400 if it cannot be read or is not UTF-8."""
     try:
-        return read().decode("utf-8-sig")
-    except OSError as error:
-        reason, hint = (error.strerror or str(error)).lower(), _instead(Path(name))
-    except UnicodeDecodeError as error:
-        reason, hint = f"byte {error.start} is not UTF-8", "a query is a text in UTF-8"
-    raise failure("RQ400", f"{name} cannot be read: {reason}", hint=hint)
+        return utf8_text(read)
+    except ValueError as reason:
+        is_bytes = isinstance(reason, UnicodeError)
+        hint = "a query is a text in UTF-8" if is_bytes else _instead(Path(name))
+        raise failure("RQ400", f"{name} cannot be read: {reason}", hint=hint) from None
 
 
 def _instead(path: Path) -> str:
-    """What is likely meant by a path at which no query can be read."""
+    """Returns a hint for a path at which no query can be read: a similar path, or the queries there."""
     queries = {each.name: str(each) for each in sorted((path if path.is_dir() else path.parent).glob("*.rq"))}
     near = suggest(path.name, queries)
     if near is not None:

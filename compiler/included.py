@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from attrs import evolve, field, frozen
@@ -76,13 +76,20 @@ class Included:
             hint = "a file below the folder of the query, or below the working directory"
             raise failure("RQ237", f"{name} is outside of the query's folder", span, hint=hint)
         try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            hint = f"its path from {self.folder}"
+            self.texts[name] = utf8_text(path.read_bytes)
+        except ValueError as reason:
+            is_bytes = isinstance(reason, UnicodeError)
+            hint = "a text in UTF-8" if is_bytes else f"its path from {self.folder}"
             raise failure("RQ237", f"{name} cannot be read: {reason}", span, hint=hint) from None
-        except UnicodeDecodeError as error:
-            message = f"{name} cannot be read: byte {error.start} is not UTF-8"
-            raise failure("RQ237", message, span, hint="a text in UTF-8") from None
-        self.texts[name] = text
-        return path, text
+        return path, self.texts[name]
+
+
+def utf8_text(read: Callable[[], bytes]) -> str:
+    """Returns the text of a file. Raises `ValueError` with the reason if it cannot be read, `UnicodeError` if it is not
+    UTF-8."""
+    try:
+        return read().decode("utf-8-sig")
+    except OSError as error:
+        raise ValueError((error.strerror or str(error)).lower()) from None
+    except UnicodeDecodeError as error:
+        raise UnicodeError(f"byte {error.start} is not UTF-8") from None

@@ -29,7 +29,7 @@ from cedilla.compiler.facts.markers import (
 from cedilla.compiler.facts.quantities import split_quantities
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, rises
+from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
@@ -360,7 +360,7 @@ def _function(parameter: str, body: Expression) -> Affine | Bent:
                 f"numbers only; the unit of the result is given by `alter(t, {parameter} -> ..., unit degC)`"
             )
         raise failure("RQ202", f"the function is not affine in `{parameter}`", body.span, hint=hint)
-    return form[1] if rises(form[1]) else Chain((form[1],))
+    return form[1] if form[1].rises else Chain((form[1],))
 
 
 def _reciprocal(parameter: str, body: Expression) -> Fraction | None:

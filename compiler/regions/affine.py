@@ -66,6 +66,14 @@ class Affine:
         """Returns β of α; the slope of an accent's function is never zero (theory G21)."""
         return Affine(1 / self.slope, -self.shift / self.slope)
 
+    domain = (None, None)
+    """It takes all values (`bent.Domain`)."""
+
+    @property
+    def rises(self) -> bool:
+        """True if it keeps the order of values."""
+        return self.slope > 0
+
     @property
     def is_identity(self) -> bool:
         return self.slope == 1 and self.shift == 0

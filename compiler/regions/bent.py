@@ -6,7 +6,6 @@ exact on rational numbers; a value outside of the domain has no image.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -19,7 +18,6 @@ from cedilla.compiler.regions.trees import Bound
 
 Domain = tuple[Bound | None, Bound | None]
 """The first and the last cut of the values that a function takes; `None` is unbounded."""
-_EVERYWHERE: Domain = (None, None)
 _PLACES = 10**6
 _MAX_EXACT = 2**53
 _INFINITY = "double('Infinity')"
@@ -146,13 +144,13 @@ class Chain:
 
     @property
     def rises(self) -> bool:
-        return sum(not rises(link) for link in self.links) % 2 == 0
+        return sum(not link.rises for link in self.links) % 2 == 0
 
     @cached_property
     def domain(self) -> Domain:
-        low, high = domain_of(self.links[-1])
+        low, high = self.links[-1].domain
         for link in reversed(self.links[:-1]):
-            low, high = _both(_image((low, high), inverse_of(link)), domain_of(link))
+            low, high = _both(_image((low, high), link.inverse()), link.domain)
         return low, high
 
     def __call__(self, value: Number) -> Number:
@@ -161,7 +159,7 @@ class Chain:
         return value
 
     def inverse(self) -> Chain:
-        return Chain(tuple(inverse_of(link) for link in reversed(self.links)))
+        return Chain(tuple(link.inverse() for link in reversed(self.links)))
 
     def of_double(self, value: float) -> float:
         for link in self.links:
@@ -183,16 +181,6 @@ class Chain:
 Bent = Reciprocal | ByPoints | Chain
 
 
-def rises(function: Affine | Bent) -> bool:
-    """Returns True for a function that keeps the order of values."""
-    return function.slope > 0 if isinstance(function, Affine) else function.rises
-
-
-def domain_of(function: Affine | Bent) -> Domain:
-    """Returns the values that a function takes."""
-    return _EVERYWHERE if isinstance(function, Affine) else function.domain
-
-
 def takes(function: Bent, value: Number | float) -> bool:
     """Returns True if a value is in the domain of a function; infinities and NaN are in none."""
     if isinstance(value, float) and not isfinite(value):
@@ -200,11 +188,6 @@ def takes(function: Bent, value: Number | float) -> bool:
     low, high = function.domain
     above = low is None or (value > low[0] if low[1] else value >= low[0])
     return above and (high is None or (value <= high[0] if high[1] else value < high[0]))
-
-
-def inverse_of(function: Link) -> Link:
-    """Returns the inverse of one function."""
-    return function.inverse()
 
 
 def after(last: Affine | Bent, first: Affine | Bent) -> Affine | Bent:
@@ -215,39 +198,36 @@ def after(last: Affine | Bent, first: Affine | Bent) -> Affine | Bent:
     for link in (*_links(first), *_links(last)):
         if links and isinstance(link, Affine) and isinstance(before := links[-1], Affine):
             links[-1] = link.after(before)
-        elif links and not isinstance(link, Affine) and inverse_of(links[-1]) == link:
+        elif links and not isinstance(link, Affine) and links[-1].inverse() == link:
             links.pop()
         else:
             links.append(link)
-    return chained(tuple(link for link in links if not link.is_identity))
-
-
-def chained(links: tuple[Link, ...]) -> Affine | Bent:
-    """Returns the function of links that cannot be joined any more."""
-    if not links:
-        return IDENTITY
-    (first, *others) = links
-    return Chain(links) if others or (not rises(first) and isinstance(first, Affine)) else first
+    match [link for link in links if not link.is_identity]:
+        case []:
+            return IDENTITY
+        case [Reciprocal() | ByPoints() as only]:
+            return only
+        case [Affine() as only] if only.rises:
+            return only
+        case several:
+            return Chain(tuple(several))
 
 
 def _links(function: Affine | Bent) -> tuple[Link, ...]:
     return function.links if isinstance(function, Chain) else (function,)
 
 
-def image_of_cut(cut: Bound, function: Callable[[Number], Number], rising: bool) -> Bound:
+def image_of_cut(cut: Bound, function: Affine | Bent) -> Bound:
     """Returns the cut in the image of a function; a falling one changes the sides."""
     value, side = cut
-    return function(value), side if rising else 1 - side  # type: ignore[return-value]
+    return function(value), side if function.rises else 1 - side
 
 
 def _image(domain: Domain, link: Link) -> Domain:
     """Returns the image of a range of values, as far as the link takes them."""
-    low, high = _both(domain, domain_of(link))
-    ends = [
-        None if end is None or not _has(link, end) else image_of_cut(end, link, rises(link))
-        for end in (low, high)
-    ]
-    return (ends[0], ends[1]) if rises(link) else (ends[1], ends[0])
+    low, high = _both(domain, link.domain)
+    ends = [None if end is None or not _has(link, end) else image_of_cut(end, link) for end in (low, high)]
+    return (ends[0], ends[1]) if link.rises else (ends[1], ends[0])
 
 
 def _has(link: Link, end: Bound) -> bool:

@@ -97,7 +97,7 @@ def _bent(node: Level, function: Bent, outside: Tree | None) -> Tree:
     first = 0 if low is None else bisect_right(node.cuts, low)
     inner = [cut for cut in node.cuts[first:] if high is None or cut < high]
     pieces = list(node.pieces[first : first + len(inner) + 1])
-    cuts = [image_of_cut(cut, function, function.rises) for cut in inner]
+    cuts = [image_of_cut(cut, function) for cut in inner]
     if not function.rises:
         cuts.reverse()
         pieces.reverse()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import dropwhile
 
 from attrs import evolve
 
@@ -25,7 +24,7 @@ from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.expression_formatter import format_accent
 from cedilla.grammar.parser import parse_accent, single_accents
-from cedilla.runtime.control.markers.advance import MarkerWarning, advance
+from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import read_accent
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -74,31 +73,31 @@ def with_accents(
     if plan.settings["bad_markers"] != "abort":
         plan = evolve(plan, settings={**plan.settings, "bad_markers": "abort"})
     for name, stated in accents.items():
-        left = [MarkerLine("accent", accent.text, number) for number, accent in enumerate(stated)]
-        while left:
-            first = left[0].position
-            markers = [evolve(marker, position=marker.position - first) for marker in left]
-
-            def place(
-                _: str, marker: MarkerLine, first: int = first, of: Sequence[StatedAccent] = stated
-            ) -> str:
-                return f"line {of[first + marker.position].line}"
-
-            effects = advance(plan, states, {name: markers}, place, {name})
-            states = {n: state.next_epoch() for n, state in effects.states.items()}
-            warnings += (_located(w, stated[first + w.marker.position]) for w in effects.warnings)
-            stop = effects.stops.get(name)
-            if stop is None:
-                break
-            at = first + stop.marker.position
-            if stop.diagnostics:
-                raise DiagnosticError(evolve(d, span=stated[at].span) for d in stop.diagnostics)
-            left = list(dropwhile(lambda marker, at=at: marker.position < at, left))
+        while stated:
+            states, more, done = _with_first(plan, states, name, stated)
+            warnings += more
+            stated = stated[done:]  # noqa: PLW2901
     return states, tuple(warnings)
 
 
-def _located(warning: MarkerWarning, accent: StatedAccent) -> Diagnostic:
-    return evolve(warning.diagnostic, span=accent.span)
+def _with_first(
+    plan: Plan, states: dict[str, SourceState], source: str, stated: Sequence[StatedAccent]
+) -> tuple[dict[str, SourceState], list[Diagnostic], int]:
+    """Returns the sources after the first of some accents, up to one that needs an epoch of its own, with warnings and
+    the number of these accents."""
+    markers = [MarkerLine("accent", accent.text, number) for number, accent in enumerate(stated)]
+
+    def place(_: str, marker: MarkerLine) -> str:
+        return f"line {stated[marker.position].line}"
+
+    effects = advance(plan, states, {source: markers}, place, {source})
+    stop = effects.stops.get(source)
+    if stop is not None and stop.diagnostics:
+        span = stated[stop.marker.position].span
+        raise DiagnosticError(evolve(d, span=span) for d in stop.diagnostics)
+    warnings = [evolve(w.diagnostic, span=stated[w.marker.position].span) for w in effects.warnings]
+    states = {name: state.next_epoch() for name, state in effects.states.items()}
+    return states, warnings, len(stated) if stop is None else stop.marker.position
 
 
 def inverse(source: Source, state: SourceState, accent: StatedAccent) -> tuple[str, ...] | None:

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.records import csv_records
-
-TYPES = {
-    "i": Type("int"),
-    "l": Type("long"),
-    "d": Type("double"),
-    "m": Type("decimal", (6, 2)),
-    "s": Type("string"),
-    "b": Type("boolean"),
-    "at": Type("timestamp"),
-    "day": Type("date"),
-}
-
+from tests.runtime.formats.text_rows import TYPES
 
 ODD = {
     "i": [

@@ -31,7 +31,8 @@ from tests.kit.command import cedilla
 from tests.kit.lines import write_files
 from tests.kit.stream import Item, packed_zstd, read_output
 from tests.kit.tiers import tiered
-from tests.runtime.formats.csv_texts import ODD, TYPES, text_of
+from tests.runtime.formats.csv_texts import ODD, text_of
+from tests.runtime.formats.text_rows import TYPES
 
 QUERY = """
 stream r(ts: long, pump: int in {1, 2}, t: double, city?: string) from csv "r" markers "ops";

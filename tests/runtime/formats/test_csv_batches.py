@@ -18,7 +18,8 @@ from cedilla.runtime.records.csv_records import records_of
 from cedilla.runtime.records.lines import LONGEST_LINE
 from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
-from tests.runtime.formats.csv_texts import ODD, SPOILT, TYPES, text_of
+from tests.runtime.formats.csv_texts import ODD, SPOILT, text_of
+from tests.runtime.formats.text_rows import TYPES, rows_of
 
 
 def blocks_of(
@@ -29,14 +30,6 @@ def blocks_of(
         patch.setattr(blocks, "opened_part", lambda part: io.BytesIO(text))
         part = CsvPart("", 0, longest=longest)
         return [block for block in part.blocks() if isinstance(block, CsvBlock)]
-
-
-def rows_of(found: list[CsvBlock]) -> list[tuple[int, bytes]]:
-    return [
-        (block.place + a, block.text[a:b])
-        for block in found
-        for a, b in zip(block.starts.tolist(), block.ends.tolist(), strict=True)
-    ]
 
 
 @pytest.mark.parametrize("longest", [1 << 20, 30])

@@ -20,17 +20,8 @@ from cedilla.runtime.formats.xml.markers import markers_in
 from cedilla.runtime.records import xml_records
 from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
+from tests.runtime.formats.text_rows import TYPES, rows_of
 
-TYPES = {
-    "i": Type("int"),
-    "l": Type("long"),
-    "d": Type("double"),
-    "m": Type("decimal", (6, 2)),
-    "s": Type("string"),
-    "b": Type("boolean"),
-    "at": Type("timestamp"),
-    "day": Type("date"),
-}
 ODD = {
     "i": [
         "1",
@@ -184,14 +175,6 @@ def blocks_of(text: bytes, monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22)
         patch.setattr(costs, "BLOCK", size)
         patch.setattr(blocks, "opened_part", lambda part: io.BytesIO(text))
         return [block for block in XmlPart("", 0).blocks() if isinstance(block, XmlBlock)]
-
-
-def rows_of(found: list[XmlBlock]) -> list[tuple[int, bytes]]:
-    return [
-        (block.place + a, block.text[a:b])
-        for block in found
-        for a, b in zip(block.starts.tolist(), block.ends.tolist(), strict=True)
-    ]
 
 
 @pytest.mark.parametrize("longest", [1 << 20, 150])
