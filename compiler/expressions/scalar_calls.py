@@ -213,7 +213,7 @@ _OTHER_ARITY = {
 
 
 def _usage(name: str, function: Function, count: int) -> str:
-    """How a function is called, for a call with so many arguments."""
+    """Returns how a function is called with this number of arguments."""
     places = [_PLACEHOLDERS.get(kind, "xyz"[n % 3]) for n, kind in enumerate(function.takes)]
     called = f"as in `{name}({', '.join(places[: max(function.required, min(count, len(places)))])})`"
     other = _OTHER_ARITY.get((function.name, count))

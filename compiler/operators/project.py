@@ -233,7 +233,7 @@ class Project(Operator):
         return evolve(self, items={name: self.items[name] for name in self.items if name in chosen})
 
     def moved(self, mentioned: str) -> str | None:
-        """What is rounded: its steps are described instead."""
+        """Returns the steps that descriptions name in place of an attribute, if it is rounded."""
         items = [self.items[name] for name in self._readers.get(mentioned, ())]
         if any(map(expressions.affine, items)):
             return None

@@ -127,7 +127,7 @@ def prefix(closed: Tree, keys: Sequence[Key], universe: Universe) -> Tree:
     if opened is False:
         return True
     before, first = _frontier(opened, name, domain, descending)
-    # Where the first open value is one, the next key decides among the tuples that have it.
+    # The next key decides among the tuples with the first open value, if there is one.
     inside = regions.exists(regions.intersection(closed, first), {name}, {})
     return regions.union(before, regions.intersection(first, prefix(inside, rest, universe)))
 

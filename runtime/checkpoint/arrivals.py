@@ -81,7 +81,7 @@ class Arrivals:
         return number, new
 
     def added(self, found: Mapping[str, Sequence[FoundFile]]) -> dict[str, list[InputFile]]:
-        """The files of streams that no batch has had, as those that the last batch has from now on, behind its own.
+        """Adds files of streams that no batch has had to the last batch, after its own, and returns them.
 
         They are kept by `Checkpoint.keep_order`.
         """

@@ -77,7 +77,7 @@ def _load_segment(data: dict[str, Any], home: str) -> Segment:
 
 
 def load_commit(data: dict[str, Any], trees: Trees | None = None, home: str = "") -> Commit:
-    """The commit record that a file of `CHECKPOINT/commits` holds; `trees` reads those that lie beside it."""
+    """Loads the commit record of a file of `CHECKPOINT/commits`; `trees` reads the files of its trees."""
     check_version(data, _VERSION)
     trees = trees or Trees()
     return Commit(

@@ -27,9 +27,9 @@ def resume(
     is_fresh: Callable[[Emit], bool] = lambda emit: True,
     consent: Callable[[Changes], bool] = lambda changes: False,
 ) -> Changes:
-    """The changes of a query that goes on. `consent` is asked where something has to be confirmed.
+    """Returns the changes of an edited query that continues. `consent` is asked if something needs a confirmation.
 
-    Raises `DiagnosticError` RQ402 where it cannot go on, or there is no consent.
+    Raises `DiagnosticError` RQ402 if it cannot continue, or without consent.
     """
     changes = compare(stored, commit, plan, is_fresh)
     if changes.effect == "new checkpoint":

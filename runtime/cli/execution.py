@@ -1,4 +1,4 @@
-"""Commands that run a query, or say how it stands: run, simulate, verify, status, plan."""
+"""Commands that run a query, or show its state: run, simulate, verify, status, doctor, plan."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from attrs import define, evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
@@ -59,6 +59,11 @@ class Query:
     """What the last `simulate` has given."""
     _count: int = 0
     _brought: set[str] = field(factory=set[str])
+
+    @classmethod
+    def without_engine(cls, root: Path, query: str) -> Query:
+        """Returns one that writes and simulates, and never runs."""
+        return cls(cast("SparkSession", None), root, query)
 
     def write(self, source: str, items: Sequence[Item | str], name: str | None = None) -> Path:
         """A file of a source; later ones come later in its order. Text items are written as they are."""

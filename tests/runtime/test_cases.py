@@ -52,7 +52,7 @@ def test_an_engine_gives_what_the_case_says(
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_reference_gives_the_same_tuples(tmp_path: Path, case: Case) -> None:
-    query = Query(None, tmp_path, "")  # type: ignore[arg-type]
+    query = Query.without_engine(tmp_path, "")
     end = all_at_once(query, case, query.simulate)
     end.check(query.simulated.output, query.simulated.codes)
 

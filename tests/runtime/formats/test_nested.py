@@ -211,7 +211,7 @@ def test_a_nested_stream_on_an_engine(spark: SparkSession, tmp_path: Path, drift
 
 def test_a_nested_stream_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Query(None, tmp_path, QUERY).write("people", PEOPLE)  # type: ignore[arg-type]
+    Query.without_engine(tmp_path, QUERY).write("people", PEOPLE)
     rejected: list[tuple[str, str]] = []
     simulate(
         QUERY,

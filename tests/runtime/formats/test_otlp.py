@@ -408,7 +408,7 @@ def test_totals_are_not_added(spark: SparkSession, tmp_path: Path, per_epoch: in
 
 def test_a_stream_of_requests_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = Query(None, tmp_path, QUERY)  # type: ignore[arg-type]
+    run = Query.without_engine(tmp_path, QUERY)
     for lines in LINES:
         run.write("latency", lines)
     rejected: list[tuple[str, str]] = []
@@ -457,7 +457,7 @@ def test_attributes_that_accents_bring_on_an_engine(spark: SparkSession, tmp_pat
 
 def test_attributes_that_accents_bring_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Query(None, tmp_path, CHANGING).write("r", CHANGED)  # type: ignore[arg-type]
+    Query.without_engine(tmp_path, CHANGING).write("r", CHANGED)
     rejected: list[str] = []
     simulate(CHANGING, Options(sinks={"r": "out"}), on_rejected=lambda line, code: rejected.append(code))
     check_changed(decode(read_output(tmp_path / "out")))

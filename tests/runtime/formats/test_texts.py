@@ -196,7 +196,7 @@ def test_numbers_in_texts_on_an_engine(spark: SparkSession, tmp_path: Path, per_
 
 def test_numbers_in_texts_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Query(None, tmp_path, QUERY).write("states", STATES)  # type: ignore[arg-type]
+    Query.without_engine(tmp_path, QUERY).write("states", STATES)
     aside: list[str] = []
     sinks = {name: f"out/{name}" for name in ("states", "warm")}
     simulate(QUERY, Options(sinks=sinks), lambda line, code: aside.append(code))

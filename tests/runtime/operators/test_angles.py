@@ -80,7 +80,7 @@ def test_a_mean_direction_is_exact_where_people_write_it(
 
 def test_a_mean_direction_in_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = Query(None, tmp_path, QUERY)  # type: ignore[arg-type]
+    run = Query.without_engine(tmp_path, QUERY)
     run.write("wind", [*items(), {"$punctuation": "[]"}])
     simulate(QUERY, Options(sinks={"means": "out/means", "select": "out/select"}))
     check(run.output("means"), run.output("select"))

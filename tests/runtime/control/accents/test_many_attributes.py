@@ -78,14 +78,14 @@ def test_attributes_that_decide_each_others_units_are_right_or_refused(tmp_path:
     items: list[Item] = [
         {"$accent": f"[[a{(n + 1) % 12} = {n + 2}, alter(a{n}, y -> y * 2)]]"} for n in range(12)
     ]
-    run = Query(None, tmp_path, query(12))  # type: ignore[arg-type]
+    run = Query.without_engine(tmp_path, query(12))
     path = run.write("r", items)
     with pytest.raises(DiagnosticError, match="RQ480"):
         simulate(run.query, Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "o")}))
 
 
 def test_one_function_by_forty_attributes_takes_a_moment(tmp_path: Path) -> None:
-    run = Query(None, tmp_path, query(40))  # type: ignore[arg-type]
+    run = Query.without_engine(tmp_path, query(40))
     last: Item = {"t": 1.0, **{f"a{n}": n % 2 for n in range(40)}}
     path = run.write("r", [*accents(18, lambda _: 2), last])
     simulate(run.query, Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "o")}))

@@ -144,7 +144,7 @@ READ = 'stream u(ts: {}, k: int) from json "u" punctuated on ts; emit select[ts 
 @pytest.mark.parametrize("type_", ["decimal(22, 3) unit s", "double unit s"])
 def test_a_second_query_reads_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type_: str) -> None:
     monkeypatch.chdir(tmp_path)
-    run = Query(None, tmp_path, "")  # type: ignore[arg-type]
+    run = Query.without_engine(tmp_path, "")
     run.write("a", [{"ts": 1, "k": 1}, END])
     run.write("b", [{"ts": 1500, "k": 2}, {"ts": 1501, "k": 3}, {"$punctuation": "[ts < 2500]"}, END])
     first = STREAMS.format("long unit s", "long unit ms") + 'emit u to json "u";'

@@ -128,7 +128,7 @@ def test_tuples_name_their_units_without_spark(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     query = FROM
     (tmp_path / "q.rq").write_text(query)
-    Query(None, tmp_path, query).write("r", NAMED)  # type: ignore[arg-type]
+    Query.without_engine(tmp_path, query).write("r", NAMED)
     simulate(query, Options(sinks={name: f"out/{name}" for name in ("r", "project")}))
     assert [row["t"] for row in canonical(tmp_path / "out" / "r")] == [77] * 4
     schema = "ts: long, u: string, t: double unit from u in {degF, Cel}"
