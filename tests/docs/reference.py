@@ -37,6 +37,7 @@ from cedilla.grammar.codes import FAMILIES, codes
 from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.cli.main import main
 from tests.kit import ROOT
+from tests.kit.complaints import complaints as all_complaints
 from tests.laws.mutations import MUTATIONS
 
 DOCS = ROOT / "docs"
@@ -48,7 +49,7 @@ BEGIN, END = "<!-- generated -->", "<!-- end -->"
 
 def pages() -> dict[Path, Callable[[], str]]:
     """Returns every generated page, and every page with a generated table, each with the function that writes it."""
-    whole = (errors, commands, settings, functions, units, rules, laws, packages)
+    whole = (errors, commands, settings, functions, units, complaints, rules, laws, packages)
     return {
         **{DOCS / "reference" / f"{write.__name__}.md": partial(with_note, write) for write in whole},
         DOCS / "engines.md": with_refusals,
@@ -269,6 +270,24 @@ def units() -> str:
         "## Kinds that pint does not have\n\n" + table(("kind", "definitions"), kinds) + "\n\n"
         "## Names that are refused\n\n"
         + table(("name", "write instead"), ((f"`{n}`", t) for n, t in TRAPS.items()))
+    )
+
+
+# --- complaints ---
+
+
+def complaints() -> str:
+    """Returns the collected complaints, each with what to write."""
+    rows = (
+        (each.seen, each.changed, f"not yet: {each.missing}" if each.missing else each.write)
+        for each in all_complaints()
+    )
+    return (
+        "# Changes that people reported\n\nPublic complaints about producers that changed the meaning of their data, "
+        "and how a query undoes each change. An accent `[[...]]` is a statement of the query, `accent r [[...]];`, or "
+        "[a line of the stream](../markers.md#accents). "
+        "[`complaints.md`](../../tests/complaints/complaints.md) has each as a query with lines, which a test "
+        "runs.\n\n" + table(("seen", "what changed", "write"), rows)
     )
 
 

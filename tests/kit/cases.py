@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
+from cedilla.grammar.diagnostics import DiagnosticError
+from tests.kit.query import Query
+from tests.kit.stream import Item, decode
+
 _SECTION = re.compile(r"^## (?P<title>.*)\n(?P<text>(?:(?!## ).*\n)*)", re.MULTILINE)
-_BLOCK = re.compile(r"^```(?P<kind>rq|json|error)(?: (?P<name>\S+))?\n(?P<text>(?:.*\n)*?)```$", re.MULTILINE)
+_BLOCK = re.compile(
+    r"^```(?P<kind>rq|json|csv|error)(?: (?P<name>\S+))?\n(?P<text>(?:.*\n)*?)```$", re.MULTILINE
+)
 
 
 @frozen
@@ -57,3 +63,51 @@ def cases(page: Path) -> list[Case]:
     before = text.partition("\n## ")[0] + "\n"
     found = [Case(page, each["title"], before + each["text"]) for each in _SECTION.finditer(text)]
     return [case for case in found if any(block.is_expected for block in case.blocks())]
+
+
+def give(query: Query, block: Block) -> bool:
+    """Takes a query, or writes a file; returns True for a file."""
+    if block.is_input:
+        source, _, name = block.name.partition("/")
+        query.write(source, block.text.splitlines(), name)
+    elif block.kind == "rq":
+        query.query = block.text
+    return block.is_input
+
+
+@frozen
+class End:
+    """What a case expects in the end: the last block of each name."""
+
+    expected: dict[str, list[Item]]
+
+    def check(self, output: Callable[[str], list[Item]], codes: list[str]) -> None:
+        """Compares canonical tuples, and the codes of what is set aside."""
+        for name, items in self.expected.items():
+            if name == "quarantine":
+                assert sorted(codes) == sorted(line["code"] for line in items)
+            else:
+                assert sorted(decode(output(name)), key=str) == sorted(decode(items), key=str), name
+
+
+def all_at_once(query: Query, case: Case, act: Callable[[], object]) -> End:
+    """Acts on all files of a case at once. It ends as the case says."""
+    expected, code = dict[str, list[Item]](), None
+    for block in case.blocks():
+        if block.kind == "error":
+            code = block.text.strip()
+        elif block.is_expected:
+            expected[block.name] = block.items()
+        else:
+            give(query, block)
+    assert ended(act) == code
+    return End(expected)
+
+
+def ended(function: Callable[[], object]) -> str | None:
+    """Returns the code that ends a function."""
+    try:
+        function()
+    except DiagnosticError as error:
+        return error.diagnostics[0].code
+    return None

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from attrs import frozen
 from pyspark.sql import SparkSession
 
-from cedilla.grammar.diagnostics import DiagnosticError
-from tests.kit.cases import Block, Case, cases
+from tests.kit.cases import Block, Case, all_at_once, cases, ended, give
 from tests.kit.query import Query
-from tests.kit.stream import Item, decode, in_parts
+from tests.kit.stream import Item, in_parts
 from tests.kit.tiers import tiered
 
 CASES = [case for page in sorted((Path(__file__).parent / "cases").glob("*.md")) for case in cases(page)]
@@ -57,16 +54,6 @@ def test_the_reference_gives_the_same_tuples(tmp_path: Path, case: Case) -> None
     end.check(query.simulated.output, query.simulated.codes)
 
 
-def give(query: Query, block: Block) -> bool:
-    """Takes a query, or writes a file; returns True for a file."""
-    if block.is_input:
-        source, _, name = block.name.partition("/")
-        query.write(source, block.text.splitlines(), name)
-    elif block.kind == "rq":
-        query.query = block.text
-    return block.is_input
-
-
 def expect(case: Case, block: Block, query: Query, code: str | None) -> None:
     """Compares an expected block after a run that has ended by a code, or by none."""
     assert code in {each.text.strip() for each in case.blocks() if each.kind == "error"} | {None}
@@ -90,41 +77,3 @@ def rewrite(case: Case, block: Block, items: list[Item]) -> None:
     start = text.index(old, text.index(f"## {case.title}\n"))
     new = f"```json {block.name}\n" + "".join(f"{json.dumps(item)}\n" for item in items) + "```"
     case.page.write_text(text[:start] + new + text[start + len(old) :], "utf-8")
-
-
-@frozen
-class End:
-    """What a case expects in the end: the last block of each name."""
-
-    expected: dict[str, list[Item]]
-
-    def check(self, output: Callable[[str], list[Item]], codes: list[str]) -> None:
-        """Compares canonical tuples, and the codes of what is set aside."""
-        for name, items in self.expected.items():
-            if name == "quarantine":
-                assert sorted(codes) == sorted(line["code"] for line in items)
-            else:
-                assert sorted(decode(output(name)), key=str) == sorted(decode(items), key=str), name
-
-
-def all_at_once(query: Query, case: Case, act: Callable[[], object]) -> End:
-    """Acts on all files of a case at once. It ends as the case says."""
-    expected, code = dict[str, list[Item]](), None
-    for block in case.blocks():
-        if block.kind == "error":
-            code = block.text.strip()
-        elif block.is_expected:
-            expected[block.name] = block.items()
-        else:
-            give(query, block)
-    assert ended(act) == code
-    return End(expected)
-
-
-def ended(function: Callable[[], object]) -> str | None:
-    """Returns the code that ends a function."""
-    try:
-        function()
-    except DiagnosticError as error:
-        return error.diagnostics[0].code
-    return None

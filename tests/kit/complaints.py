@@ -1,0 +1,47 @@
+"""Reads the collected complaints (`tests/complaints/complaints.md`): cases, each with what to write."""
+
+from __future__ import annotations
+
+import re
+
+from attrs import frozen
+
+from tests.kit import ROOT
+from tests.kit.cases import Case, cases
+
+PAGE = ROOT / "tests" / "complaints" / "complaints.md"
+_HEAD = re.compile(
+    r"^Write: (?P<write>.*)\\\nSeen: (?P<seen>.*?)(?:\\\nMissing: (?P<missing>.*))?\n\n", re.MULTILINE
+)
+
+
+@frozen
+class Complaint:
+    """A complaint. `write`: what undoes the change; `seen`: a link; `missing`: what the language has not yet."""
+
+    case: Case
+    write: str
+    seen: str
+    missing: str | None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        return self.case.title.partition(":")[0]
+
+    @property
+    def changed(self) -> str:
+        """What the producer does."""
+        return self.case.title.partition(": ")[2]
+
+
+def complaints() -> list[Complaint]:
+    """Returns all complaints in the order of their page."""
+    found: list[Complaint] = []
+    for case in cases(PAGE):
+        head = _HEAD.search(case.text)
+        assert head is not None, case.title
+        found.append(Complaint(case, head["write"], head["seen"], head["missing"]))
+    return found
