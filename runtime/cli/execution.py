@@ -15,14 +15,16 @@ from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, path_options, run_options
 from cedilla.runtime.terminal.permissions import check_modules
 from cedilla.runtime.terminal.places import check_inputs, check_places
+from cedilla.runtime.terminal.watch_options import Watching, watch_options
 
 
 @click.command("run")
 @query_argument
 @run_options
-def run_command(query: str, options: Options) -> None:
+@watch_options
+def run_command(query: str, options: Options, watching: Watching) -> None:
     """Compile a query and run it on Spark until it is stopped (Ctrl-C)."""
-    console = Console()
+    console = watching.console(query)
     with _without_collections():
         from cedilla.compiler.analysis.findings import warnings as unbounded
 

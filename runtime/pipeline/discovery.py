@@ -49,24 +49,22 @@ def drive(
         executor.files, executor.plan, in_folders, tables, known, on_step, interval is None
     )
 
-    is_idle = False  # and has been said
-
     def take(found: Mapping[str, Found]) -> None:
-        nonlocal is_idle
         executor.checkpoint.check_there()
         new = arrivals.batch({s.name: found.get(s.name, Found()) for s in streams})
         if new is not None:
-            is_idle = False
             executor.notes += tuple(arrivals.notes)
             arrivals.notes.clear()
             executor.process(*new, interrupted, added)
 
+    is_told = False
+
     def wait(idle: bool) -> None:
-        nonlocal is_idle
+        nonlocal is_told
         if interrupted():
             raise KeyboardInterrupt
-        if idle and not is_idle and interval is not None:
-            is_idle = True
+        if idle and not is_told and interval is not None:
+            is_told = True
             on_step("waiting for records" if executor.topics else "waiting for files")
 
     def added() -> Mapping[str, Sequence[InputFile]]:

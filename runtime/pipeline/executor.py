@@ -272,7 +272,7 @@ class Executor:
             left = sum(len(listed) - done[name] for name, listed in files.items())
             paths = {name: [file.path for file in listed[: done[name]]] for name, listed in files.items()}
             record = evolve(running.record, topics=self.topics.read_to(self._base.topics, paths))
-            report = evolve(running.report, files_left=left)
+            report = evolve(running.report, files_left=left, seconds=time.monotonic() - started)
             if self.plan.settings["drift"] != "infer":
                 report = evolve(report, warnings=(*report.warnings, *self._unrelated_files(parts)))
             self._in_flight.append(evolve(running, record=record, report=report))
@@ -305,7 +305,9 @@ class Executor:
 
     def _complete(self, running: RunningEpoch) -> None:
         """Wait for an epoch's jobs, and commit it."""
+        waited = time.monotonic()
         wait_all(running.jobs)
+        computed = time.monotonic()
         number = running.record.epoch
         stages = [partial(self.outputs.sinks[n].stage_markers, number, m) for n, m in running.markers.items()]
         if self.on_epoch is None:
@@ -327,6 +329,7 @@ class Executor:
             read=_summed(self.last.read, read),
             written=_summed(self.last.written, written),
         )
+        staged = time.monotonic()
         self.checkpoint.commit(record)
         self.outputs.publish(number, self.checkpoint.run)
         self._quarantine.publish(number)
@@ -350,6 +353,12 @@ class Executor:
             waiting=rows_that_wait(self._releases, segments, running.after, number),
             warnings=(*self.tables.warnings(), *running.report.warnings, *bad, *suspects),
             notes=(*self.notes, *self.topics.notes(), *running.report.notes, *rejected),
+            phases={
+                "plan": running.report.seconds,
+                "compute": computed - waited,
+                "write": staged - computed,
+                "commit": now - staged,
+            },
         )
         self.notes = ()
         self.on_report(report)

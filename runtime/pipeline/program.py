@@ -41,11 +41,12 @@ from cedilla.runtime.pipeline.sessions import engine_of, engine_session, interru
 from cedilla.runtime.pipeline.stopping import Stopping
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
-from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.permissions import check_modules
 from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder
 from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.terminal.run_console import RunConsole
+from cedilla.runtime.terminal.watch_options import Watching, watch_options
 from cedilla.runtime.topics.query_topics import Topics
 
 
@@ -79,7 +80,7 @@ def run(
     start(plan, flow, options, on_report or (lambda report: None), spark, on_epoch)
 
 
-def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
+def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
     growth, stopping = MemoryGrowth(), Stopping()
     last: int | None = None
@@ -105,12 +106,20 @@ def execute(plan: Plan, flow: Flow, options: Options, console: Console) -> int:
             )
     except MemoryLimitExceeded:
         console.note("Sail has taken 1 GiB more of memory than at the start: going on in a new process")
+        console.close()
         restart_process()
     except KeyboardInterrupt:
         silence()
         after = "the last committed epoch" if last is None else f"epoch {last}, the last that is committed"
         console.note(f"stopped; the next run continues after {after}")
+        console.close()
         return stopping.status
+    except DiagnosticError:
+        raise
+    except Exception as problem:
+        console.crashed(problem)
+        raise
+    console.close()
     return 0
 
 
@@ -124,8 +133,9 @@ def main(query: str, flow: Flow, name: str = "query", params: Mapping[str, str] 
 
     @click.command(name=name)
     @run_options
-    def command(options: Options) -> None:
-        console = Console()
+    @watch_options
+    def command(options: Options, watching: Watching) -> None:
+        console = watching.console(f"{name}.rq")
         options, texts = options.of_query(sys.argv[0]), {f"{name}.rq": query}
         try:
             plan = compile_query(query, f"{name}.rq", params).plan

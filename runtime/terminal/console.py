@@ -48,14 +48,14 @@ class Console:
     def out(self, text: str, *, painted: bool = False) -> None:
         """Writes a result for people to standard output. `painted`: `explain` has made some of it bold or dim."""
         parts = _STYLE.split(text) if painted else [text]
-        _write(
+        write(
             sys.stdout,
             "".join(part if _STYLE.match(part) and painted else for_people(part) for part in parts),
         )
 
     def data(self, text: str) -> None:
         """Writes rows to standard output, without omissions; control characters become JSON escapes."""
-        _write(sys.stdout, json_printable(text))
+        write(sys.stdout, json_printable(text))
 
     def note(self, text: str) -> None:
         """Writes a remark to standard error."""
@@ -66,10 +66,10 @@ class Console:
         for number, item in enumerate(items):
             head, *rest = render([item], texts).splitlines()
             if number:
-                _write(sys.stderr, "")
+                write(sys.stderr, "")
             self._styled(head, _STYLES[item.severity])
             if rest:
-                _write(sys.stderr, for_people("\n".join(rest)))
+                write(sys.stderr, for_people("\n".join(rest)))
 
     def failed(self, error: DiagnosticError, texts: Mapping[str, str]) -> int:
         """Writes the error that ended the work and returns the exit status: 1, or 2 for wrong options."""
@@ -90,7 +90,14 @@ class Console:
     def epoch(self, report: EpochReport) -> None:
         """Writes one line about an epoch, and its warnings, to standard error. Shows at most ten warnings of a code
         that may occur for each member of a fleet."""
-        self._styled(epoch_line(report), "yellow" if report.quarantined or report.warnings else "default")
+        style = "yellow" if report.quarantined or report.warnings else "default"
+        self._styled(self._line(report), style)
+        self._warnings(report)
+
+    def _line(self, report: EpochReport) -> str:
+        return epoch_line(report)
+
+    def _warnings(self, report: EpochReport) -> None:
         shown, left = _without_many(report.warnings)
         self.diagnostics(shown, {})
         for code, count in left.items():
@@ -99,7 +106,7 @@ class Console:
     def _styled(self, text: str, style: str) -> None:
         text = for_people(text)
         if not _colors(sys.stderr):
-            _write(sys.stderr, text)
+            write(sys.stderr, text)
             return
         from rich.console import Console as Rich
 
@@ -176,7 +183,8 @@ def _colors(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def _write(stream: TextIO, text: str) -> None:
+def write(stream: TextIO, text: str) -> None:
+    """Writes a line to a stream, with codes for characters that its encoding lacks."""
     encoding = stream.encoding or "utf-8"
     # The encodings of some terminals lack the tree's lines and Greek letters, which then appear as codes.
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")

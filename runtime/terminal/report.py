@@ -27,7 +27,7 @@ class EpochReport:
     `quarantined`: code -> rejected items; `held`: delayed markers with reasons; `notes`: further notes for users.
     `written`: output -> its tuples, if they were counted; `files`, `files_left`: the files of the batch that were read,
     and those that remain; `waiting`: rows that wait for punctuation; `warnings`: those about the epoch's accents and
-    values; `engine`: the engine that ran it.
+    values; `engine`: the engine that ran it; `phases`: the seconds of each part of its work.
     """
 
     number: int
@@ -46,3 +46,4 @@ class EpochReport:
     waiting: tuple[Waiting, ...] = field(default=(), converter=tuple)
     warnings: tuple[Diagnostic, ...] = field(default=(), converter=tuple)
     engine: Engine = "spark"
+    phases: Mapping[str, float] = field(factory=dict[str, float])

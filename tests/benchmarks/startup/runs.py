@@ -28,7 +28,7 @@ def first_epoch(session: None, folder: str, arguments: list[str]) -> dict[str, A
     with subprocess.Popen([sys.executable, *said], cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if first is None and line.startswith(FIRST_EPOCH):
+            if first is None and FIRST_EPOCH in line:
                 first = time.monotonic() - start
             sys.stderr.write(line)
     if process.returncode or first is None:
