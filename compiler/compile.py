@@ -55,7 +55,7 @@ def query_text(name: str, read: Callable[[], bytes]) -> str:
 
 def _instead(path: Path) -> str:
     """Returns a hint for a path at which no query can be read: a similar path, or the queries there."""
-    queries = {each.name: str(each) for each in sorted((path if path.is_dir() else path.parent).glob("*.rq"))}
+    queries = {file.name: str(file) for file in sorted((path if path.is_dir() else path.parent).glob("*.rq"))}
     near = suggest(path.name, queries)
     if near is not None:
         return f"did you mean `{queries[near]}`?"
@@ -73,14 +73,14 @@ def _is_path(query: str | Path) -> bool:
 def is_right(text: str, start: int) -> bool:
     """Returns True if no statement from a place of a text on has an error or is likely wrong."""
     try:
-        found = plan_query(parse_query(text)).warnings
+        diagnostics = plan_query(parse_query(text)).warnings
     except DiagnosticError as error:
-        found = error.diagnostics
+        diagnostics = error.diagnostics
     return not any(
-        each.span is not None
-        and each.span.start >= start
-        and (each.severity == "error" or each.code in _LIKELY_WRONG)
-        for each in found
+        diagnostic.span is not None
+        and diagnostic.span.start >= start
+        and (diagnostic.severity == "error" or diagnostic.code in _LIKELY_WRONG)
+        for diagnostic in diagnostics
     )
 
 

@@ -47,8 +47,8 @@ class Builder(ClauseBuilder):
         keys = [clause for clause in clauses if isinstance(clause, syntax.PartitionedBy)]
         orders = [clause for clause in clauses if isinstance(clause, syntax.OrderedBy)]
         once = {"markers": folders, "heartbeat": heartbeats, "partitioned by": keys, "ordered by": orders}
-        for word, given in once.items():
-            for again in given[1:]:
+        for word, spans in once.items():
+            for again in spans[1:]:
                 self._report("RQ001", f"unexpected second `{word}`", again.span, "a source has at most one")
         return syntax.StreamDeclaration(
             "stream" if kind == "stream" else "table",
@@ -163,9 +163,9 @@ class Builder(ClauseBuilder):
         return syntax.Setting(str(name), str(text), span=self._span(meta))
 
     def let(self, meta: Meta, _let: Token, name: Token, value: syntax.Literal) -> syntax.Let:
-        known = self._length(value)
-        self.constants[str(name)] = self.given.get(name, known)
-        return syntax.Let(str(name), known, span=self._span(meta))
+        measure = self._length(value)
+        self.constants[str(name)] = self.given.get(name, measure)
+        return syntax.Let(str(name), measure, span=self._span(meta))
 
     def stated(
         self, meta: Meta, _accent: Token, source: Token, accent: syntax.AccentText
@@ -220,13 +220,13 @@ class Builder(ClauseBuilder):
 
     def _named_measure(self, meta: Meta, name: Token, unit: str | None) -> syntax.Measure:
         """`len`, a length of time or a number, or `len minutes`, which has to be a number."""
-        known, span = self.constants.get(name), self._span(meta)
+        constant, span = self.constants.get(name), self._span(meta)
         shown = str(name) if self.keep_names else None
-        match known:
+        match constant:
             case syntax.Measure(value, None) | syntax.Literal(int() | Fraction() as value, unit=None):
                 return syntax.Measure(Fraction(value), unit, shown, span=span)
             case syntax.Measure() if unit is None:
-                return evolve(known, name=shown, span=span)
+                return evolve(constant, name=shown, span=span)
             case syntax.Measure():
                 self._report("RQ010", f"`{name}` has a unit already", span, f"`{name}` alone")
             case None:

@@ -62,9 +62,9 @@ def _read(text: str) -> tuple[list[_Token], dict[int, list[str]]]:
         elif match["token"]:
             tokens.append(_Token(match["token"], match.start(), match.end()))
         else:
-            there = comments.setdefault(len(tokens), [])
-            alone = bool(there) or not text[line : match.start()].strip()
-            there.append(("" if alone else " ") + match["comment"].rstrip())
+            of_token = comments.setdefault(len(tokens), [])
+            alone = bool(of_token) or not text[line : match.start()].strip()
+            of_token.append(("" if alone else " ") + match["comment"].rstrip())
     return tokens, comments
 
 
@@ -78,11 +78,11 @@ def _moved(comments: Comments, old: list[str], new: list[str]) -> dict[int, list
     }
     placed: dict[int, list[str]] = {}
     last = 0
-    for number, there in comments.items():
+    for number, texts in comments.items():
         before = next((same[n] + 1 for n in range(number - 1, -1, -1) if n in same), 0)
-        place = before if number - 1 in same or number not in same else same[number]
-        last = max(last, place)
-        for comment in there:
+        position = before if number - 1 in same or number not in same else same[number]
+        last = max(last, position)
+        for comment in texts:
             taken = placed.setdefault(last, [])
             taken.append(comment.lstrip() if taken else comment)
     return placed
@@ -96,16 +96,16 @@ def _gap(text: str, tokens: Sequence[_Token], number: int) -> str:
 
 def _put(text: str, tokens: Sequence[_Token], comments: Comments) -> str:
     """A text with comments between its tokens."""
-    written: list[str] = []
+    pieces: list[str] = []
     for number in range(len(tokens) + 1):
         gap = _gap(text, tokens, number)
         if number in comments:
             end = tokens[number - 1].end if number else 0
             gap = "".join(_opened(gap, comments[number], _indent(text, end), number == len(tokens)))
-        written.append(gap)
+        pieces.append(gap)
         if number < len(tokens):
-            written.append(text[tokens[number].start : tokens[number].end])
-    return "".join(written)
+            pieces.append(text[tokens[number].start : tokens[number].end])
+    return "".join(pieces)
 
 
 def _opened(gap: str, comments: Sequence[str], indent: int, is_end: bool) -> Iterator[str]:

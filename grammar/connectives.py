@@ -20,14 +20,14 @@ _FEW = 8
 
 def terms(operator: str, *operands: Expression) -> list[Expression]:
     """The terms that a connective joins, also inside of operands with the same connective."""
-    waiting, found = [*reversed(operands)], list[Expression]()
+    waiting, operators = [*reversed(operands)], list[Expression]()
     while waiting:
         match waiting.pop():
             case Binary(same, left, right) if same == operator:
                 waiting += (right, left)
             case term:
-                found.append(term)
-    return found
+                operators.append(term)
+    return operators
 
 
 def connected(operator: Connective, joined: Sequence[Expression]) -> Expression:

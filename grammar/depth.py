@@ -21,7 +21,7 @@ def check_depth(text: str, root: Node) -> None:
     while waiting:
         node, depth = waiting.pop()
         if isinstance(node, tuple):
-            waiting += ((each, depth) for each in reversed(node))  # type: ignore[reportUnknownVariableType]
+            waiting += ((child, depth) for child in reversed(node))  # type: ignore[reportUnknownVariableType]
         elif isinstance(node, Node):
             if depth > DEEPEST:
                 hint = "a part of it as a relation of its own, `name := ...`, or as an attribute that `extend` computes"
@@ -33,4 +33,6 @@ def check_depth(text: str, root: Node) -> None:
 
 @cache
 def _parts(kind: type[Node]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(kind) if each.name not in ("span", "format_span"))
+    return tuple(
+        attribute.name for attribute in fields(kind) if attribute.name not in ("span", "format_span")
+    )

@@ -166,7 +166,7 @@ def format_punctuation(punctuation: syntax.PunctuationText) -> str:
 
 def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
     first, *others = primitives
-    names = ", ".join(each.name for each in primitives)
+    names = ", ".join(primitive.name for primitive in primitives)
     one_or_set = f"{{{names}}}" if others else names
     match first:
         case syntax.AddAttribute(name, type, unit):
@@ -191,10 +191,10 @@ def _function(alter: syntax.AlterAttribute) -> str:
     if isinstance(alter.body, syntax.Points):
         pairs = ", ".join(f"({x.text}, {y.text})" for x, y in alter.body.points)
         return f"by points {{{pairs}}}"
-    written = f"{alter.parameter} -> {format_expression(alter.body)}"
+    text = f"{alter.parameter} -> {format_expression(alter.body)}"
     if alter.inverse is not None:
-        written += f", {alter.inverse.parameter} -> {format_expression(alter.inverse.body)}"
-    return written if alter.unit is None else f"{written}, unit {unit_text(alter.unit)}"
+        text += f", {alter.inverse.parameter} -> {format_expression(alter.inverse.body)}"
+    return text if alter.unit is None else f"{text}, unit {unit_text(alter.unit)}"
 
 
 def _condition(condition: syntax.Condition) -> str:

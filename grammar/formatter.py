@@ -94,8 +94,8 @@ def format_statement(statement: Statement) -> str:
         case syntax.Setting(name, value):
             return f"set {name} = {value};"
         case syntax.Let(name, value):
-            written = value.text if isinstance(value, syntax.Literal) else measure_text(value)
-            return f"let {name} = {written};"
+            constant = value.text if isinstance(value, syntax.Literal) else measure_text(value)
+            return f"let {name} = {constant};"
         case syntax.StatedAccent(source, accent):
             return f"accent {source} {format_accent(accent)};"
         case syntax.StatedFile(source, path):
@@ -106,7 +106,7 @@ def format_statement(statement: Statement) -> str:
             head = f"{name} := "
             return f"{head}{_laid(relation, _Place(0, len(head), 1))};"
         case syntax.Emit(relation, format, path, original_units, units):
-            fixed = ", ".join(f"{each.name} in {unit_text(each.unit)}" for each in units)
+            fixed = ", ".join(f"{fixed_unit.name} in {unit_text(fixed_unit.unit)}" for fixed_unit in units)
             clauses = f"{' in original units' if original_units else ''}{f' with {fixed}' if fixed else ''}"
             tail = f" to {format} {quote(path)}{clauses};"
             return f"emit {_laid(relation, _Place(0, len('emit '), len(tail)))}{tail}"
@@ -197,7 +197,7 @@ def format_relation(relation: Relation) -> str:
         case syntax.Applied(name, (lone,)):
             return f"{name}({format_relation(lone)})"
         case syntax.Applied(name, inputs):
-            sides = [_side(each, *_LOOSE, syntax.Intersect, syntax.Join) for each in inputs]
+            sides = [_side(side, *_LOOSE, syntax.Intersect, syntax.Join) for side in inputs]
             return f"{name}({', '.join(sides)})"
         case _:
             return f"{_operator(relation)}({format_relation(relation.input)})"
@@ -247,7 +247,7 @@ def _laid(relation: Relation, place: _Place) -> str:
 def _laid_inputs(head: str, inputs: tuple[Relation, ...], place: _Place) -> str:
     margin = " " * place.indent
     looser = (*_LOOSE, syntax.Intersect, syntax.Join) if len(inputs) > 1 else ()
-    lines = [f"{margin}{' ' * _STEP}{_laid_side(each, place.inside(1), *looser)}" for each in inputs]
+    lines = [f"{margin}{' ' * _STEP}{_laid_side(relation, place.inside(1), *looser)}" for relation in inputs]
     return f"{head}\n{f',{chr(10)}'.join(lines)}\n{margin})"
 
 
@@ -363,7 +363,7 @@ def _part(hole: Hole, value: Any) -> str:
         case (str(), str()) if hole.type.startswith("str"):
             return f"[{', '.join(value)}]"
         case tuple():
-            return ", ".join(_part(hole, each) for each in cast("tuple[object, ...]", value)) or "*"
+            return ", ".join(_part(hole, part) for part in cast("tuple[object, ...]", value)) or "*"
         case syntax.SortKey(name, descending):
             return f"{name} desc" if descending else name
         case syntax.Renamed(name, alias):

@@ -45,16 +45,16 @@ def position(error: UnexpectedCharacters) -> int:
 def stop(text: str, start: Start) -> tuple[tuple[Token, ...], Token]:
     """The tokens up to the one that cannot be, and that one, in a text that `parse` refuses."""
     parser = _lark().parse_interactive(text, start=start)
-    seen: list[Token] = []
+    accepted: list[Token] = []
     try:
         for token in parser.iter_parse():
-            seen.append(token)
+            accepted.append(token)
         parser.feed_eof()
     except UnexpectedToken as error:
-        found = error.token
+        refused = error.token
         # The parser refuses a token after it was seen, the contextual lexer before.
-        good = (token for token in seen if found.type == "$END" or token.start_pos != found.start_pos)
-        return tuple(good), found
+        good = (token for token in accepted if refused.type == "$END" or token.start_pos != refused.start_pos)
+        return tuple(good), refused
     raise AssertionError("the text was refused once and is accepted now")
 
 

@@ -62,7 +62,7 @@ def parse_accent(text: str, source: str = "<accent>") -> AccentText:
         start, rest = point.end(), text[point.end() :]
         numbers: dict[int, str] = {}
         if rest.startswith(", alter(") and '"' not in rest:
-            numbers = {start + found.start(): found[0] for found in _NUMBER.finditer(rest)}
+            numbers = {start + match.start(): match[0] for match in _NUMBER.finditer(rest)}
             rest = _NUMBER.sub(_ones, rest)
         with suppress(DiagnosticError):  # which would show another text
             like = _accent_like(f"{head}{'1' * len(number)}{rest}", source)
@@ -175,7 +175,9 @@ def _all_errors(
     error: UnexpectedInput, text: str, source: str, builder: Builder, check: Check | None
 ) -> list[Diagnostic]:
     """The syntax errors of a query, and what is wrong in its other statements, in the order of the text."""
-    found, rest = recovery.errors(error, text, source, check)
+    diagnostics, rest = recovery.errors(error, text, source, check)
     with suppress(UnexpectedInput):
         lalr.build(builder, lalr.parse(rest, "query"))
-    return sorted((*found, *builder.problems), key=lambda each: 0 if each.span is None else each.span.start)
+    return sorted(
+        (*diagnostics, *builder.problems), key=lambda each: 0 if each.span is None else each.span.start
+    )

@@ -68,7 +68,7 @@ def signs(row: str) -> list[str]:
     """Returns the shown text of each sign of a line; the first sign of a secret has all of it."""
     shown = [" " if sign == "\t" else one_line(sign) for sign in row]
     for pattern in _SECRETS:
-        for found in pattern.finditer(row):
-            first = found.start() + len(found[1])
-            shown[first : found.end()] = [_masked(found)[len(found[1]) :], *[""] * (found.end() - first - 1)]
+        for match in pattern.finditer(row):
+            first = match.start() + len(match[1])
+            shown[first : match.end()] = [_masked(match)[len(match[1]) :], *[""] * (match.end() - first - 1)]
     return shown

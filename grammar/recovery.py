@@ -21,11 +21,11 @@ def errors(
     error: UnexpectedInput, text: str, source: str, check: Check | None = None
 ) -> tuple[list[Diagnostic], str]:
     """The errors of a query's text from the first on, and the text with blanks for the statements that have one."""
-    found: list[Diagnostic] = []
-    for each, rest in _errors(error, text, source, check):
-        found.append(each)
+    diagnostics: list[Diagnostic] = []
+    for diagnostic, rest in _errors(error, text, source, check):
+        diagnostics.append(diagnostic)
         text = rest
-    return found, text
+    return diagnostics, text
 
 
 def _errors(
@@ -47,8 +47,8 @@ def _errors(
 def _without(text: str, diagnostic: Diagnostic) -> str:
     """The text with blanks for the statement of an error; one that lacks its semicolon ends where the next begins."""
     assert diagnostic.span is not None
-    place = diagnostic.span.start
-    start, end = statements.bounds(text, place)
+    begin = diagnostic.span.start
+    start, end = statements.bounds(text, begin)
     if diagnostic.message == UNENDED:
-        end = place
+        end = begin
     return text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]

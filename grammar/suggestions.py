@@ -19,8 +19,8 @@ def suggest(word: str, words: Iterable[str], most: int = 3, *, checked: bool = F
     checks the guess, so that another letter may be a slip there, too.
     """
     by_lower: dict[str, str] = {}
-    for each in words:
-        by_lower.setdefault(each.lower(), each)
+    for candidate in words:
+        by_lower.setdefault(candidate.lower(), candidate)
     lower = word.lower()
     if lower in by_lower:
         return by_lower[lower]
@@ -81,11 +81,11 @@ def _begins_alike(word: str, words: Iterable[str]) -> str | None:
     """The one known name that is a longer or a shorter form of a word: `temp` and `temperature`."""
     lower = word.lower()
     alike = [
-        each
-        for each in words
-        if min(len(each), len(word)) > 2
-        and _letters(lower) != _letters(each.lower())
-        and (each.lower().startswith(lower) or lower.startswith(each.lower()))
+        candidate
+        for candidate in words
+        if min(len(candidate), len(word)) > 2
+        and _letters(lower) != _letters(candidate.lower())
+        and (candidate.lower().startswith(lower) or lower.startswith(candidate.lower()))
     ]
     return alike[0] if len(alike) == 1 else None
 
@@ -100,4 +100,4 @@ def misspelt(word: str, words: Iterable[str]) -> str | None:
 
 def resembles(word: str, words: Iterable[str]) -> bool:
     """Returns True where a word may be a slip for a known one, however faint the likeness."""
-    return bool(difflib.get_close_matches(word.lower(), [each.lower() for each in words], n=1))
+    return bool(difflib.get_close_matches(word.lower(), [candidate.lower() for candidate in words], n=1))

@@ -354,7 +354,7 @@ class AccentText(Node):
         return (
             (self,)
             if len(self.primitives) == 1
-            else tuple(evolve(self, primitives=(each,)) for each in self.primitives)
+            else tuple(evolve(self, primitives=(primitive,)) for primitive in self.primitives)
         )
 
 

@@ -222,8 +222,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         where: Expression | None,
     ) -> syntax.Scalar:
         span, lower = self._span(meta), str(name).lower()
-        written = None if name == lower else str(name)
-        return syntax.Scalar(lower, arguments or (), distinct is not None, where, written, span=span)
+        spelling = None if name == lower else str(name)
+        return syntax.Scalar(lower, arguments or (), distinct is not None, where, spelling, span=span)
 
     def resetting(self, meta: Meta, name: Token, arguments: tuple[Expression, ...]) -> syntax.Scalar:
         """`delta(x resets)` is the function `delta resets` of `x`."""
@@ -303,15 +303,15 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
 
     def _unit(self, unit: Token) -> str:
         """A unit of time in the singular."""
-        if unit not in [f"{each}s" for each in syntax.UNITS]:
+        if unit not in [f"{known_unit}s" for known_unit in syntax.UNITS]:
             self._known("RQ006", "unit", unit, syntax.UNITS, synonyms.UNITS)
         return str(unit).removesuffix("s")
 
     def _named(self, name: Token) -> syntax.Literal:
         if name in self.constants:
             return self._constant(name)
-        known = f"did you mean `{guess}`? " if (guess := suggest(name, self.constants)) else ""
-        help = f'{known}text is written in quotes, `"{name}"`; a constant is named by `let {name} = 1;` above'
+        suggestion = f"did you mean `{guess}`? " if (guess := suggest(name, self.constants)) else ""
+        help = f'{suggestion}text is written in quotes, `"{name}"`; a constant is named by `let {name} = 1;` above'
         if name.lower() in ("null", "none", "nil", "undefined"):
             help = "no constant is undefined: `x is null` asks for it, and an attribute that is missing is undefined"
         self._report("RQ010", f"unknown constant `{name}`", name, help)
@@ -337,7 +337,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
             code = escape[1]
             value = chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPES.get(code)
             if value is None or _HALF.match(value):
-                escapes = ", ".join(f"`\\{each}`" for each in (*_ESCAPES, "u0041"))
+                escapes = ", ".join(f"`\\{sign}`" for sign in (*_ESCAPES, "u0041"))
                 self._report(
                     "RQ006", f"unknown escape `\\{code}` in a string", token, f"available: {escapes}"
                 )
@@ -369,8 +369,8 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def _check_bounds(self, pattern: syntax.RangePattern, low: syntax.Literal, high: syntax.Literal) -> None:
         # A bool is an int to Python; and strings may be moments, whose order only their type tells.
         kinds = [
-            bool if isinstance(each.value, bool) else str if isinstance(each.value, str) else Fraction
-            for each in (low, high)
+            bool if isinstance(bound.value, bool) else str if isinstance(bound.value, str) else Fraction
+            for bound in (low, high)
         ]
         if kinds[0] is not kinds[1]:
             self._report(

@@ -146,5 +146,5 @@ def _notes(plan: Plan, state_safety: Safety, bound: StateBound) -> tuple[str, ..
 
 def schemes_text(schemes: Schemes) -> str:
     """Lists schemes for messages: `ts; k, s`."""
-    written = sorted((names(scheme) or "its end") for scheme in schemes)
-    return "; ".join(written) or "no punctuation"
+    texts = sorted((names(scheme) or "its end") for scheme in schemes)
+    return "; ".join(texts) or "no punctuation"

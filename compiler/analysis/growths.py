@@ -73,13 +73,13 @@ def _waits(plan: Plan, source: Source, grown: str) -> Iterator[str]:
     """Yields the operators that fold the attribute away, where an Alter described by it waits for all its
     values.
     """
-    seen: set[str] = set()
+    visited: set[str] = set()
     for other in source.attributes:
         if other.name == grown or not other.type.is_numeric:
             continue
         for operator, reaction in follow(plan, source.name, "alter", other.name, frozenset({grown})):
-            if reaction.kind == "accumulates" and operator.name not in seen:
-                seen.add(operator.name)
+            if reaction.kind == "accumulates" and operator.name not in visited:
+                visited.add(operator.name)
                 yield _label(operator.title, operator.name, operator.line)
 
 

@@ -64,7 +64,7 @@ class Waiting:
     def advice(self, plan: Plan) -> str | None:
         """Suggests a heartbeat that punctuates for a source that has not done so; may be `None`."""
         advices = (heartbeat_advice(plan, plan.source_of[s], n) for s, ns in self.missing.items() for n in ns)
-        return next((each for each in advices if each is not None), None)
+        return next((advice for advice in advices if advice is not None), None)
 
 
 def _has_come(names: Sequence[str], closed: Tree) -> bool:

@@ -40,8 +40,8 @@ def flow_text(plan: Plan, path: str = "") -> str:
             made = Statement(f"epoch.read({node.name!r})")
         else:
             made = statement(plan, node, tuple(names[relation] for relation in node.inputs))
-        place = f"{path if node.span is None else node.span.source}:{node.line}"
-        comment = place if made.why is None else f"{place}: {made.why}"
+        position = f"{path if node.span is None else node.span.source}:{node.line}"
+        comment = position if made.why is None else f"{position}: {made.why}"
         body += lay_out(f"{names[node.name]} = ", made.code, 4, comment)
     table = ", ".join(f"{emit.name!r}: {names[emit.relation]}" for emit in plan.emits)
     return f"def flow(epoch: Epoch) -> dict[str, DataFrame]:\n{body}{lay_out('return ', f'{{{table}}}', 4)}"
@@ -63,9 +63,9 @@ def variables(names: Iterable[str]) -> dict[str, str]:
 
 
 def _docstring(path: str) -> str:
-    written = path.replace("\\", "\\\\").replace('"', "'")
+    text = path.replace("\\", "\\\\").replace('"', "'")
     return (
-        f'"""Compiled by Cedilla from {written}.\n\n'
+        f'"""Compiled by Cedilla from {text}.\n\n'
         "`spark-submit` of this file runs the query, with the options of `cedilla run`. `flow` is the code of\n"
         '`QUERY`: edit the text in the file that it comes from, and compile that again.\n"""\n'
     )

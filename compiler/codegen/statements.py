@@ -161,11 +161,11 @@ _WRITERS: dict[type[Operator], Callable[..., str]] = {
 
 
 def _with_columns(texts: Mapping[str, str]) -> str:
-    written = {name: f"F.expr({text!r})" for name, text in texts.items()}
-    if len(written) == 1:
-        ((name, code),) = written.items()
+    columns = {name: f"F.expr({text!r})" for name, text in texts.items()}
+    if len(columns) == 1:
+        ((name, code),) = columns.items()
         return f"withColumn({name!r}, {code})"
-    return f"withColumns({{{', '.join(f'{name!r}: {code}' for name, code in written.items())}}})"
+    return f"withColumns({{{', '.join(f'{name!r}: {code}' for name, code in columns.items())}}})"
 
 
 # --- what accents may change ---------------------------------------------------------------------------------

@@ -66,8 +66,8 @@ def _text(plan: Plan, node: Source | Operator, schemes: Schemes) -> Iterator[str
 def _made(node: Source | Operator) -> str:
     if isinstance(node, Source):
         return f"{'table' if node.table else 'stream'} from {node.format} {node.path}"
-    written = parameters_text(node)
-    return f"{node.title}{f' {{{written}}}' if written else ''}"
+    parameters = parameters_text(node)
+    return f"{node.title}{f' {{{parameters}}}' if parameters else ''}"
 
 
 def _attributes(facts: Facts) -> Iterator[tuple[str, str, str, str]]:
@@ -90,10 +90,10 @@ def _values(name: str, facts: Facts, undefined: str) -> str:
     if members is True:
         return f"any value, {undefined}"
     lacking = f", {undefined}" if members is not False and members.undefined else ""
-    written = patterns.texts(
+    described = patterns.texts(
         {name: regions.intersection(members, regions.defined(name))}, facts.types, outer=False
     )
-    texts = [f"{name} in {domain.listed}"] if domain.listed else [text for (text,) in written]
+    texts = [f"{name} in {domain.listed}"] if domain.listed else [text for (text,) in described]
     any_value = texts == [f"{name} in [,]"]
     return f"{'any value' if any_value else ' or '.join(texts)}{lacking}"
 
@@ -103,11 +103,11 @@ _MAX_SHOWN = 8
 
 def closed_texts(facts: Facts, region: Tree) -> list[str]:
     """Writes a region as punctuations; of many, only the first ones."""
-    written = [
+    texts = [
         punctuation_text(conditions) if conditions else "[*]"
         for box, inside in regions.boxes(region)
         if inside is True
         for conditions in patterns.texts(box, facts.types, outer=False)
     ]
-    more = len(written) - _MAX_SHOWN
-    return [*written[:_MAX_SHOWN], f"and {more} more"] if more > 0 else written
+    more = len(texts) - _MAX_SHOWN
+    return [*texts[:_MAX_SHOWN], f"and {more} more"] if more > 0 else texts

@@ -49,9 +49,9 @@ def _nodes(plan: Plan) -> Iterator[_Node]:
         attributes = ", ".join(map(str, source.attributes))
         yield _Node(source.name, "source", (source.name, attributes, *source_facts(source)))
     for operator in plan.operators:
-        written = parameters_text(operator)
+        parameters = parameters_text(operator)
         yield _Node(
-            operator.name, "operator", (f"{operator.title} {operator.name}", *filter(None, [written]))
+            operator.name, "operator", (f"{operator.title} {operator.name}", *filter(None, [parameters]))
         )
     for emit in plan.emits:
         units = ("in original units",) if emit.original_units else ()

@@ -221,8 +221,8 @@ def parameters_text(operator: Operator) -> str:
 
 
 def _head(operator: Operator) -> str:
-    written = parameters_text(operator)
-    return f"{operator.title} {operator.name}" + (f" {{{written}}}" if written else "")
+    parameters = parameters_text(operator)
+    return f"{operator.title} {operator.name}" + (f" {{{parameters}}}" if parameters else "")
 
 
 def _value(value: object) -> str:

@@ -94,13 +94,13 @@ def _units(units: TupleUnits) -> Iterator[_Row]:
     if units.announced:
         yield label, "propagates", ", ".join(units.announced), "Alters from the start on"
     places: dict[str, list[str]] = {}
-    for emit, place in units.absorbed:
-        places.setdefault(place, []).append(f"not {emit}")
-    for number, (place, emits) in enumerate(places.items()):
+    for emit, relation in units.absorbed:
+        places.setdefault(relation, []).append(f"not {emit}")
+    for number, (relation, emits) in enumerate(places.items()):
         stays = f"stays in {units.unit}" + (
-            f", until unit({units.attribute}, ...) of all tuples" if place else ""
+            f", until unit({units.attribute}, ...) of all tuples" if relation else ""
         )
-        why = f"{place}: {stays}" if place else stays
+        why = f"{relation}: {stays}" if relation else stays
         yield "" if units.announced or number else label, "absorbed", ", ".join(emits), why
 
 

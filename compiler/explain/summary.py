@@ -68,10 +68,8 @@ def _promises(source: Source) -> str:
 
 
 def _head(operator: Operator) -> str:
-    written = "; ".join(
-        _parameter(name, value) for name, value in operator.parameters().items() if value != []
-    )
-    return f"{operator.title} {operator.name}{_line(operator.line)}{f': {written}' if written else ''}"
+    text = "; ".join(_parameter(name, value) for name, value in operator.parameters().items() if value != [])
+    return f"{operator.title} {operator.name}{_line(operator.line)}{f': {text}' if text else ''}"
 
 
 def _line(number: int) -> str:

@@ -186,10 +186,10 @@ _DOUBLES = "transform(`{p}$set`, v -> CAST(v AS DOUBLE))"
 
 
 def _quantile(share: str) -> str:
-    place = f"{share} * (size(s) - 1)"  # linear between the two neighbours, as Spark's `percentile`
-    low, high = f"CAST(floor({place}) AS INT)", f"CAST(ceil({place}) AS INT)"
+    rank = f"{share} * (size(s) - 1)"  # linear between the two neighbours, as Spark's `percentile`
+    low, high = f"CAST(floor({rank}) AS INT)", f"CAST(ceil({rank}) AS INT)"
     least, greatest = f"get(s, {low})", f"get(s, {high})"
-    between = f"{least} + ({greatest} - {least}) * ({place} - floor({place}))"
+    between = f"{least} + ({greatest} - {least}) * ({rank} - floor({rank}))"
     return let(
         "array_sort(`{p}$values`)",
         "s",

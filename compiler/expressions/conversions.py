@@ -63,7 +63,7 @@ def known_unit(unit: str, span: Span | None, hint: str | None = None) -> str:
         if unit.lower() in _CURRENCIES:
             help = "currencies are not units: a name says it, `price_eur: double`; a change is `alter(p, y -> y * 100)`"
             raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
-        guess = suggest(unit, (*UNITS, *(f"{each}s" for each in UNITS), *_COMMON))
+        guess = suggest(unit, (*UNITS, *(f"{singular}s" for singular in UNITS), *_COMMON))
         names = hint or "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `{request}` of counts)"
         text = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
         raise failure("RQ143", f"unknown unit `{unit}`", span, hint=text) from None

@@ -25,8 +25,8 @@ def nearest(type_: Type, value: Value, members: Tree) -> Value | None:
         near = difflib.get_close_matches(value, sorted(listed), n=1)
         return suggest(value, sorted(listed)) or (near[0] if near else None)
     candidates = [v for v in _candidates(type_, members) if members.at(v)]
-    written = type_.wire(value)
-    alike = [v for v in candidates if len(written) > 1 and edits(type_.wire(v), written) == 1]
+    text = type_.wire(value)
+    alike = [v for v in candidates if len(text) > 1 and edits(type_.wire(v), text) == 1]
     return min(alike, key=lambda v: (abs(Fraction(v) - Fraction(value)), v), default=None)
 
 

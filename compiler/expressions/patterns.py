@@ -137,10 +137,10 @@ def conjunctions(
         if members is True or (outer and members.undefined):
             continue
         domain = {attribute: universe.get(attribute, regions.ANYTHING)}
-        written = list(_written(attribute, members, types.get(attribute, Type("double")), domain))
-        if not written:
+        terms = list(_written(attribute, members, types.get(attribute, Type("double")), domain))
+        if not terms:
             return
-        alternatives[attribute] = written
+        alternatives[attribute] = terms
     for chosen in product(*alternatives.values()):
         sets = (members for _, members in chosen)
         yield tuple(text for text, _ in chosen), dict(zip(alternatives, sets, strict=True))
@@ -150,8 +150,8 @@ def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree
     """Returns a set without ⊥ as `texts` writes it: without ranges that contain no value of the domain."""
     if not isinstance(members, Level):
         return members
-    written = _written(attribute, members, type_, {attribute: domain})
-    return regions.union(*(values for _, values in written))
+    texts = _written(attribute, members, type_, {attribute: domain})
+    return regions.union(*(values for _, values in texts))
 
 
 def _written(attribute: str, members: Level, type_: Type, domain: Universe) -> Iterator[tuple[str, Tree]]:

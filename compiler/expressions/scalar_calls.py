@@ -70,7 +70,7 @@ def _hint(
         turned = list(zip(_kinds(function, node), reversed(node.arguments), reversed(types), strict=True))
         with suppress(DiagnosticError):
             if all(_fits(k, a, t, node) for k, a, t in turned):
-                order = ", ".join(format_expression(each) for _, each, _ in turned)
+                order = ", ".join(format_expression(operand) for _, operand, _ in turned)
                 return f"the other way round: `{node.name}({order})`"
     is_word = isinstance(argument, Literal) and str(argument.value).isalpha()
     near = suggest(str(argument.value), UNITS) if isinstance(argument, Literal) and is_word else None
@@ -321,20 +321,20 @@ def _numbers(
 
     All are decimals, with the digits that they may have, or doubles for a function that computes in doubles.
     """
-    changed, written = list(types), list(texts)
-    numbers = [place for place, kind in enumerate(kinds) if kind == "number"]
-    if "decimal" not in [types[place].name for place in numbers]:
-        return changed, written
-    exact = callable(function.gives) and all(decimals.is_exact(types[place]) for place in numbers)
-    for place in numbers:
-        argument, type_, text = arguments[place], types[place], texts[place]
+    changed, numbers_sql = list(types), list(texts)
+    numbers = [index for index, kind in enumerate(kinds) if kind == "number"]
+    if "decimal" not in [types[index].name for index in numbers]:
+        return changed, numbers_sql
+    exact = callable(function.gives) and all(decimals.is_exact(types[index]) for index in numbers)
+    for index in numbers:
+        argument, type_, text = arguments[index], types[index], texts[index]
         if exact:
             digits = decimals.digits_of(argument, type_)
-            written[place] = decimals.as_decimal(text, argument, type_)
-            changed[place] = Type("decimal", (max(1, digits.total), digits.after))
+            numbers_sql[index] = decimals.as_decimal(text, argument, type_)
+            changed[index] = Type("decimal", (max(1, digits.total), digits.after))
         elif type_.name == "decimal":
-            written[place], changed[place] = as_type(argument, type_, text, DOUBLE), DOUBLE
-    return changed, written
+            numbers_sql[index], changed[index] = as_type(argument, type_, text, DOUBLE), DOUBLE
+    return changed, numbers_sql
 
 
 def as_type(value: Expression, type_: Type, text: str, wanted: Type) -> str:

@@ -223,17 +223,17 @@ def substring(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
     Positions before the first character count, so a negative one may shorten the result.
     """
-    text, place, *rest = arguments
+    text, start, *rest = arguments
     if not rest:
-        return _unless_null([place], f"substring({text}, {place})")
+        return _unless_null([start], f"substring({text}, {start})")
     length = _at_least_zero(rest[0])
-    plain = f"substring({text}, {place}, {length})"
-    if place.isdecimal():
+    plain = f"substring({text}, {start}, {length})"
+    if start.isdecimal():
         return _unless_null(rest, plain)
-    first = f"char_length({text}) + {place}"
+    first = f"char_length({text}) + {start}"
     less = f"{length} + least({first}, 0)"
     behind = f"substring({text}, greatest({first}, 0) + 1, IF({less} < 0, 0, {less}))"
-    return _unless_null(rest, f"CASE WHEN {place} >= 0 THEN {plain} WHEN {place} < 0 THEN {behind} END")
+    return _unless_null(rest, f"CASE WHEN {start} >= 0 THEN {plain} WHEN {start} < 0 THEN {behind} END")
 
 
 def _unless_null(arguments: Sequence[str], text: str) -> str:

@@ -187,13 +187,13 @@ class _Reader:
         """
         unit = with_unit.unit or ""
         for side in sides:
-            written, span = format_expression(side.expression), side.expression.span
+            text, span = format_expression(side.expression), side.expression.span
             if side.unit == _LOST:
-                message = f"`{written}` has lost its unit, and what it meets is in {unit}"
-                hint = f"`project[..., {written} as x unit ...](R)` says in which unit it is"
+                message = f"`{text}` has lost its unit, and what it meets is in {unit}"
+                hint = f"`project[..., {text} as x unit ...](R)` says in which unit it is"
                 raise failure("RQ163", message, span, hint=hint)
             if side.unit is None and not side.is_plain and not {unit, with_unit.unit} & _IMPLIED:
-                self.warn(taken_to_be_in(unit, f"`{written}`", span))
+                self.warn(taken_to_be_in(unit, f"`{text}`", span))
 
     def _in_unit(self, side: WithUnit, unit: str, span: Span) -> Expression:
         """Converts a value to a unit; a value without one is taken to be in it."""
@@ -219,13 +219,13 @@ class _Reader:
             return
         for other in others:
             if not other.is_plain:
-                written = format_expression(other.expression)
+                text = format_expression(other.expression)
                 if (type_ := self._type_of(other.expression)) is not None:
-                    check_is_number(written, type_, constant.expression.span, "a constant without a unit")
-                hint = f"`{written}: double unit {unit_text(constant.unit or '')}` where it is declared"
+                    check_is_number(text, type_, constant.expression.span, "a constant without a unit")
+                hint = f"`{text}: double unit {unit_text(constant.unit or '')}` where it is declared"
                 if not isinstance(other.expression, Attribute):
                     hint = "a constant without a unit; what is computed has one where its parts give it one"
-                message = f"`{written}` has no unit, and {format_expression(constant.expression)} has one"
+                message = f"`{text}` has no unit, and {format_expression(constant.expression)} has one"
                 raise failure("RQ142", message, constant.expression.span, hint=hint)
 
     def _type_of(self, expression: Expression) -> Type | None:
@@ -295,10 +295,10 @@ class _Reader:
     def _inside(self, node: InSet | InRange) -> Expression:
         operand = self.read(node.operand)
         if isinstance(node, InSet):
-            written: list[Literal | None] = list(node.values)
+            literals: list[Literal | None] = list(node.values)
         else:
-            written = [node.range.low, node.range.high]
-        values = [None if literal is None else self.read(literal) for literal in written]
+            literals = [node.range.low, node.range.high]
+        values = [None if literal is None else self.read(literal) for literal in literals]
         if all(value is None or value.unit in (None, operand.unit) for value in values):
             return evolve(node, operand=operand.expression)
         if not operand.unit:

@@ -104,10 +104,10 @@ class Aggregate(Operator):
         return [
             *(warning for call in self.calls.values() for warning in self._doubtful(call, source)),
             *(
-                each
+                doubt
                 for call in self.calls.values()
                 for part in call.parts
-                for each in condition_warnings(part, source)
+                for doubt in condition_warnings(part, source)
             ),
             *(
                 Diagnostic(

@@ -273,7 +273,7 @@ def _shown(value: Any) -> object:
         case (str() as name, bool() as descending):
             return f"{name} desc" if descending else name
         case tuple():
-            return [_shown(each) for each in cast("tuple[object, ...]", value)]
+            return [_shown(item) for item in cast("tuple[object, ...]", value)]
         case Mapping():
             return [f"{call} as {name}" for name, call in cast("Mapping[str, Call]", value).items()]
         case Node():
@@ -322,8 +322,8 @@ def always(attribute: str, facts: Facts) -> str:
 
 def listed(names: object) -> str:
     """A set of names as `explain` prints it."""
-    written = [str(n) for n in names]  # type: ignore[attr-defined]
-    return "{" + ", ".join(written) + "}" if written else "∅"
+    texts = [str(n) for n in names]  # type: ignore[attr-defined]
+    return "{" + ", ".join(texts) + "}" if texts else "∅"
 
 
 def taken(names: Iterable[str], inputs: tuple[Facts, ...]) -> str | None:

@@ -29,7 +29,9 @@ _LISTED = ("int", "long", "decimal", "string", "date")
 
 def condition_warnings(expression: Expression, facts: Facts) -> list[Diagnostic]:
     """Warnings about an expression that has its types: RQ125 (reads like SQL's list), RQ126 (is never true)."""
-    warnings = [each for part in expressions.parts(expression) for each in condition_warnings(part, facts)]
+    warnings = [
+        warning for part in expressions.parts(expression) for warning in condition_warnings(part, facts)
+    ]
     match expression:
         case InRange(operand, pattern, negated):
             warnings += _of_range(operand, pattern, negated, facts, expression.span)
@@ -93,8 +95,8 @@ def _of_set(operand: Expression, values: tuple[Literal, ...], facts: Facts) -> I
     for literal in values:
         value = patterns.value_of(type_, literal)
         if regions.is_empty(regions.values(name, [value]), {name: domain}):
-            near, known = nearest(type_, value, domain.members), written(name, type_, domain.members)
-            why = (f"every tuple has `{known}`",) if known else ()
+            near, domain_text = nearest(type_, value, domain.members), written(name, type_, domain.members)
+            why = (f"every tuple has `{domain_text}`",) if domain_text else ()
             help = f"did you mean `{type_.wire(near)}`?" if near is not None else _OF_DOMAIN
             message = f"`{name}` is never {literal.text}"
             yield Diagnostic("RQ126", "warning", message, literal.span, why, help)

@@ -16,7 +16,7 @@ def common_types(inputs: Iterable[Facts]) -> dict[str, Type]:
     """Every attribute of the inputs with the type that holds the values of all of them."""
     types: dict[str, Type] = {}
     for facts in inputs:
-        types |= {name: _common(types.get(name, found), found) for name, found in facts.types.items()}
+        types |= {name: _common(types.get(name, type_), type_) for name, type_ in facts.types.items()}
     return types
 
 

@@ -142,7 +142,7 @@ class Matching(Operator):
         met: dict[str, Domain] = {}
         for a, b in self.on:
             two = [f.universe.get(n, ANYTHING) for f, n in ((left, a), (right, b))]
-            integral, listed = any(each.integral for each in two), two[0].listed or two[1].listed
+            integral, listed = any(type_.integral for type_ in two), two[0].listed or two[1].listed
             for name in (a, b):
                 members = (regions.renamed(_defined(n, f), name) for n, f in ((a, left), (b, right)))
                 before = met.get(name, ANYTHING)
@@ -211,7 +211,7 @@ class Join(Matching):
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         """With a table it is the stream's; of two streams neither's tuples come first."""
-        if not any(each.bounded for each in inputs):
+        if not any(source.bounded for source in inputs):
             return Order.NONE
         return inputs[self.leading(inputs)].order
 

@@ -138,7 +138,10 @@ class Project(Operator):
             n: e for n, e in self.items.items() if not expressions.attributes(e) <= source.types.keys()
         }
         warnings = [
-            each for n, e in self.items.items() if n not in missing for each in condition_warnings(e, source)
+            warning
+            for n, e in self.items.items()
+            if n not in missing
+            for warning in condition_warnings(e, source)
         ]
         later = [self._later(e, source) for e in missing.values() if isinstance(e, Attribute)]
         if not self.rest and len(missing) == len(self.items):
@@ -192,8 +195,8 @@ class Project(Operator):
                 return move(fold_presence(source, tree, dropped), MOST, ABSENT)
             live = regions.update(tree, source.closed, lambda _: ABSENT)
             last, now = (
-                move(regions.quantify(each, dropped, MOST, source.universe), MOST, ABSENT)
-                for each in (tree, live)
+                move(regions.quantify(view, dropped, MOST, source.universe), MOST, ABSENT)
+                for view in (tree, live)
             )
             return regions.choose(moved_closed, last, now)
 
@@ -213,7 +216,7 @@ class Project(Operator):
             for name, (target, function) in axes.items()
             if (domain := source.universe.get(name)) is not None
         }
-        views = (Move(each, source.universe).closed(closed) for each in _views(axes, existing, source.types))
+        views = (Move(view, source.universe).closed(closed) for view in _views(axes, existing, source.types))
         lacking = frozenset(
             name for name in types if not source.lacking.isdisjoint(expressions.attributes(existing[name]))
         )

@@ -107,12 +107,12 @@ class Probe:
             return Reaction("aborts", needed[self.attribute])
         if self.kind != "add":
             return None
-        known = [
+        reasons = [
             side == self.side or f.may_have(self.attribute) is not False for side, f in enumerate(self.inputs)
         ]
         both = (
             self._facts(self.operator, side, NO_MENTIONS, PRESENT if has else None)
-            for side, has in enumerate(known)
+            for side, has in enumerate(reasons)
         )
         return Reaction("aborts", "J2") if self.operator.conflict(tuple(both)) == self.attribute else None
 
@@ -181,7 +181,7 @@ class Probe:
         """Returns another input, with the attribute if the operator allows that. `met`: it has evolved alike."""
         if side == self.side:
             return self.inputs[side]
-        both = tuple(self._facts(operator, each, NO_MENTIONS, PRESENT) for each in range(len(self.inputs)))
+        both = tuple(self._facts(operator, index, NO_MENTIONS, PRESENT) for index in range(len(self.inputs)))
         if operator.conflict(both) == self.attribute:
             return self._facts(operator, side, NO_MENTIONS, None)
         if self.kind == "add":
@@ -204,8 +204,8 @@ class Probe:
 
     @cached_property
     def _type(self) -> Type:
-        known = (facts.types.get(self.attribute) for facts in (self.inputs[self.side], *self.inputs))
-        return next((type_ for type_ in known if type_ is not None), DOUBLE)
+        types = (facts.types.get(self.attribute) for facts in (self.inputs[self.side], *self.inputs))
+        return next((type_ for type_ in types if type_ is not None), DOUBLE)
 
     def _evolved(self, facts: Facts, region: Tree) -> Facts:
         """Returns an input after the accent on a region."""

@@ -122,7 +122,7 @@ class Running(Operator):
             raise failure("RQ104", f"`{name}` is an attribute already", self.span, hint=hint)
         for call in self.calls.values():
             self._check_call(call, source)
-        return [each for part in self.expressions for each in condition_warnings(part, source)]
+        return [warning for part in self.expressions for warning in condition_warnings(part, source)]
 
     def _check_call(self, call: Call, source: Facts) -> None:
         span = call.span or self.span
@@ -149,10 +149,10 @@ class Running(Operator):
                     "RQ103", f"{call.function} requires a number, found {type_}", argument.span, hint=hint
                 )
             if call.function == "sum" and type_.name == "decimal" and type_.parameters[0] > _MOST_DIGITS:
-                written = format_expression(argument)
+                text = format_expression(argument)
                 message = f"a running sum of {type_} may have more than 38 digits, the most of a decimal"
                 scale = min(type_.parameters[1], _MOST_DIGITS)
-                hint = f"at most decimal({_MOST_DIGITS}, {scale}), or `double({written})`"
+                hint = f"at most decimal({_MOST_DIGITS}, {scale}), or `double({text})`"
                 raise failure("RQ103", message, argument.span, hint=hint)
 
     # --- results ---

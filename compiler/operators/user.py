@@ -182,8 +182,8 @@ class User(Operator):
         if len(inputs) == 1 and not self.computed:
             return None
         for name in dict.fromkeys(name for facts in inputs for name in facts.types):
-            there = [facts for facts in inputs if facts.may_have(name) is not False]
-            if there and (name in self.computed or (len(there) == 2 and self._conflicting(name))):
+            having = [facts for facts in inputs if facts.may_have(name) is not False]
+            if having and (name in self.computed or (len(having) == 2 and self._conflicting(name))):
                 return name
         return None
 

@@ -43,10 +43,10 @@ def plan_query(
     Raises `DiagnosticError` with every error that can be detected at once; RQ176 for a pass that is wrong itself.
     """
     report, stage = Report(query, name, text, params or {}), query
-    for each in PASSES:
-        last, stage = stage, each(stage, report)
+    for compiler_pass in PASSES:
+        last, stage = stage, compiler_pass(stage, report)
         if not report.errors:
-            verify(each.__name__, last, stage)
+            verify(compiler_pass.__name__, last, stage)
     warnings = report.finish()
     assert isinstance(stage, Plan)
     return Compiled(stage, warnings)

@@ -27,29 +27,27 @@ def with_circle(call: syntax.AggregateCall, arguments: Sequence[WithUnit]) -> sy
     if call.function != "avg_angle" or not 1 <= len(arguments) <= 2:
         return call
     angle, *circles = arguments
-    written = format_expression(angle.expression)
+    text = format_expression(angle.expression)
     if angle.unit is None:
         if circles and circles[0].unit is None:
             return call
-        hint = f"`{written}: double unit degree` where it is declared, or `avg_angle({written}, 360)`"
-        raise failure(
-            "RQ160", f"`{written}` has no unit, so its full circle is not known", call.span, hint=hint
-        )
+        hint = f"`{text}: double unit degree` where it is declared, or `avg_angle({text}, 360)`"
+        raise failure("RQ160", f"`{text}` has no unit, so its full circle is not known", call.span, hint=hint)
     circle = units.circle(angle.unit)
     if circle is None:
-        message = f"`{written}` is in {units.described(angle.unit)}, and avg_angle is of angles"
-        raise failure("RQ160", message, call.span, hint=f"`avg({written})` is the mean of other quantities")
+        message = f"`{text}` is in {units.described(angle.unit)}, and avg_angle is of angles"
+        raise failure("RQ160", message, call.span, hint=f"`avg({text})` is the mean of other quantities")
     if circles and (circles[0].unit is not None or circles[0].constant != circle):
-        message = f"`{written}` is in {angle.unit}, whose full circle is {float(circle):g}"
-        raise failure("RQ160", message, call.span, hint=f"`avg_angle({written})`")
+        message = f"`{text}` is in {angle.unit}, whose full circle is {float(circle):g}"
+        raise failure("RQ160", message, call.span, hint=f"`avg_angle({text})`")
     return evolve(call, arguments=(angle.expression, literal_of(Fraction(circle), call.span)))
 
 
 def doubtful_call(call: syntax.AggregateCall, arguments: Sequence[WithUnit]) -> Iterator[Diagnostic]:
     """Yields RQ159 for a function that treats angles as lengths."""
     if arguments:
-        written = format_expression(call.arguments[0])
-        yield from _doubtful(call.function, written, arguments[0].unit, call.span)
+        text = format_expression(call.arguments[0])
+        yield from _doubtful(call.function, text, arguments[0].unit, call.span)
 
 
 def doubtful_attributes(node: syntax.Aggregate, of: Mapping[str, str]) -> Iterator[Diagnostic]:

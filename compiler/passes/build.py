@@ -38,7 +38,7 @@ def build(query: syntax.Query, report: Report) -> Plan:
         with report.collecting(), with_places(report.query, builder.types_of):
             builder.add(statement)
     report.errors += builder.ambiguous()
-    nodes = [each.node for each in builder.relations.values()]
+    nodes = [relation.node for relation in builder.relations.values()]
     return Plan(
         name=report.name,
         sources=[node for node in nodes if isinstance(node, Source)],
@@ -66,7 +66,11 @@ class _Builder:
     def add(self, statement: syntax.Statement) -> None:
         match statement:
             case syntax.StreamDeclaration():
-                above = [each.node for each in self.relations.values() if isinstance(each.node, Source)]
+                above = [
+                    relation_above.node
+                    for relation_above in self.relations.values()
+                    if isinstance(relation_above.node, Source)
+                ]
                 source = source_of(statement, above, self.report.warnings)
                 self._relate(
                     source, Input(source, source.facts(frozenset()), source.units, self.report.warnings)
@@ -203,9 +207,12 @@ class _Builder:
     def _check(self, operator: Operator) -> str:
         """Adds an operator after its checks, with the units of its output. Returns its name."""
         inputs = [self.relations[name] for name in operator.inputs]
-        facts = tuple(each.facts for each in inputs)
+        facts = tuple(input_relation.facts for input_relation in inputs)
         self.report.warnings += operator.check(facts)
-        units = {**operator.carried_units(tuple(each.units for each in inputs)), **operator.units}
+        units = {
+            **operator.carried_units(tuple(input_relation.units for input_relation in inputs)),
+            **operator.units,
+        }
         operator = evolve(operator, units=units)
         return self._relate(operator, Input(operator, operator.facts(facts), units, self.report.warnings))
 
@@ -220,12 +227,12 @@ def inputs_of(relation: syntax.Relation) -> tuple[str, ...]:
         case syntax.Reference(name):
             return (name,)
         case syntax.Applied(inputs=inputs):
-            each = inputs
+            relations = inputs
         case syntax.Union() | syntax.Intersect() | syntax.Minus() | syntax.Join():
-            each = (relation.left, relation.right)
+            relations = (relation.left, relation.right)
         case _:
-            each = (relation.input,)
-    return tuple(name for source in each for name in inputs_of(source))
+            relations = (relation.input,)
+    return tuple(name for source in relations for name in inputs_of(source))
 
 
 def _sides(pair: syntax.JoinPair, names: tuple[str, str], inputs: tuple[Input, Input]) -> tuple[str, str]:
@@ -244,7 +251,7 @@ def _side(attribute: syntax.Attribute, names: tuple[str, str], inputs: tuple[Inp
     """Returns the input of an attribute; `None` if several or none can be the one."""
     if attribute.qualifier is not None:
         return names.index(attribute.qualifier)
-    inside = [attribute.name in each.facts.types for each in inputs]
+    inside = [attribute.name in input_relation.facts.types for input_relation in inputs]
     return inside.index(True) if sum(inside) == 1 else None
 
 

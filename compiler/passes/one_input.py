@@ -130,7 +130,9 @@ def _calls(
         calls[call.alias] = Call.of(with_circle(plain, arguments))
         unit = kind.unit_of_call(call, [argument.unit for argument in arguments])
         units |= {} if unit is None else {call.alias: unit}
-        differences += [call.alias] if any(_is_difference(each, source.units) for each in arguments) else []
+        differences += (
+            [call.alias] if any(_is_difference(operand, source.units) for operand in arguments) else []
+        )
     return {"calls": calls, "units": units, "differences": differences}
 
 

@@ -128,11 +128,15 @@ class _Resolver:
 
     def _hint(self, name: str) -> str | None:
         guess = did_you_mean(name, self.relations, "relations") if self.relations else None
-        below = [each for each in self.report.query.statements if getattr(each, "name", None) == name]
+        below = [
+            statement
+            for statement in self.report.query.statements
+            if getattr(statement, "name", None) == name
+        ]
         if not below or (guess or "").startswith("did you mean"):
             return guess
-        place = f"line {below[0].span.line} defines it: definitions come before their use"
-        return place if guess is None else f"{place}; {guess}"
+        where = f"line {below[0].span.line} defines it: definitions come before their use"
+        return where if guess is None else f"{where}; {guess}"
 
     def _check_applied(self, node: syntax.Applied) -> None:
         declared = self.operators.get(node.operator)

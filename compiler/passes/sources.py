@@ -60,12 +60,12 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
 
 def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> None:
     """Raises RQ104 if a stream declares an attribute twice."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for attribute in attributes:
-        if attribute.name in seen:
+        if attribute.name in names:
             hint = "leave one of them out, or give it another name"
             raise failure("RQ104", f"`{attribute.name}` is declared twice", attribute.span, hint=hint)
-        seen.add(attribute.name)
+        names.add(attribute.name)
 
 
 def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:

@@ -23,18 +23,20 @@ def with_places(query: syntax.Query, types_of: Callable[[str], Iterable[str] | N
     try:
         yield
     except DiagnosticError as error:
-        raise DiagnosticError([_with_place(each, query, types_of) for each in error.diagnostics]) from None
+        raise DiagnosticError(
+            [_with_place(diagnostic, query, types_of) for diagnostic in error.diagnostics]
+        ) from None
 
 
 def _with_place(
     error: Diagnostic, query: syntax.Query, types_of: Callable[[str], Iterable[str] | None]
 ) -> Diagnostic:
-    found = _UNKNOWN.match(error.message)
-    if found is None or "input of the join" in error.message or (error.help or "").startswith("did you mean"):
+    match = _UNKNOWN.match(error.message)
+    if match is None or "input of the join" in error.message or (error.help or "").startswith("did you mean"):
         return error
     names = (str(getattr(statement, "name", "")) for statement in query.statements)
-    other = next((name for name in names if found[1] in (types_of(name) or ())), None)
+    other = next((name for name in names if match[1] in (types_of(name) or ())), None)
     if other is None:
         return error
-    place = f"`{found[1]}` is an attribute of `{other}`: `A join {other} on k` brings it"
-    return evolve(error, help="; ".join(filter(None, (place, error.help))))
+    where = f"`{match[1]}` is an attribute of `{other}`: `A join {other} on k` brings it"
+    return evolve(error, help="; ".join(filter(None, (where, error.help))))

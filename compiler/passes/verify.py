@@ -15,17 +15,17 @@ def verify(name: str, before: syntax.Query | Plan, after: syntax.Query | Plan) -
 
     Raises RQ176, which names the pass.
     """
-    known: set[str] = set()
+    names: set[str] = set()
     for relation, inputs in _relations(after):
-        for each in inputs:
-            if each not in known:
-                raise _broken(name, f"`{relation}` reads `{each}`, which no relation above it is")
-        if relation in known:
+        for input_name in inputs:
+            if input_name not in names:
+                raise _broken(name, f"`{relation}` reads `{input_name}`, which no relation above it is")
+        if relation in names:
             raise _broken(name, f"`{relation}` comes twice")
-        known.add(relation)
+        names.add(relation)
     if isinstance(before, Plan) and isinstance(after, Plan) and before.operators != after.operators:
         types, changed = _types(before), _types(after)
-        if different := [each for each in changed if changed[each] != types.get(each)]:
+        if different := [attribute for attribute in changed if changed[attribute] != types.get(attribute)]:
             raise _broken(name, f"`{different[0]}` has other types than before")
 
 

@@ -46,9 +46,9 @@ def _read(text: str, declared: syntax.Constant) -> syntax.Constant | None:
     Returns `None` for another kind.
     """
     kind = _kind(declared)
-    for written in (text, quote(text)) if kind == "string" else (text,):
+    for spelling in (text, quote(text)) if kind == "string" else (text,):
         try:
-            statements = parse_query(f"let given = {written};").statements
+            statements = parse_query(f"let given = {spelling};").statements
         except DiagnosticError:
             continue
         match statements:

@@ -49,7 +49,7 @@ class Affine:
         """Raises `DiagnosticError` RQ009 where the function leads out of the doubles, or its exact numbers are too
         long."""
         slope, shift = (
-            [n.bit_length() for n in each.as_integer_ratio()] for each in (self.slope, self.shift)
+            [n.bit_length() for n in number.as_integer_ratio()] for number in (self.slope, self.shift)
         )
         if abs(slope[0] - slope[1]) > _DOUBLE or shift[0] - shift[1] > _DOUBLE:
             hint = "a function between numbers that doubles can be"

@@ -63,12 +63,12 @@ def attributes(tree: Tree) -> frozenset[str]:
     if not isinstance(tree, Level):
         return frozenset()
     names: set[str] = set()
-    seen: set[int] = set()
+    visited: set[int] = set()
     for child in chain((tree.undefined,), tree.pieces, tree.points.values()):
         if names >= tree.inner:  # no further attribute can come, so the points need not be visited
             break
-        if isinstance(child, Level) and id(child) not in seen:
-            seen.add(id(child))
+        if isinstance(child, Level) and id(child) not in visited:
+            visited.add(id(child))
             names |= attributes(child)
     return frozenset(names | {tree.attribute})
 
@@ -105,15 +105,15 @@ def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
 def leaves(tree: Tree) -> list[Any]:
     """Returns the distinct leaves."""
     distinct: dict[Any, None] = {}
-    seen: set[int] = set()
+    visited: set[int] = set()
 
     def visit(node: Tree) -> None:
         if not isinstance(node, Level):
             distinct[node] = None
             return
         for child in (*node.pieces, node.undefined, *node.points.values()):
-            if id(child) not in seen:
-                seen.add(id(child))
+            if id(child) not in visited:
+                visited.add(id(child))
                 visit(child)
 
     visit(tree)

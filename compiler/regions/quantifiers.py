@@ -65,11 +65,11 @@ def quantify(tree: Tree, over: Set[str] | None, operation: Operation, universe: 
 
     def folded(node: Level) -> Tree:
         result: Tree = None
-        seen: set[int] = set()
+        visited: set[int] = set()
         for child in _children(node, universe.get(node.attribute, ANYTHING)):
-            if id(child) in seen:
+            if id(child) in visited:
                 continue
-            seen.add(id(child))
+            visited.add(id(child))
             part = quantified(child)
             result = part if result is None else combine(result, part, operation)
             if operation.shortcut(result, ANY) is result:  # nothing can change it any more

@@ -102,8 +102,8 @@ def unit_of(name: str) -> Any:
         if (instead := instead_of(word)) is not None:
             raise UnknownUnit(name, instead)
     plain = _ALONE.sub(_counted, name)
-    for written in dict.fromkeys((plain, with_powers(plain.translate(_SAME_SIGNS)))):
-        if (unit := _of_pint(written, name)) is not None:
+    for spelling in dict.fromkeys((plain, with_powers(plain.translate(_SAME_SIGNS)))):
+        if (unit := _of_pint(spelling, name)) is not None:
             return unit
     if (unit := _of_code(name.translate(_SAME_SIGNS))) is not None:
         return unit

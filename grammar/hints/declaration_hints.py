@@ -14,13 +14,13 @@ from cedilla.grammar.suggestions import did_you_mean, suggest
 
 def _clause(slip: Slip) -> str | None:
     """Returns a hint for a wrong word after a source."""
-    found = str(slip.found)
-    if found == "," and slip.rest.lstrip()[:1] not in ("'", '"'):
+    word = str(slip.found)
+    if word == "," and slip.rest.lstrip()[:1] not in ("'", '"'):
         return None
-    if found == "from" and slip.rest.split()[:1] and slip.rest.split()[0] in FORMATS:
-        found = ","
-    near = suggest(found, CLAUSES)
-    return synonyms.PROMISES.get(found.lower()) or (near and f"did you mean `{CLAUSES[near]}`?")
+    if word == "from" and slip.rest.split()[:1] and slip.rest.split()[0] in FORMATS:
+        word = ","
+    near = suggest(word, CLAUSES)
+    return synonyms.PROMISES.get(word.lower()) or (near and f"did you mean `{CLAUSES[near]}`?")
 
 
 _QUOTED = {
@@ -34,29 +34,29 @@ _QUOTED = {
 
 def declaration(slip: Slip) -> Diagnostic | None:
     """`s(a int)`, `a: int not null`, `in 1..9`, `punctuate on`, `watermark`, `heartbeat ts`, a path without quotes."""
-    found, last, accepts = str(slip.found), str(slip.last), slip.accepts
+    word, last, accepts = str(slip.found), str(slip.last), slip.accepts
     path = "path" if last in ("json", "parquet", "xml", "csv") else last
     if accepts == frozenset(("COLON", "OPTIONAL")):
         if last.lower() == "watermark":
             return slip.unexpected(synonyms.PROMISES["watermark"])
-        if found == "-":
+        if word == "-":
             named = f'`{last.lower()}_id: int from "{last}-ID"`'
             return slip.unexpected(f"a name is one word: {named} reads a key of another name")
         return slip.unexpected("the type is written after a colon: `a: int`, `a?: int` if it may be missing")
     if "UNIT" in accepts and accepts & {"COMMA", "RPAR"} and not {"PLUS", "RSQB"} & accepts:
         name = next((str(t) for t in reversed(slip.before[:-1]) if t.type == "NAME"), "a")
-        said = synonyms.DECLARED.get(found.lower()) or synonyms.DECLARED.get(last.lower())
-        if said is not None:
-            return slip.unexpected(said)
-        if found == "<":
+        synonym = synonyms.DECLARED.get(word.lower()) or synonyms.DECLARED.get(last.lower())
+        if synonym is not None:
+            return slip.unexpected(synonym)
+        if word == "<":
             return slip.unexpected(synonyms.DECLARED["list"])
-        if found == "[" and slip.rest.startswith("]"):
+        if word == "[" and slip.rest.startswith("]"):
             return slip.unexpected(synonyms.DECLARED["list"])
-        if found == "?":
+        if word == "?":
             return slip.unexpected(f"`?` comes after the name: `{name}?: {last}`")
     if last == "in" and accepts - {"NAME"} == frozenset(("LBRACE", "LPAR", "LSQB")):
         column = ", or `in devices.s`, of a table" if "NAME" in accepts else ""
-        single = "" if column or found == "(" else "; a single one is compared by `t = 30`"
+        single = "" if column or word == "(" else "; a single one is compared by `t = 30`"
         return slip.unexpected(f"values are written `in {{1, 2, 3}}` or `in [1, 10)`{column}{single}")
     if "PUNCTUATED" in accepts and (help := _clause(slip)):
         return slip.unexpected(help)
@@ -68,7 +68,7 @@ def declaration(slip: Slip) -> Diagnostic | None:
         if last not in _QUOTED and "from" in slip.before[-2:-1] and slip.found == ".":
             more = re.split(r"[,)]", slip.rest)[0].strip()
             return slip.unexpected(f'keys are written in quotes: `from "{last}.{more}"`')
-        if len(slip.before) > 1 and slip.before[-2] in ("to", "from") and found == ";":
+        if len(slip.before) > 1 and slip.before[-2] in ("to", "from") and word == ";":
             return slip.unexpected(
                 f'a place is a format and a path in quotes: `{slip.before[-2]} json "{path}"`'
             )

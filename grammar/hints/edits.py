@@ -48,8 +48,8 @@ class Editor:
         """The statement's place in the text; a marker is the whole text."""
         if self.start != "query":
             return 0, len(self.text)
-        place = self.slip.found.start_pos
-        return statements.bounds(self.text, len(self.text) if place is None else place)
+        position = self.slip.found.start_pos
+        return statements.bounds(self.text, len(self.text) if position is None else position)
 
     @property
     def is_short(self) -> bool:
@@ -136,8 +136,8 @@ class Editor:
     def before(self, count: int) -> tuple[tuple[Token, ...], Token]:
         """Returns the token `count` places before the refused one, after the tokens before it."""
         tokens = (*self.slip.before, self.slip.found)
-        place = len(tokens) - 1 - count
-        return tokens[:place], tokens[place]
+        index = len(tokens) - 1 - count
+        return tokens[:index], tokens[index]
 
     def last(self, count: int) -> Iterator[tuple[int, tuple[Token, ...], Token]]:
         """The refused token and those before it in this statement, each with its distance and what is before it."""
@@ -154,7 +154,7 @@ class Editor:
             return self.slip.accepts
         begin, _ = self.bounds
         before = self.slip.before[: len(self.slip.before) - count]
-        return lalr.accepted(tuple(each for each in before if start_of(each) >= begin), self.start)
+        return lalr.accepted(tuple(token for token in before if start_of(token) >= begin), self.start)
 
     def words(self, count: int) -> dict[str, str]:
         """Words and signs that may replace that token and are always written the same -> their types."""

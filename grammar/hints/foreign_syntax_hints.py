@@ -104,17 +104,25 @@ def output(slip: Slip) -> Diagnostic | None:
 
 def clause(slip: Slip) -> Diagnostic | None:
     """`R wher t > 90`, `aggregate[avg(t) as m group by l]`, `... having m > 1`."""
-    found = str(slip.found)
+    clause_word = str(slip.found)
     if "JOIN" in slip.accepts and slip.found.type == "NAME" and slip.found.line == slip.last.end_line:
-        guess = suggest(found, synonyms.CLAUSES)
-        if guess is not None and found not in map(str, slip.before):
+        guess = suggest(clause_word, synonyms.CLAUSES)
+        if guess is not None and clause_word not in map(str, slip.before):
             return slip.unexpected(synonyms.CLAUSES[guess])
-    if found == "where" and "AS" in slip.accepts and slip.last == ")" and "aggregate" in _statement(slip):
+    if (
+        clause_word == "where"
+        and "AS" in slip.accepts
+        and slip.last == ")"
+        and "aggregate" in _statement(slip)
+    ):
         return slip.unexpected(word_synonyms.OPERANDS["filter"])
-    word = suggest(found, [each for each in synonyms.AFTER_GROUPS if len(each) > 5], most=2) or found.lower()
+    word = (
+        suggest(clause_word, [name for name in synonyms.AFTER_GROUPS if len(name) > 5], most=2)
+        or clause_word.lower()
+    )
     if {"COMMA", "RSQB"} <= slip.accepts and (help := synonyms.AFTER_GROUPS.get(word)):
         return slip.unexpected(help)
-    if slip.last == "*" and found in ("except", "exclude", "excluding", "but", "without", "minus"):
+    if slip.last == "*" and clause_word in ("except", "exclude", "excluding", "but", "without", "minus"):
         return slip.unexpected("attributes that stay are named: `project[a, b](R)`")
     return None
 
@@ -153,36 +161,44 @@ def leading_word(slip: Slip) -> Diagnostic | None:
 
 def foreign_call(slip: Slip) -> Diagnostic | None:
     """`s.startswith("a")`, `extract(hour from at)`, `tumble(table r, ...)`, `(int)s`, `f"{s}"`, `s[0]`."""
-    found, last = slip.found, slip.last
+    stopped_at, last = slip.found, slip.last
     before = [str(token) for token in slip.before]
-    if found == "(" and before[-2:-1] == ["."] and "PLUS" in slip.accepts:
-        known = SCALARS.get(last.lower()) or AGGREGATES.get(last.lower())
+    if stopped_at == "(" and before[-2:-1] == ["."] and "PLUS" in slip.accepts:
+        function = SCALARS.get(last.lower()) or AGGREGATES.get(last.lower())
         return slip.unexpected(
-            known or "a function has all its arguments in parentheses: `startswith(s, 'a')`"
+            function or "a function has all its arguments in parentheses: `startswith(s, 'a')`"
         )
-    if found == "*" and last == ".":
+    if stopped_at == "*" and last == ".":
         return slip.unexpected("all attributes are `*` alone")
-    if found == "[" and slip.rest[:1] in ("'", '"') and "PLUS" in slip.accepts:
+    if stopped_at == "[" and slip.rest[:1] in ("'", '"') and "PLUS" in slip.accepts:
         return slip.unexpected("an attribute is written by its name alone: `a`")
-    if found == "[" and last.lower() in word_synonyms.CALLED and "PLUS" in slip.accepts:
+    if stopped_at == "[" and last.lower() in word_synonyms.CALLED and "PLUS" in slip.accepts:
         return slip.unexpected(f"a function has its arguments in parentheses: `{last}(x)`")
-    if found == "[" and last.type == "NAME" and "PLUS" in slip.accepts:
+    if stopped_at == "[" and last.type == "NAME" and "PLUS" in slip.accepts:
         return slip.unexpected(
             "there are no lists: a part of a string is `substring(s, 1, 3)` or `left(s, 1)`"
         )
-    if last.type == "NAME" and found.type == "STRING" and _adjacent(last, found):
+    if last.type == "NAME" and stopped_at.type == "STRING" and _adjacent(last, stopped_at):
         return slip.unexpected("texts are put together by `concat(s, string(x))`, or `s || string(x)`")
-    if len(before) > 2 and before[-3] == "(" and last == ")" and found.type == "NAME" and before[-2] in TYPES:
-        return slip.unexpected(f"a value is converted by `{before[-2]}({found})`")
-    is_first = "JOIN" in slip.accepts and found.type in ("NAME", "NUMBER") and before.count(str(last)) == 1
+    if (
+        len(before) > 2
+        and before[-3] == "("
+        and last == ")"
+        and stopped_at.type == "NAME"
+        and before[-2] in TYPES
+    ):
+        return slip.unexpected(f"a value is converted by `{before[-2]}({stopped_at})`")
+    is_first = (
+        "JOIN" in slip.accepts and stopped_at.type in ("NAME", "NUMBER") and before.count(str(last)) == 1
+    )
     if is_first and last.type == "NAME" and last.lower() in synonyms.OPERATORS:
         return slip.complain(
             f"unknown operator `{last}`", synonyms.OPERATORS[last.lower()], span_of(last, slip.source)
         )
     name = _open_call(slip).lower()
-    if found == "as" and name in SCALARS and name != "cast":
+    if stopped_at == "as" and name in SCALARS and name != "cast":
         return slip.unexpected(SCALARS[name])
-    if found == "within" and slip.rest.lstrip().lower().startswith("group"):
+    if stopped_at == "within" and slip.rest.lstrip().lower().startswith("group"):
         return slip.unexpected("a quantile is `quantile(x, 0.95)`")
     words = _statement(slip)
     is_relation = words[:1] != ["stream"] and words.count("[") == words.count("]")
@@ -190,7 +206,7 @@ def foreign_call(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(synonyms.OPERATORS[name])
     if (
         name
-        and found in ("from", "for", "in", "using", "both", "leading", "trailing")
+        and stopped_at in ("from", "for", "in", "using", "both", "leading", "trailing")
         and "PLUS" in slip.accepts
     ):
         return slip.unexpected(SCALARS.get(name, f"arguments are parted by commas: `{name}(a, b)`"))
@@ -200,11 +216,11 @@ def foreign_call(slip: Slip) -> Diagnostic | None:
 def _open_call(slip: Slip) -> str:
     """The name before the parenthesis that is still open."""
     depth = 0
-    for place in range(len(slip.before) - 1, 0, -1):
-        depth += (slip.before[place] in (")", "]")) - (slip.before[place] in ("(", "["))
+    for index in range(len(slip.before) - 1, 0, -1):
+        depth += (slip.before[index] in (")", "]")) - (slip.before[index] in ("(", "["))
         if depth < 0:
-            named = slip.before[place] == "(" and slip.before[place - 1].type == "NAME"
-            return str(slip.before[place - 1]) if named else ""
+            named = slip.before[index] == "(" and slip.before[index - 1].type == "NAME"
+            return str(slip.before[index - 1]) if named else ""
     return ""
 
 
@@ -224,17 +240,17 @@ def parameters(slip: Slip) -> Diagnostic | None:
 
 def separator(slip: Slip) -> Diagnostic | None:
     """`[a, b,]`, `[a b]`, `[x as a * 2]`, a string that ends too early."""
-    found, last = slip.found, slip.last
-    if last.type == "STRING" and _adjacent(last, found) and re.match(r"\w", str(found)):
+    stopped_at, last = slip.found, slip.last
+    if last.type == "STRING" and _adjacent(last, stopped_at) and re.match(r"\w", str(stopped_at)):
         help = "its quote is missing, or one inside it needs `\\` in front: 'it\\'s', \"it's\""
         return slip.complain(
             f"the string {last} ends where it likely should not", help, span_of(last, slip.source)
         )
     ends_item = slip.accepts <= {"COMMA", "RSQB", "UNIT"} and {"COMMA", "RSQB"} <= slip.accepts
     named = len(slip.before) > 2 and slip.before[-2] == "as" and ends_item
-    if named and found == "-" and (more := re.match(r"[^\W\d]\w*", slip.rest)):
+    if named and stopped_at == "-" and (more := re.match(r"[^\W\d]\w*", slip.rest)):
         return slip.unexpected(f"a name is one word: `{last}_{more[0]}`")
-    if named and found.type in ("STAR", "SLASH", "PLUS", "MINUS", "LPAR"):
+    if named and stopped_at.type in ("STAR", "SLASH", "PLUS", "MINUS", "LPAR"):
         name = [str(token) for token in slip.before][-3]
         return slip.unexpected(f"the expression comes before its name: `... as {name}`")
     return None
@@ -287,8 +303,8 @@ def marker(slip: Slip) -> Diagnostic | None:
     if slip.first not in ("[[", "["):
         return None
     if slip.found.type in _BEHIND_NAMES and [t.type for t in slip.before[-2:]] == ["NUMBER", "NAME"]:
-        place = span_of(slip.last, slip.source)  # it was taken for a unit
-        return slip.complain(f"unexpected `{slip.last}`", "expected `,` or `and`", place)
+        span = span_of(slip.last, slip.source)  # it was taken for a unit
+        return slip.complain(f"unexpected `{slip.last}`", "expected `,` or `and`", span)
     if "ARROW" in slip.accepts and (slip.last == "unit" or "->" in slip.before):
         return slip.unexpected("a unit comes after the function: `alter(t, y -> y / 1000, unit km)`")
     is_function = [t.type for t in slip.before[-4:]] == ["ALTER", "LPAR", "NAME", "COMMA"]

@@ -97,11 +97,11 @@ def statement_of(words: list[str]) -> list[str]:
 def _opened(words: Sequence[str]) -> str:
     """The operator or the change whose bracket is still open, else an empty text."""
     depth = 0
-    for place in range(len(words) - 1, -1, -1):
-        depth += (words[place] in (")", "]", "}")) - (words[place] in ("(", "[", "{"))
+    for index in range(len(words) - 1, -1, -1):
+        depth += (words[index] in (")", "]", "}")) - (words[index] in ("(", "[", "{"))
         if depth < 0:
             depth = 0
-            name = SIGNS.get(words[place - 1], words[place - 1]) if place else ""
+            name = SIGNS.get(words[index - 1], words[index - 1]) if index else ""
             if name in OPERATORS or name in CHANGES or words[0] in ("stream", "table", "operator"):
                 return name if name in OPERATORS or words[0] not in ("stream", "table", "operator") else " "
     return ""

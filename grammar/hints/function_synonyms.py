@@ -188,9 +188,9 @@ _AS_CALLS = ("did you mean `{}`?", "{}")
 
 def _by_name(*tables: tuple[dict[str, str], str]) -> dict[str, str]:
     return {
-        name: shape.format(said)
+        name: shape.format(synonym)
         for table, shape in tables
-        for said, names in table.items()
+        for synonym, names in table.items()
         for name in names.split()
     }
 

@@ -27,12 +27,12 @@ _UNITED = ("UNIT", "FROM", "NAME", "IN")
 
 def conversion(slip: Slip) -> Diagnostic | None:
     """`t to degC`, `project[t in degC]`, `emit r with t in degC to json "o"`, `emit r in degC`."""
-    found, last = slip.found, slip.last
-    behind_relation = found in ("with", "in") and "TO" in slip.accepts
+    token, last = slip.found, slip.last
+    behind_relation = token in ("with", "in") and "TO" in slip.accepts
     is_range = "between" in map(str, slip.before[-6:])
     kind = re.match(r"\s*(\w*)", slip.rest)
     if (
-        found == "to"
+        token == "to"
         and kind
         and kind[1].lower().removesuffix("s") in UNITS
         and "floor" in map(str, slip.before)
@@ -40,12 +40,12 @@ def conversion(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(
             f"a time is cut off by `date_trunc('{kind[1].lower().removesuffix('s')}', at)`"
         )
-    if found == "to" and "PLUS" in slip.accepts and kind and kind[1].lower() in {*TYPES, *synonyms.TYPES}:
+    if token == "to" and "PLUS" in slip.accepts and kind and kind[1].lower() in {*TYPES, *synonyms.TYPES}:
         name = synonyms.TYPES.get(kind[1].lower(), kind[1].lower())
         return slip.unexpected(f"a value is converted by `{name}(x)`")
-    if (found == "to" and "PLUS" in slip.accepts and not is_range) or behind_relation:
+    if (token == "to" and "PLUS" in slip.accepts and not is_range) or behind_relation:
         return slip.unexpected(synonyms.CONVERTED)
-    is_name = last == "in" and found.type in ("NAME", "STRING")
+    is_name = last == "in" and token.type in ("NAME", "STRING")
     if is_name and slip.accepts == frozenset(("LBRACE", "LPAR", "LSQB")):
         how = _SHAPES["unit"]
         if slip.first not in ("[", "[["):
@@ -66,21 +66,21 @@ def tuple_unit(slip: Slip) -> Diagnostic | None:
 
 def declared_attribute(slip: Slip) -> Diagnostic | None:
     """`service.name: string`, `m: string = "a.b"`, `m: string from metric`, `t: double in degC`."""
-    found, last = slip.found, slip.last
-    is_dotted = found == "." and slip.accepts == frozenset(("COLON", "OPTIONAL"))
-    is_quoted = found.type == "STRING" and slip.requires("NAME") and last in ("(", ",")
+    stopped_at, last = slip.found, slip.last
+    is_dotted = stopped_at == "." and slip.accepts == frozenset(("COLON", "OPTIONAL"))
+    is_quoted = stopped_at.type == "STRING" and slip.requires("NAME") and last in ("(", ",")
     if is_dotted or (is_quoted and slip.first in ("stream", "table")):
         return slip.unexpected(
             'a name is one word, and may come from elsewhere: `name: string from "service.name"`'
         )
     if (
-        found in ("=", ":=")
+        stopped_at in ("=", ":=")
         and {"UNIT", "COMMA"} <= slip.accepts
         and slip.rest.lstrip()[:1] in ("'", '"', "$")
     ):
         path = '`a: int from "key.inner"`, in `otlp` by `from attribute "key.inner"`'
         return slip.unexpected(f"what an attribute is read from is written {path}")
-    if slip.requires("STRING") and last.type == "NAME" and found in (",", ")", "unit", "in"):
+    if slip.requires("STRING") and last.type == "NAME" and stopped_at in (",", ")", "unit", "in"):
         return slip.unexpected(f'what an attribute is read from is written in quotes: `from "{last}"`')
     if slip.requires("DOT") and [token.type for token in slip.before[-2:-1]] == ["IN"]:
         domain = "values are written `in {1, 2, 3}`, `in [1, 10)`, or `in devices.s`, of a table"
@@ -201,12 +201,12 @@ def brackets(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("an accent is written in double brackets: `[[description, change]]`")
     if slip.requires("LSQB") and not slip.before:
         is_accent = any(f"{word}(" in f"{slip.found}{slip.rest}" for word in forms.CHANGES)
-        said = (
+        answer = (
             f"an accent is written `{forms.ACCENT}`"
             if is_accent
             else f"a punctuation is written `{forms.PUNCTUATION}`"
         )
-        return slip.unexpected(said)
+        return slip.unexpected(answer)
     if "CLOSE_ACCENT" in slip.accepts and slip.found == "]":
         return slip.unexpected("an accent ends with `]]`")
     if [str(token) for token in (*slip.before, slip.found)] == ["[", "["]:
@@ -248,36 +248,36 @@ def description(slip: Slip) -> Diagnostic | None:
     """`a = 1 or a = 2`, `not a = 1`, `a like 'x'`, `a = {1, 2}`, `at < now()`, `a -> a * 2`: of markers."""
     if slip.first not in ("[[", "[") or "RPAR" in slip.accepts:
         return None
-    found, last = str(slip.found).lower(), slip.last
-    if (help := synonyms.CONDITIONS.get(found) or synonyms.CONDITIONS.get(last.lower())) is not None:
-        at = span_of(slip.found if found in synonyms.CONDITIONS else last, slip.source)
-        return slip.complain(f"unexpected `{slip.found if found in synonyms.CONDITIONS else last}`", help, at)
+    word, last = str(slip.found).lower(), slip.last
+    if (help := synonyms.CONDITIONS.get(word) or synonyms.CONDITIONS.get(last.lower())) is not None:
+        at = span_of(slip.found if word in synonyms.CONDITIONS else last, slip.source)
+        return slip.complain(f"unexpected `{slip.found if word in synonyms.CONDITIONS else last}`", help, at)
     words = [str(token) for token in slip.before]
-    if found == "(" and words.count("{") > words.count("}"):
+    if word == "(" and words.count("{") > words.count("}"):
         return slip.unexpected("a list ends with `}`: `s in {1, 2}`")
-    if found == "(" and last.type == "NAME" and "EQUAL" not in slip.accepts:
+    if word == "(" and last.type == "NAME" and "EQUAL" not in slip.accepts:
         return slip.unexpected(
             "a condition compares with a constant, not with a function: `at < 2025-01-31T12:00:00Z`"
         )
     if last.type == "MOMENT" and slip.found.type == "NAME" and re.match(r"[\])]", slip.rest.lstrip()):
         return slip.unexpected("a time is in UTC, or has an offset: `2025-01-31T12:00:00+01:00`")
-    if found == "." and last.type == "NUMBER":
+    if word == "." and last.type == "NUMBER":
         return slip.unexpected("a time is written in ISO form: `2025-01-31`, `2025-01-31T12:00:00Z`")
-    if found == "*" and last == "[[":
+    if word == "*" and last == "[[":
         return slip.unexpected(
             f"without conditions an accent is of all tuples: `[[{forms.CHANGES['alter']}]]`"
         )
-    if found in ("->", "=>", "→", ":") and re.match(
+    if word in ("->", "=>", "→", ":") and re.match(
         r"\s*(?:alter|unit|rename|recode|grow)?\(|\s*[+-]\(", slip.rest
     ):
         return slip.unexpected("a comma comes before the change: `[[s = 2, alter(t, y -> y * 2)]]`")
-    if found in _SIGN_WORDS:
-        return slip.unexpected(word_synonyms.OPERANDS[found])
-    if found in ("->", "→", "*", "/") and slip.first == "[[":
+    if word in _SIGN_WORDS:
+        return slip.unexpected(word_synonyms.OPERANDS[word])
+    if word in ("->", "→", "*", "/") and slip.first == "[[":
         return slip.unexpected(f"values are changed by `{forms.CHANGES['alter']}`")
     if slip.found.type == "NUMBER" and last == "," and end_of_number(slip):
         return slip.unexpected("a number has no commas: `1000`, `0.5`")
-    if (found in ("{", "[", "(") and last == "=") or (
+    if (word in ("{", "[", "(") and last == "=") or (
         slip.found.type in ("NUMBER", "STRING")
         and last == ","
         and "NAME" in slip.accepts

@@ -65,26 +65,26 @@ def explain(
     """The diagnostic for what lark could not read in `text`. `check`: an edit is proposed only if it passes."""
     if isinstance(error, UnexpectedCharacters):
         return _illegal(text, source, lalr.position(error), start)
-    before, found = lalr.stop(text, start)
+    before, token = lalr.stop(text, start)
     accepts = lalr.accepted(before, start)
     if before and before[-1].type == "NUMBER":
         accepts -= {"NAME", "STRING"}  # a unit
-    slip = _refused(Slip(found, before, accepts, source, text[found.end_pos or len(text) :]), text, start)
-    found, accepts = slip.found, slip.accepts
+    slip = _refused(Slip(token, before, accepts, source, text[token.end_pos or len(text) :]), text, start)
+    token, accepts = slip.found, slip.accepts
     editor = Editor(slip, text, start, check)
     if check is not None and (diagnostic := repairs.repaired(editor, repairs.CERTAIN)) is not None:
         return diagnostic
-    if found.type == "$END":
-        message, place = "unexpected end of the text", end_of(text, source)
+    if token.type == "$END":
+        message, span = "unexpected end of the text", end_of(text, source)
         help = "a statement ends with `;`" if "SEMICOLON" in accepts else _expected(slip)
-        return Diagnostic("RQ002", "error", message, place, help=help)
+        return Diagnostic("RQ002", "error", message, span, help=help)
     for rule in (*HABITS, *MARKERS, *SLIPS):
         if (diagnostic := rule(slip)) is not None:
             return diagnostic
     unchecked = () if check is not None else repairs.CERTAIN
     if (diagnostic := repairs.repaired(editor, (*unchecked, *repairs.LIKELY))) is not None:
         return diagnostic
-    return Diagnostic("RQ001", "error", f"unexpected `{found}`", span_of(found, source), help=_expected(slip))
+    return Diagnostic("RQ001", "error", f"unexpected `{token}`", span_of(token, source), help=_expected(slip))
 
 
 _LITTLE = {other for others in word_synonyms.STANDS_FOR.values() for other in others}
@@ -100,12 +100,12 @@ def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
         word.end_pos, word.end_column = end, (slip.found.end_column or 0) + more.end()
         return Slip(word, slip.before, slip.accepts, slip.source, text[end:])
     tokens = (*slip.before, slip.found)
-    for place in range(len(tokens) - 1, max(len(tokens) - 4, 0), -1):
-        first, second = tokens[place - 1 : place + 1]
+    for index in range(len(tokens) - 1, max(len(tokens) - 4, 0), -1):
+        first, second = tokens[index - 1 : index + 1]
         joined = f"{first}{second}"
         if first.end_pos == second.start_pos and joined.isidentifier() and not first.isdecimal():
             return _slip_at(
-                tokens[: place - 1], Token.new_borrow_pos("NAME", joined, first), second, slip, text, start
+                tokens[: index - 1], Token.new_borrow_pos("NAME", joined, first), second, slip, text, start
             )
     signs = {"+", "-", "*", "/", "%", "||", "<", ">", "<=", ">=", "=", "!="}
     if (
@@ -116,8 +116,8 @@ def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
         return _slip_at(slip.before[:-1], slip.last, slip.last, slip, text, start)
     number, word = slip.before[-2:] if len(slip.before) > 1 else (slip.last, slip.last)
     lower = str(word).lower()
-    known = (word_synonyms.OPERANDS, _LITTLE, word_synonyms.WORDS)
-    if number.type == "NUMBER" and word.type == "NAME" and any(lower in words for words in known):
+    tables = (word_synonyms.OPERANDS, _LITTLE, word_synonyms.WORDS)
+    if number.type == "NUMBER" and word.type == "NAME" and any(lower in words for words in tables):
         return _slip_at(slip.before[:-1], word, word, slip, text, start)
     return slip
 
@@ -160,11 +160,11 @@ def _illegal(text: str, source: str, position: int, start: lalr.Start) -> Diagno
     character = text[position]
     if character in "\"'":
         line = text[position:].split("\n", 1)[0].rstrip()
-        place = _at(text, source, position, len(line))
+        span = _at(text, source, position, len(line))
         help = f"a string ends on its line, with the quote that it begins with: `{character}north{character}`"
-        return Diagnostic("RQ006", "error", "a string without its closing quote", place, help=help)
+        return Diagnostic("RQ006", "error", "a string without its closing quote", span, help=help)
     if number := re.compile(r"\d[\w.]*").match(text, position):
-        place = _at(text, source, position, len(number[0]))
+        span = _at(text, source, position, len(number[0]))
         unit = re.fullmatch(r"(\d+(?:\.\d+)?)((?![eE]\d)[A-Za-z]\w*)", number[0])
         help = "a number is written `12`, `0.5` or `1e-3`; a space separates it from what follows"
         if re.fullmatch(r"\d+(_\d+)+", number[0]):
@@ -179,8 +179,8 @@ def _illegal(text: str, source: str, position: int, start: lalr.Start) -> Diagno
             help = f"a length of time is written `{unit[1]} {full}s`"
         elif unit:
             help = f"a unit comes after a space: `{unit[1]} {unit[2]}`; a product is `{unit[1]} * {unit[2]}`"
-        return Diagnostic("RQ006", "error", f"malformed number `{number[0]}`", place, help=help)
-    place = _at(text, source, position, 1)
+        return Diagnostic("RQ006", "error", f"malformed number `{number[0]}`", span, help=help)
+    span = _at(text, source, position, 1)
     before = lalr.tokens(text[:position], start)
     accepts = lalr.accepted(before, start)
     others = _OF_RELATIONS if "JOIN" in accepts else _OF_OPERANDS if "PLUS" in accepts else {}
@@ -201,4 +201,4 @@ def _illegal(text: str, source: str, position: int, start: lalr.Start) -> Diagno
     form = forms.form_of(before, before[-1]) if before and help is None else None
     if form is not None:
         help = f"as in `{form}`"
-    return Diagnostic("RQ003", "error", f"unexpected character `{shown}`", place, help=help)
+    return Diagnostic("RQ003", "error", f"unexpected character `{shown}`", span, help=help)

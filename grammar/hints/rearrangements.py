@@ -42,16 +42,16 @@ _CLAUSES = {
 
 def call(e: Editor) -> Diagnostic | None:
     """`avg amount`, `isnull x`: arguments without parentheses."""
-    last, found = e.slip.last, e.slip.found
-    if last.type != "NAME" or found.type not in ("NAME", "NUMBER", "STRING"):
+    last, token = e.slip.last, e.slip.found
+    if last.type != "NAME" or token.type not in ("NAME", "NUMBER", "STRING"):
         return None
     is_known = e.check is not None or last.lower() in word_synonyms.CALLED
     if (
         is_known
         and last not in word_synonyms.WORDS
-        and e.accepts((end_of(last), end_of(found), f"({found})"))
+        and e.accepts((end_of(last), end_of(token), f"({token})"))
     ):
-        return e.slip.unexpected(f"did you mean `{last}({found})`?")
+        return e.slip.unexpected(f"did you mean `{last}({token})`?")
     return None
 
 
@@ -66,9 +66,9 @@ def method(e: Editor) -> Diagnostic | None:
     ):
         return None
     name, rest = str(tokens[2]).lower(), e.text[end_of(e.slip.found) : close[0]].strip()
-    written = f"{name}({', '.join(filter(None, (str(tokens[0]), rest)))})"
-    if e.accepts((start_of(tokens[0]), close[1], written)):
-        return e.slip.unexpected(f"a function has its arguments in parentheses: `{written}`")
+    call_text = f"{name}({', '.join(filter(None, (str(tokens[0]), rest)))})"
+    if e.accepts((start_of(tokens[0]), close[1], call_text)):
+        return e.slip.unexpected(f"a function has its arguments in parentheses: `{call_text}`")
     return None
 
 
@@ -105,8 +105,8 @@ def moved_clause(e: Editor) -> Diagnostic | None:
         end -= e.text[begin:end].rstrip().endswith(";")
     else:
         return None
-    found = [piece for piece, depth in with_depth(e, begin) if depth == 0 and piece[0] in words]
-    places = [begin, *(p.start() for p in found if begin < p.start() < end), end]
+    clause_words = [piece for piece, depth in with_depth(e, begin) if depth == 0 and piece[0] in words]
+    places = [begin, *(p.start() for p in clause_words if begin < p.start() < end), end]
     parts = [e.text[a:b].strip(" ,\n") for a, b in itertools.pairwise(places)]
     if not 2 <= len(list(filter(None, parts))) <= 6:
         return None
@@ -120,66 +120,66 @@ def moved_clause(e: Editor) -> Diagnostic | None:
 
 def _reordered(parts: list[str]) -> Iterator[list[str]]:
     """Yields the orders that differ in the place of one part."""
-    for place, part in enumerate(parts):
-        rest = parts[:place] + parts[place + 1 :]
+    for index, part in enumerate(parts):
+        rest = parts[:index] + parts[index + 1 :]
         for new in range(len(parts)):
-            if new != place:
+            if new != index:
                 yield [*rest[:new], part, *rest[new:]]
 
 
 def moved_unit(e: Editor) -> Diagnostic | None:
     """`t degC > 30`."""
-    found = e.slip.found
-    rest = [piece for piece, _ in zip(pieces(e, end_of(found)), range(3), strict=False)]
+    token = e.slip.found
+    rest = [piece for piece, _ in zip(pieces(e, end_of(token)), range(3), strict=False)]
     number = next((piece for piece in rest if piece[0].isdecimal()), None)
-    if found.type != "NAME" or e.slip.last.type not in ("NAME", "RPAR") or e.slip.last in word_synonyms.WORDS:
+    if token.type != "NAME" or e.slip.last.type not in ("NAME", "RPAR") or e.slip.last in word_synonyms.WORDS:
         return None
     if number is None or not re.match("[=!<>≠≤≥]", rest[0][0]):
         return None
-    if e.accepts((start_of(found), end_of(found), ""), (number.end(), number.end(), f" {found}")):
-        sign = e.text[end_of(found) : number.start()].strip()
-        return e.slip.unexpected(f"a unit comes after a constant: `{e.slip.last} {sign} {number[0]} {found}`")
+    if e.accepts((start_of(token), end_of(token), ""), (number.end(), number.end(), f" {token}")):
+        sign = e.text[end_of(token) : number.start()].strip()
+        return e.slip.unexpected(f"a unit comes after a constant: `{e.slip.last} {sign} {number[0]} {token}`")
     return None
 
 
 def unquoted(e: Editor) -> Diagnostic | None:
     """`as "total"`: a name in quotes."""
-    found, name = e.slip.found, str(e.slip.found)[1:-1]
-    if found.type != "STRING" or not re.match(r"\w", name):
+    token, name = e.slip.found, str(e.slip.found)[1:-1]
+    if token.type != "STRING" or not re.match(r"\w", name):
         return None
-    for said in (name, f"as {name}"):
-        if e.accepts((start_of(found), end_of(found), f" {said}")):
-            return e.slip.unexpected(e.form(f"`{said}` is written without quotes"))
+    for replacement in (name, f"as {name}"):
+        if e.accepts((start_of(token), end_of(token), f" {replacement}")):
+            return e.slip.unexpected(e.form(f"`{replacement}` is written without quotes"))
     return None
 
 
 def moved_call(e: Editor) -> Diagnostic | None:
     """`aggregate[total as sum(a) by k](R)`: the name before its call."""
-    tokens, found = e.slip.before[-3:], e.slip.found
-    if found != "(" or len(tokens) < 3 or tokens[1] != "as" or (close := closing(e, found)) is None:
+    tokens, token = e.slip.before[-3:], e.slip.found
+    if token != "(" or len(tokens) < 3 or tokens[1] != "as" or (close := closing(e, token)) is None:
         return None
     name, _, function = tokens
     call = e.text[start_of(function) : close[1]]
     if not e.accepts((start_of(name), close[1], f"{call} as {name}")):
         return None
     return e.slip.complain(
-        f"unexpected `{found}`",
+        f"unexpected `{token}`",
         f"a name comes after its expression: `{call} as {name}`",
-        span_of(found, e.slip.source),
+        span_of(token, e.slip.source),
     )
 
 
 def moved_name(e: Editor) -> Diagnostic | None:
     """`project[total: a * 2](R)`, `extend[total := a * 2](R)`: the name before its expression."""
-    last, found = e.slip.last, e.slip.found
-    if last.type != "NAME" or found not in (":", ":=", "="):
+    last, token = e.slip.last, e.slip.found
+    if last.type != "NAME" or token not in (":", ":=", "="):
         return None
     ends = (
-        p.start() for p, depth in with_depth(e, end_of(found)) if depth < 0 or (depth == 0 and p[0] == ",")
+        p.start() for p, depth in with_depth(e, end_of(token)) if depth < 0 or (depth == 0 and p[0] == ",")
     )
     end = next(ends, None)
-    if end is None or not e.accepts((start_of(last), end_of(found), ""), (end, end, f" as {last}")):
+    if end is None or not e.accepts((start_of(last), end_of(token), ""), (end, end, f" as {last}")):
         return None
     return e.slip.unexpected(
-        f"a name comes after its expression: `{e.text[end_of(found) : end].strip()} as {last}`"
+        f"a name comes after its expression: `{e.text[end_of(token) : end].strip()} as {last}`"
     )

@@ -71,13 +71,13 @@ def misspelt(e: Editor) -> Diagnostic | None:
 
 def likely_call(e: Editor) -> Diagnostic | None:
     """`upper state` in a statement with another error."""
-    last, found = e.slip.last, e.slip.found
-    if last.type != "NAME" or found.type != "NAME" or last.lower() not in word_synonyms.CALLED:
+    last, token = e.slip.last, e.slip.found
+    if last.type != "NAME" or token.type != "NAME" or last.lower() not in word_synonyms.CALLED:
         return None
-    edit = (end_of(last), end_of(found), f"({found})")
-    if str(found) in word_synonyms.WORDS or not (e.parses(edit) or e.goes_on(edit, 2)):
+    edit = (end_of(last), end_of(token), f"({token})")
+    if str(token) in word_synonyms.WORDS or not (e.parses(edit) or e.goes_on(edit, 2)):
         return None
-    return e.slip.unexpected(f"did you mean `{last}({found})`?")
+    return e.slip.unexpected(f"did you mean `{last}({token})`?")
 
 
 def likely_misspelt(e: Editor) -> Diagnostic | None:
@@ -115,13 +115,13 @@ def _in_small_letters(token: Token) -> str | None:
 
 def quote(e: Editor) -> Diagnostic | None:
     """`in {new", "paid"}`: a quote is missing before a word."""
-    last, found = e.slip.last, e.slip.found
-    if found.type != "STRING" or end_of(last) != start_of(found) or not is_word(last):
+    last, token = e.slip.last, e.slip.found
+    if token.type != "STRING" or end_of(last) != start_of(token) or not is_word(last):
         return None
-    if e.accepts((start_of(last), start_of(last), found[0])):
+    if e.accepts((start_of(last), start_of(last), token[0])):
         at = span_of(last, e.slip.source)
         return e.slip.complain(
-            f"missing quote before `{last}`", f"did you mean `{found[0]}{last}{found[0]}`?", at
+            f"missing quote before `{last}`", f"did you mean `{token[0]}{last}{token[0]}`?", at
         )
     return None
 
@@ -139,12 +139,12 @@ def brackets(e: Editor) -> Diagnostic | None:
             if other != token and e.accepts((start_of(token), end_of(token), other)):
                 at = span_of(token, e.slip.source)
                 return e.slip.complain(f"unexpected `{token}`", e.form(f"did you mean `{other}`?"), at)
-    found = e.slip.found
-    opening = found if found in PAIRS else innermost(e.slip.before)
+    stopped_at = e.slip.found
+    opening = stopped_at if stopped_at in PAIRS else innermost(e.slip.before)
     if opening is None or (close := closing(e, opening)) is None:
         return None
     inside = e.text[end_of(opening) : close[0]].strip()
-    is_index = found == "[" and e.slip.last.type == "NAME" and "PLUS" in e.slip.accepts
+    is_index = stopped_at == "[" and e.slip.last.type == "NAME" and "PLUS" in e.slip.accepts
     at = span_of(opening, e.slip.source)
     for new, newly in PAIRS.items():
         if new == opening or is_index:
@@ -152,37 +152,41 @@ def brackets(e: Editor) -> Diagnostic | None:
         if e.accepts((start_of(opening), end_of(opening), new), (*close, newly)):
             piece = f"{new}{inside}{newly}" if len(inside) < _LONGEST else f"{new}...{newly}"
             return e.slip.complain(f"unexpected `{opening}`", e.form(f"did you mean `{piece}`?"), at)
-    is_list = found == "(" and (e.slip.last.type != "NAME" or e.slip.requires("STRING"))
+    is_list = stopped_at == "(" and (e.slip.last.type != "NAME" or e.slip.requires("STRING"))
     is_list = is_list or (e.slip.last == "distinct" and inside.isidentifier())
-    if is_list and found is opening and e.accepts((start_of(opening), end_of(opening), " "), (*close, "")):
+    if (
+        is_list
+        and stopped_at is opening
+        and e.accepts((start_of(opening), end_of(opening), " "), (*close, ""))
+    ):
         return e.slip.unexpected(e.form(f"did you mean `{inside}`, without brackets?"))
     return None
 
 
 def _mixed(e: Editor) -> Diagnostic | None:
     """`x in (1, 2}`: brackets of two kinds, of which either may be the wrong one."""
-    opening, found = innermost(e.slip.before), e.slip.found
-    if opening is None or found not in CLOSING or PAIRS[opening] == found:
+    opening, token = innermost(e.slip.before), e.slip.found
+    if opening is None or token not in CLOSING or PAIRS[opening] == token:
         return None
-    new = next(key for key, value in PAIRS.items() if value == found)
+    new = next(key for key, value in PAIRS.items() if value == token)
     if not e.accepts((start_of(opening), end_of(opening), new)):
         return None
-    ends = [w for w in CLOSING if w != found and e.accepts((start_of(found), end_of(found), w))]
-    inside = e.text[end_of(opening) : start_of(found)].strip()
+    ends = [w for w in CLOSING if w != token and e.accepts((start_of(token), end_of(token), w))]
+    inside = e.text[end_of(opening) : start_of(token)].strip()
     if len(inside) > _LONGEST or not ends:
         return None
     shown = " or ".join(
-        f"`{a}{inside}{b}`" for a, b in ((new, str(found)), *((str(opening), w) for w in ends))
+        f"`{a}{inside}{b}`" for a, b in ((new, str(token)), *((str(opening), w) for w in ends))
     )
-    return e.slip.unexpected(f"`{opening}` and `{found}` are of two kinds: {shown}")
+    return e.slip.unexpected(f"`{opening}` and `{token}` are of two kinds: {shown}")
 
 
 def replaced(e: Editor) -> Diagnostic | None:
     """`rename[a: b]`, `top[10, a]`, `top[10 by a within b]`, `if(a > 1; b; c)`: another sign or little word."""
     for count, _, token in e.last(2):
-        written = token.lower()
-        choices = [w for w in e.words(count) if written in word_synonyms.STANDS_FOR.get(w, ())]
-        if written in ("in", "from", "for", "to", "then", "with") and innermost(e.before(count)[0]) != "(":
+        word = token.lower()
+        choices = [w for w in e.words(count) if word in word_synonyms.STANDS_FOR.get(w, ())]
+        if word in ("in", "from", "for", "to", "then", "with") and innermost(e.before(count)[0]) != "(":
             choices = [w for w in choices if w != ","]
         if e.check is None and token == ",":
             choices = [w for w in choices if w not in ("and", "or")]
@@ -205,17 +209,22 @@ def _replaces(e: Editor, token: Token, word: str) -> bool:
 def left_out(e: Editor) -> Diagnostic | None:
     """`heartbeat on at delay 10`, `top[10 order by a]`, `sort[order by a]`: a sign or some words too many."""
     tokens = (*e.slip.before, e.slip.found)
-    words = ["", *(str(each).lower() for each in tokens), *statements.PIECE.findall(e.slip.rest)[:1], ""]
+    words = [
+        "",
+        *(str(left_out_token).lower() for left_out_token in tokens),
+        *statements.PIECE.findall(e.slip.rest)[:1],
+        "",
+    ]
     for count, before, token in e.last(3):
-        place = len(before)
-        ahead = words[place : place + 3]
+        index = len(before)
+        ahead = words[index : index + 3]
         is_pair = count > 0 and " ".join(ahead[1:]) in word_synonyms.NEEDLESS
         size = 2 if is_pair else int(_is_needless(token, ahead, count))
         is_fraction = token == "." and e.text[end_of(token) :][:1].isdecimal()
         begins = count == 1 and token.type == "NAME" and ahead[0] in ("", ";")
         if token.type in ("$END", "STRING", "NUMBER") or is_fraction or not (size or begins):
             continue
-        begin, end = start_of(token), end_of(tokens[place + max(size, 1) - 1])
+        begin, end = start_of(token), end_of(tokens[index + max(size, 1) - 1])
         if e.accepts((begin, end, " ")):
             at = span_of(token, e.slip.source)
             return e.slip.complain(f"unexpected `{token}`", e.form(f"leave `{e.text[begin:end]}` out"), at)
@@ -237,9 +246,9 @@ def _is_needless(token: Token, ahead: Sequence[str], count: int) -> bool:
 def inserted(e: Editor) -> Diagnostic | None:
     """`window[5 minutes at as w]`, `by a b`, `select[a > 1(r)`: something is missing."""
     for count, before, token in e.last(2):
-        place = end_of(before[-1]) if token.type == "$END" and before else start_of(token)
+        position = end_of(before[-1]) if token.type == "$END" and before else start_of(token)
         choices = [w for w in e.words(count) if _may_miss(e, w, before, token)]
-        good = [w for w in choices if (count == 0 or w not in PAIRS) and _is_missing(e, place, w)]
+        good = [w for w in choices if (count == 0 or w not in PAIRS) and _is_missing(e, position, w)]
         types = {e.words(count)[word] for word in good}
         if "EQUAL" in types and "COMPARATOR" in e.accepted(count):
             types |= {"COMPARATOR", "IN"}
@@ -262,7 +271,11 @@ def _may_miss(e: Editor, word: str, before: Sequence[Token], token: Token) -> bo
         return str(token) not in word_synonyms.WORDS and not token.startswith(OPERATORS)
     if word in word_synonyms.BEFORE_NAMES and token in word_synonyms.WORDS:
         return False
-    if word == "," and [str(each) for each in before[-2:-1]] == ["as"] and token.line == before[-1].end_line:
+    if (
+        word == ","
+        and [str(token_before) for token_before in before[-2:-1]] == ["as"]
+        and token.line == before[-1].end_line
+    ):
         return False  # a name of two words
     if word == "case":
         return token == "when"

@@ -138,29 +138,29 @@ def is_alias(slip: Slip) -> bool:
 
 def foreign_clause(slip: Slip) -> Diagnostic | None:
     """`R where t > 90`, `x is null`, `x between 1 and 5`, `x in (1, 2, 3)`, `cast(x as int)`."""
-    found = str(slip.found)
-    if "JOIN" in slip.accepts and found in synonyms.CLAUSES and slip.found.line == slip.last.end_line:
-        return slip.unexpected(synonyms.CLAUSES[found])
+    word = str(slip.found)
+    if "JOIN" in slip.accepts and word in synonyms.CLAUSES and slip.found.line == slip.last.end_line:
+        return slip.unexpected(synonyms.CLAUSES[word])
     if {"PLUS", "AND"} <= slip.accepts or slip.last == "not":
-        if found == "as" and "cast" in map(str.lower, map(str, slip.before)):
+        if word == "as" and "cast" in map(str.lower, map(str, slip.before)):
             return slip.unexpected(
                 "a value is converted by `int(x)`, `double(x)`, `string(x)`, `date(x)` ..."
             )
-        if (help := word_synonyms.OPERANDS.get(found.lower())) is not None:
+        if (help := word_synonyms.OPERANDS.get(word.lower())) is not None:
             return slip.unexpected(help)
-    if found in (",", "to") and "between" in map(str, slip.before[-6:]) and "AND" in slip.accepts:
+    if word in (",", "to") and "between" in map(str, slip.before[-6:]) and "AND" in slip.accepts:
         return slip.unexpected("a range is written `x between 1 and 5`, or `x in [1, 5]`")
-    if slip.last == "not" and slip.accepts <= {"BETWEEN", "IN"} and found not in ("in", "between"):
+    if slip.last == "not" and slip.accepts <= {"BETWEEN", "IN"} and word not in ("in", "between"):
         return slip.unexpected("inequality is written `x != 3`, its opposite `x = 3`")
-    if found == "," and {"AND", "RPAR"} <= slip.accepts and {"=", "!="} & {*map(str, slip.before[-3:-1])}:
+    if word == "," and {"AND", "RPAR"} <= slip.accepts and {"=", "!="} & {*map(str, slip.before[-3:-1])}:
         return slip.unexpected("several values are written `x in {1, 2}`, or `x not in {1, 2}`")
-    if slip.last == "is" and found.lower() in word_synonyms.OPERANDS:
-        return slip.unexpected(word_synonyms.OPERANDS[found.lower()])
+    if slip.last == "is" and word.lower() in word_synonyms.OPERANDS:
+        return slip.unexpected(word_synonyms.OPERANDS[word.lower()])
     if slip.last == "is" or [str(token) for token in slip.before[-2:]] == ["is", "not"]:
         return slip.unexpected(
             word_synonyms.OPERANDS["isnull"] + "; values are compared by `x = 'a'`, `x != 'a'`"
         )
-    if found == "," and slip.accepts == frozenset(("RSQB", "RPAR")):
+    if word == "," and slip.accepts == frozenset(("RSQB", "RPAR")):
         return slip.unexpected("a set is written in braces: `x in {1, 2, 3}`")
     return None
 
@@ -186,12 +186,12 @@ def case_of_value(slip: Slip) -> Diagnostic | None:
 
 def missing_semicolon(slip: Slip) -> Diagnostic | None:
     """The next statement begins before this one has ended."""
-    found, last = slip.found, slip.last
+    token, last = slip.found, slip.last
     if "SEMICOLON" not in slip.accepts:
         return None
-    if found.type == "DEFINE" and last.type == "NAME":
+    if token.type == "DEFINE" and last.type == "NAME":
         last = slip.before[-2]  # the defined name was taken for a unit
-    elif found.type not in _STARTS and not (found.type == "NAME" and found.line != last.end_line):
+    elif token.type not in _STARTS and not (token.type == "NAME" and token.line != last.end_line):
         return None
     return slip.complain(UNENDED, at=place_after(last, slip.source))
 
@@ -281,11 +281,11 @@ def missing_alias(slip: Slip) -> Diagnostic | None:
 def _operator(slip: Slip) -> str:
     """The word before the bracket that is still open."""
     depth = 0
-    for place in range(len(slip.before) - 1, 0, -1):
-        token = str(slip.before[place])
+    for index in range(len(slip.before) - 1, 0, -1):
+        token = str(slip.before[index])
         depth += (token in ("]", ")")) - (token in ("[", "("))
         if depth < 0 and token == "[":
-            return str(slip.before[place - 1])
+            return str(slip.before[index - 1])
     return ""
 
 

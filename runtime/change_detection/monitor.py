@@ -172,8 +172,8 @@ class Monitor:
         return monitored[name]
 
     def _jumps(self, monitored: MonitoredSeries, values: Iterable[tuple[str, float]]) -> Iterator[Jump[str]]:
-        for place, value in values:
-            if (jump := monitored.series.add(place, value)) is not None:
+        for position, value in values:
+            if (jump := monitored.series.add(position, value)) is not None:
                 yield jump
         if monitored.series.unseen >= _LOOK and (jump := monitored.series.look()) is not None:
             yield jump

@@ -33,13 +33,13 @@ def dump_monitor(monitor: Monitor) -> dict[str, Any]:
     Values have seven digits, which are enough for the test.
     """
     count = sum(len(monitored) for monitored in monitor.groups.values())
-    each = min(WINDOW, MAX_STORED // max(1, count))
+    kept = min(WINDOW, MAX_STORED // max(1, count))
     places: dict[str, int] = {}
     series = [
-        [[_dump_value(v) for v in group], name, *_dump_watched(monitored, each, places)]
+        [[_dump_value(v) for v in group], name, *_dump_watched(monitored, kept, places)]
         for group, own in monitor.groups.items()
         for name, monitored in own.items()
-        if each >= 2 * MIN_VALUES
+        if kept >= 2 * MIN_VALUES
     ]
     return {
         "by": list(monitor.by),
@@ -75,13 +75,13 @@ def reported_changes(data: Mapping[str, Any]) -> tuple[ReportedChange, ...]:
 def _dump_watched(monitored: MonitoredSeries, count: int, places: dict[str, int]) -> list[Any]:
     latest = monitored.series.latest(count)
     values = [max(-_LARGEST, min(value, _LARGEST)) for _, value in latest]
-    runs = [(place, len(list(run))) for place, run in groupby(place for place, _ in latest)]
+    runs = [(position, len(list(run))) for position, run in groupby(position for position, _ in latest)]
     return [
         monitored.width,
         monitored.series.unseen,
         [str(monitored.net.slope), str(monitored.net.shift)],
         b64encode(pack(f"<{len(values)}f", *values)).decode(),
-        [[places.setdefault(place, len(places)), length] for place, length in runs],
+        [[places.setdefault(position, len(places)), length] for position, length in runs],
     ]
 
 

@@ -50,11 +50,11 @@ def points_of(
     The engine computes the same by an aggregate.
     """
     runs: dict[tuple[int, Group], tuple[str, dict[str, list[float]]]] = {}
-    for number, (group, place, values) in enumerate(tuples):
-        _, values_of = runs.setdefault((number >> bits, group), (place, {}))
+    for number, (group, position, values) in enumerate(tuples):
+        _, values_of = runs.setdefault((number >> bits, group), (position, {}))
         for name, value in values.items():
             if abs(value) <= MAX_VALUE:
                 values_of.setdefault(name, []).append(float(value))
-    for (_, group), (place, values_of) in runs.items():
+    for (_, group), (position, values_of) in runs.items():
         medians = {name: median_low(values) for name, values in values_of.items()}
-        yield Point(group, place, medians, {name: len(values) for name, values in values_of.items()})
+        yield Point(group, position, medians, {name: len(values) for name, values in values_of.items()})

@@ -128,7 +128,7 @@ class Series(Generic[Place]):
     @classmethod
     def resumed(cls, latest: Sequence[tuple[Place, float]], unseen: int) -> Series[Place]:
         """Restores a sequence from its latest values; `unseen` of them were not yet examined."""
-        return cls([place for place, _ in latest], [value for _, value in latest], array("d"), unseen)
+        return cls([position for position, _ in latest], [value for _, value in latest], array("d"), unseen)
 
     def latest(self, count: int) -> list[tuple[Place, float]]:
         """Returns at most `count` of the latest values, each with its place."""
@@ -185,8 +185,8 @@ def _split(values: Sequence[float]) -> int | None:
         """Returns the part of the sum of squares that the means of both parts explain."""
         return sums[place - 1] ** 2 / place + (whole - sums[place - 1]) ** 2 / (count - place)
 
-    place = max(range(MIN_VALUES, count - MIN_VALUES + 1), key=between)
-    near = range(max(MIN_VALUES, place - _MAX_SHIFT), min(count - MIN_VALUES, place + _MAX_SHIFT) + 1)
+    index = max(range(MIN_VALUES, count - MIN_VALUES + 1), key=between)
+    near = range(max(MIN_VALUES, index - _MAX_SHIFT), min(count - MIN_VALUES, index + _MAX_SHIFT) + 1)
     return max(near, key=lambda n: abs(values[n] - values[n - 1]))
 
 

@@ -70,7 +70,7 @@ class Arrivals:
 
         It is kept by `Checkpoint.order`, which is to be called before the next one is asked for.
         """
-        new = {name: self._new(name, each) for name, each in found.items()}
+        new = {name: self._new(name, files) for name, files in found.items()}
         if not any(new.values()):
             return None
         if self._last is not None:
@@ -86,7 +86,7 @@ class Arrivals:
         They are kept by `Checkpoint.keep_order`.
         """
         assert self._last is not None
-        new = {name: in_order(self._unseen(name, each), ()) for name, each in found.items()}
+        new = {name: in_order(self._unseen(name, files), ()) for name, files in found.items()}
         recorded = self._recorded(new)
         self._last = evolve(
             self._last,
@@ -113,11 +113,11 @@ class Arrivals:
         """Raise RQ452 where a file that was read has another place in its folder: it would be read again."""
         if (folder := self.checkpoint.folders.folder(name)) is None:
             return
-        there, root = {folder.record(file.path) for file in listed}, f"{folder.recorded}/"
+        recorded, root = {folder.record(file.path) for file in listed}, f"{folder.recorded}/"
         lost = {
             (name_of(path), read.length, read.modified): path
             for path, read in self._seen.get(name, {}).items()
-            if path not in there and path.startswith(root)
+            if path not in recorded and path.startswith(root)
         }
         for file in new:
             if (before := lost.get((name_of(file.path), file.length, file.modified))) is not None:
@@ -131,12 +131,12 @@ class Arrivals:
 
     def _check_names(self, name: str, new: Sequence[InputFile]) -> None:
         """Raise RQ453 where a file comes by its name before one that a batch has had."""
-        place = self.checkpoint.folders.place
+        place_of = self.checkpoint.folders.place
         if name not in self._last_names:
-            known = (place(name, path) for path in self._seen.get(name, ()))
-            self._last_names[name] = max(filter(None, known), default=("", False))
+            recorded = (place_of(name, path) for path in self._seen.get(name, ()))
+            self._last_names[name] = max(filter(None, recorded), default=("", False))
         record = self.checkpoint.folders.record
-        places = [place(name, record(name, f.path, is_markers=f.is_markers)) for f in new]
+        places = [place_of(name, record(name, f.path, is_markers=f.is_markers)) for f in new]
         last = self._last_names[name]
         for file, at in zip(new, places, strict=True):
             if at is not None and at < last:
@@ -160,12 +160,12 @@ class Arrivals:
 
     def _unseen(self, name: str, found: Iterable[FoundFile], *, is_markers: bool = False) -> list[FoundFile]:
         nothing = dict[str, ReadFile]()
-        of_all, seen = self._seen.get("", nothing), self._seen.get(name, nothing)
+        of_all, of_source = self._seen.get("", nothing), self._seen.get(name, nothing)
         folder = self.checkpoint.folders.folder(name, is_markers=is_markers)
         if folder is None or not folder.has_moved:  # which is soon asked of a hundred thousand files
-            return [file for file in found if file.path not in seen and file.path not in of_all]
+            return [file for file in found if file.path not in of_source and file.path not in of_all]
         paths = ((file, folder.record(file.path)) for file in found)
-        return [file for file, path in paths if path not in seen and path not in of_all]
+        return [file for file, path in paths if path not in of_source and path not in of_all]
 
 
 def _remember(checkpoint: Checkpoint, batch: Batch) -> None:

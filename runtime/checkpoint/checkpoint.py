@@ -134,7 +134,7 @@ class Checkpoint:
 
         A file that is mended after a bad marker keeps its place, whatever its modification time says then.
         """
-        ordered = {name: list(found) for name, found in files.items()}
+        ordered = {name: list(of_source) for name, of_source in files.items()}
         self._batch_after = self._epoch
         name = batch_of_run(self.run)
         if self.documents.exists(name):
@@ -143,7 +143,8 @@ class Checkpoint:
                 self._batch_after = record["after"]
                 locate = self.folders.locate
                 listed = {
-                    n: [locate(n, input_file(f)) for f in found] for n, found in record["files"].items()
+                    n: [locate(n, input_file(f)) for f in of_source]
+                    for n, of_source in record["files"].items()
                 }
                 if ordered.keys() <= listed.keys():
                     return listed
@@ -157,9 +158,9 @@ class Checkpoint:
         places = {
             name: [
                 astuple(evolve(file, path=record(name, file.path, is_markers=file.is_markers)))
-                for file in found
+                for file in of_source
             ]
-            for name, found in files.items()
+            for name, of_source in files.items()
         }
         content = {"batch": batch, "after": self._batch_after, "files": places}
         self.documents.write(batch_of_run(self.run), json.dumps(content))
@@ -170,8 +171,8 @@ class Checkpoint:
         Raises `DiagnosticError`: RQ451 where the checkpoint is gone, RQ476 where it belongs to another run by now. The
         record of an epoch is only ever created, so that of two runs one commits it.
         """
-        written = evolve(record, time=moment(), run=self.run)
-        text = json.dumps(dump_commit(written, self._trees.during(record.epoch), self.path))
+        stamped = evolve(record, time=moment(), run=self.run)
+        text = json.dumps(dump_commit(stamped, self._trees.during(record.epoch), self.path))
         if self._ownership is not None:
             self._ownership.check()
         if not self.documents.create(record_name(record.epoch), text):
@@ -188,7 +189,7 @@ class Checkpoint:
         failure_record = {
             "time": moment(),
             "epoch": epoch,
-            "diagnostics": [to_json(each) for each in diagnostics],
+            "diagnostics": [to_json(diagnostic) for diagnostic in diagnostics],
         }
         self.documents.write("error.json", json.dumps(failure_record))
 

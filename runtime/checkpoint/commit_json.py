@@ -114,7 +114,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "units": _dump_trees(state.units, trees, f"{slot} units"),
         "original": _dump_trees(state.original, trees, f"{slot} original"),
         "closed": trees.dump(f"{slot} closed", state.closed),
-        "alters": [_dump_altered(each) for each in state.alters],
+        "alters": [_dump_altered(alter) for alter in state.alters],
         "doubled": sorted(state.doubled),
         "digits": dict(state.digits),
         "grown": {name: dump_tree(values) for name, values in state.grown.items()},
@@ -139,7 +139,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         _load_trees(data["units"], load_history, trees, f"{slot} units"),
         _load_trees(data["original"], load_function, trees, f"{slot} original"),
         trees.load(f"{slot} closed", data["closed"], bool),
-        tuple(_load_altered(each) for each in data["alters"]),
+        tuple(_load_altered(alter) for alter in data["alters"]),
         doubled=frozenset(data["doubled"]),
         digits=data["digits"],
         grown={name: load_tree(values, bool) for name, values in data["grown"].items()},
@@ -162,8 +162,8 @@ def _dump_altered(altered: Altered) -> list[Any]:
 
 
 def _load_altered(data: list[Any]) -> Altered:
-    attribute, function, where, place, text = data
-    return Altered(attribute, load_affine(function), load_tree(where, bool), place, text)
+    attribute, function, where, position, text = data
+    return Altered(attribute, load_affine(function), load_tree(where, bool), position, text)
 
 
 def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:

@@ -57,9 +57,9 @@ def inspect(documents: SealedFiles) -> Integrity:
 
     def check(kind: str, steps: Iterator[Callable[[], object]]) -> None:
         with ThreadPoolExecutor(_READERS) as pool:
-            found = list(pool.map(_problem, steps))
-        checked[kind] = len(found)
-        problems.extend(each for several in found for each in several)
+            results = list(pool.map(_problem, steps))
+        checked[kind] = len(results)
+        problems.extend(problem for several in results for problem in several)
 
     last = Commit()
     try:
@@ -91,8 +91,8 @@ def unnamed(documents: SealedFiles, last: Commit, trees: Collection[str]) -> Ite
     files, state = documents.files, f"{documents.root}/state"
     listed = paths(last.segments)
     for key in files.folders(state, ""):
-        found = [f"{state}/{key}/{name}" for name in files.folders(f"{state}/{key}", "epoch=")]
-        yield from (path for path in found if path not in listed)
+        unnamed_paths = [f"{state}/{key}/{name}" for name in files.folders(f"{state}/{key}", "epoch=")]
+        yield from (path for path in unnamed_paths if path not in listed)
     for name in documents.names(TREES):
         if name not in trees:
             yield f"{documents.root}/{TREES}/{name}"

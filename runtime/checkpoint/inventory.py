@@ -45,7 +45,7 @@ def stored(commit: Commit) -> Iterator[Stored]:
             file.stat().st_size for f in folders if f is not None for file in f.rglob("*") if file.is_file()
         )
         rows = [segment.rows for segment in segments]
-        yield Stored(name, len(segments), size, None if None in rows else sum(each or 0 for each in rows))
+        yield Stored(name, len(segments), size, None if None in rows else sum(count or 0 for count in rows))
 
 
 def quarantined(root: Path) -> dict[str, dict[str, int]]:
@@ -83,8 +83,8 @@ def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
         markers = folders.markers.get(name)
         both = [data] if markers is None else [data, markers]
         if all((at := local_path(folder.at)) is not None and at.exists() for folder in both):
-            found = [folder.record(f.path) for folder in both for f in files.tree(folder.at) if f.length]
-            waiting[name] = len([path for path in found if path not in taken]) + left.get(name, 0)
+            listed = [folder.record(f.path) for folder in both for f in files.tree(folder.at) if f.length]
+            waiting[name] = len([path for path in listed if path not in taken]) + left.get(name, 0)
     return waiting
 
 

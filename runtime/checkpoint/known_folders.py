@@ -173,13 +173,17 @@ class _Recognition:
         if self._is_link():
             return True
         root = self.last.recorded
-        known = {f.path: f for f in self.read if f.path == root or f.path.startswith(f"{root}/")}
-        found = self.files.tree(self.moved.at)
-        pairs = [(known[path], file) for file in found if (path := self.moved.record(file.path)) in known]
-        if not known and self.source.format != DELTA:  # files that a batch has listed are where the folder is
+        recorded = {f.path: f for f in self.read if f.path == root or f.path.startswith(f"{root}/")}
+        files = self.files.tree(self.moved.at)
+        pairs = [
+            (recorded[path], file) for file in files if (path := self.moved.record(file.path)) in recorded
+        ]
+        if (
+            not recorded and self.source.format != DELTA
+        ):  # files that a batch has listed are where the folder is
             return not self.files.exists(self.last.at)
         if not pairs:
-            self._check_depth(known, found)
+            self._check_depth(recorded, files)
             return False
         # A copy does not always keep times, and a file that was mended has another length.
         if 2 * sum(read.is_like(file) for read, file in pairs) <= len(pairs):
@@ -188,7 +192,7 @@ class _Recognition:
 
     def _is_link(self) -> bool:
         places = [local_path(folder.at) for folder in (self.last, self.moved)]
-        old, new = (None if place is None else place.resolve() for place in places)
+        old, new = (None if path is None else path.resolve() for path in places)
         return old is not None and old == new and old.exists()
 
     def _check_lengths(self, pairs: Sequence[tuple[ReadFile, FoundFile]]) -> None:

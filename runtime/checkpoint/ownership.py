@@ -63,12 +63,12 @@ class Ownership:
 
     def check(self) -> None:
         """Raise RQ476 where another run has taken the checkpoint over, RQ451 where the checkpoint is gone."""
-        found = _read(self.files, self.record)
-        if found == self.owner:
+        owner = _read(self.files, self.record)
+        if owner == self.owner:
             return
-        if found is None and not self.files.exists(self.record):
+        if owner is None and not self.files.exists(self.record):
             raise missing(self.record)
-        raise lost(self.owner.checkpoint, found)
+        raise lost(self.owner.checkpoint, owner)
 
 
 def lost(checkpoint: str, owner: Owner | None = None) -> DiagnosticError:
@@ -89,7 +89,7 @@ def owned(files: Files, checkpoint: str, outputs: list[str]) -> Iterator[Ownersh
     """
     with ExitStack() as held:
         ownership = held.enter_context(_owned(files, checkpoint, checkpoint, _LOCK, _OF_CHECKPOINT))
-        for path in dict.fromkeys(each for each in outputs if local_path(each) is not None):
+        for path in dict.fromkeys(output for output in outputs if local_path(output) is not None):
             held.enter_context(_owned(files, path, checkpoint, f".{_LOCK}", _OF_OUTPUT))
         yield ownership
 

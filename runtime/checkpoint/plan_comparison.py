@@ -44,7 +44,7 @@ class _Comparison:
         self, stored: StoredPlan, commit: Commit, plan: Plan, is_fresh: Callable[[Emit], bool]
     ) -> None:
         self.stored, self.commit, self.is_fresh = stored, commit, is_fresh
-        self.plan, self.old = (of_states(each, commit.sources) for each in (plan, stored.plan))
+        self.plan, self.old = (of_states(compared, commit.sources) for compared in (plan, stored.plan))
         self.epoch = commit.epoch + 2  # the one before it is the edit itself
         self.items: list[Change] = []
         self.states: dict[str, SourceState] = {}

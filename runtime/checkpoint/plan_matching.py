@@ -65,9 +65,9 @@ def match(old: Plan, new: Plan, intact: Set[str]) -> Match:
     for operator in new.operators:
         if operator.name not in same:
             equal = (o.name for o in old.operators if o.name in free and before[o.name] == now[operator.name])
-            if (found := next(equal, None)) is not None:
-                same[operator.name] = found
-                free.discard(found)
+            if (partner := next(equal, None)) is not None:
+                same[operator.name] = partner
+                free.discard(partner)
     alike = {o.name: o.name for o in new.operators if o.name not in same and o.name in free}
     return Match(same, alike)
 

@@ -61,8 +61,8 @@ def batch_of_run(run: int) -> str:
 
 def batch_names(documents: SealedFiles) -> list[str]:
     """Returns the documents of batches, of the last run last."""
-    found = [(int(match[1]), name) for name in documents.names() if (match := _BATCH.fullmatch(name))]
-    return [name for _, name in sorted(found)]
+    numbered = [(int(match[1]), name) for name in documents.names() if (match := _BATCH.fullmatch(name))]
+    return [name for _, name in sorted(numbered)]
 
 
 def batch_name(documents: SealedFiles) -> str | None:
@@ -88,10 +88,10 @@ def _of_batch(stored: list[Any]) -> ReadFile:
 
 def read_files(files: Files, root: str) -> dict[str, list[ReadFile]]:
     """The files of all batches, by source, without those that the last commit has not read whole."""
-    found: dict[str, list[ReadFile]] = {}
+    by_source: dict[str, list[ReadFile]] = {}
     for source, read in seen(files, root, _done(files, root, last_batch(files, root))):
-        found.setdefault(source, []).extend(read)
-    return found
+        by_source.setdefault(source, []).extend(read)
+    return by_source
 
 
 def _done(files: Files, root: str, last: Batch | None) -> Batch | None:
@@ -134,5 +134,7 @@ class Record:
 def records(files: Files, root: str) -> list[Record]:
     """Returns the records in order, without those that another one contains: a crash prevented their deletion."""
     names = (_RECORD.fullmatch(name_of(file.path)) for file in files.list(f"{root}/files"))
-    found = sorted(Record(int(name[1]), int(name[2])) for name in names if name)
-    return [r for r in found if not any(o != r and o.first <= r.first and r.last <= o.last for o in found)]
+    in_order = sorted(Record(int(name[1]), int(name[2])) for name in names if name)
+    return [
+        r for r in in_order if not any(o != r and o.first <= r.first and r.last <= o.last for o in in_order)
+    ]

@@ -118,23 +118,23 @@ class _Comparison:
 
     def _forget(self, name: str) -> None:
         state = self.state
-        changed = any(name in each for each in (state.units, state.codes, state.bent, state.names.here))
+        changed = any(name in kept for kept in (state.units, state.codes, state.bent, state.names.here))
         self.state = evolve(
             state,
-            types={n: each for n, each in state.types.items() if n != name},
-            universe={n: each for n, each in state.universe.items() if n != name},
-            present={n: each for n, each in state.present.items() if n != name},
-            units={n: each for n, each in state.units.items() if n != name},
-            original={n: each for n, each in state.original.items() if n != name},
-            alters=tuple(each for each in state.alters if each.attribute != name),
+            types={n: kept for n, kept in state.types.items() if n != name},
+            universe={n: kept for n, kept in state.universe.items() if n != name},
+            present={n: kept for n, kept in state.present.items() if n != name},
+            units={n: kept for n, kept in state.units.items() if n != name},
+            original={n: kept for n, kept in state.original.items() if n != name},
+            alters=tuple(kept for kept in state.alters if kept.attribute != name),
             doubled=state.doubled - {name},
-            digits={n: each for n, each in state.digits.items() if n != name},
-            grown={n: each for n, each in state.grown.items() if n != name},
+            digits={n: kept for n, kept in state.digits.items() if n != name},
+            grown={n: kept for n, kept in state.grown.items() if n != name},
             names=state.names.without(name),
-            codes={n: each for n, each in state.codes.items() if n != name},
-            bent={n: each for n, each in state.bent.items() if n != name},
-            added_units={n: each for n, each in state.added_units.items() if n != name},
-            named_units={n: each for n, each in state.named_units.items() if n != name},
+            codes={n: kept for n, kept in state.codes.items() if n != name},
+            bent={n: kept for n, kept in state.bent.items() if n != name},
+            added_units={n: kept for n, kept in state.added_units.items() if n != name},
+            named_units={n: kept for n, kept in state.named_units.items() if n != name},
             undeclared={**state.undeclared, name: "an accent before it was removed"}
             if changed
             else state.undeclared,
@@ -269,7 +269,7 @@ class _Comparison:
         self.state = evolve(
             self.state,
             universe={**self.state.universe, name: domain},
-            grown={n: each for n, each in grown.items() if each is not False},
+            grown={n: growth for n, growth in grown.items() if growth is not False},
         )
 
     def _wider(self, effect: Effect, what: str, attribute: Attribute, came: Tree) -> Change:
@@ -323,9 +323,9 @@ def region_texts(region: Tree, of: Facts) -> Iterator[str]:
     count = 0
     for box in simple_boxes(region, of.universe, False):
         conditions = {n: m for n, m in box.items() if m is not True}
-        for written in patterns.texts(conditions, of.types, outer=False):
+        for text in patterns.texts(conditions, of.types, outer=False):
             if count == _SHOWN:
                 yield "..."
                 return
             count += 1
-            yield punctuation_text(written)
+            yield punctuation_text(text)

@@ -62,7 +62,7 @@ class StoredPlans:
     def load(cls, data: dict[str, Any]) -> StoredPlans:
         """Loads the plans from the JSON of `plan.json`."""
         check_version(data, _VERSION)
-        return cls([_load(each) for each in data["plans"]], data["streams"])
+        return cls([_load(plan) for plan in data["plans"]], data["streams"])
 
     def dump(self) -> dict[str, Any]:
         """Returns the plans as JSON values."""
@@ -78,7 +78,7 @@ class StoredPlans:
 
     def edited(self, stored: StoredPlan, plan: Plan, since: int) -> StoredPlans:
         """With a new plan after the one that is in force, or in its place if it counts from the same epoch."""
-        older = [each for each in self.plans if each.since < min(since, stored.since + 1)]
+        older = [earlier for earlier in self.plans if earlier.since < min(since, stored.since + 1)]
         return evolve(self, plans=[*older, StoredPlan(since, plan)])
 
 

@@ -68,11 +68,13 @@ class Commands(click.Group):
         named = {name for names in self.groups.values() for name in names}
         rest = tuple(name for name in self.list_commands(ctx) if name not in named)
         for title, names in {**self.groups, "Others": rest}.items():
-            known = [(name, command) for name in names if (command := self.get_command(ctx, name))]
-            if known:
-                limit = formatter.width - 6 - max(len(name) for name, _ in known)
+            commands = [(name, command) for name in names if (command := self.get_command(ctx, name))]
+            if commands:
+                limit = formatter.width - 6 - max(len(name) for name, _ in commands)
                 with formatter.section(title):
-                    formatter.write_dl([(name, each.get_short_help_str(limit)) for name, each in known])
+                    formatter.write_dl(
+                        [(name, listed.get_short_help_str(limit)) for name, listed in commands]
+                    )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -88,10 +90,10 @@ class Commands(click.Group):
             else:
                 hint = f"`{ctx.command_path}` alone lists them"
             raise click.UsageError(f"there is no command `{name}`; {hint}", ctx)
-        found, command, rest = super().resolve_command(ctx, args)
+        matched_name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             _check_values(command, rest)
-        return found, command, rest
+        return matched_name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C ends it without a trace."""
@@ -107,7 +109,9 @@ class Commands(click.Group):
 
 
 def _options(command: click.Command) -> dict[str, click.Option]:
-    return {name: each for each in command.params if isinstance(each, click.Option) for name in each.opts}
+    return {
+        name: option for option in command.params if isinstance(option, click.Option) for name in option.opts
+    }
 
 
 def _check_values(command: click.Command, args: list[str]) -> None:
@@ -126,7 +130,7 @@ def _nearest_option(error: click.NoSuchOption) -> str | None:
     """Returns the option that is likely meant."""
     if error.ctx is None:
         return None
-    known = {name.lstrip("-"): name for name in _options(error.ctx.command)}
-    written = error.option_name.lstrip("-").replace("_", "-")
-    near = _OPTIONS_ELSEWHERE.get(written) or suggest(written, known, most=2)
-    return known.get(near or "")
+    options = {name.lstrip("-"): name for name in _options(error.ctx.command)}
+    typed = error.option_name.lstrip("-").replace("_", "-")
+    near = _OPTIONS_ELSEWHERE.get(typed) or suggest(typed, options, most=2)
+    return options.get(near or "")

@@ -135,10 +135,10 @@ def doctor_command(checkpoint: str, form: str) -> None:
 
     console = Console()
     with reported(console, {}):
-        found = examine(checkpoint)
-    console.out(json_text(integrity_json(found)) if form == "json" else integrity_text(checkpoint, found))
-    console.diagnostics(found.problems, {})
-    sys.exit(bool(found.problems))
+        report = examine(checkpoint)
+    console.out(json_text(integrity_json(report)) if form == "json" else integrity_text(checkpoint, report))
+    console.diagnostics(report.problems, {})
+    sys.exit(bool(report.problems))
 
 
 @click.command("plan")

@@ -40,11 +40,11 @@ def schema_of(stream: Stream, console: Console) -> Schema | None:
         with reported(console, {"<schema>": schema}):
             return declared_schema(schema)
     name, _, compiled = compiled_query(query, console)
-    known = compiled.plan.source_of
-    if source is None and len(known) == 1:
-        (source,) = known
-    if source not in known:
-        raise click.UsageError(f"--source NAME requires one of {', '.join(known)}")
+    sources = compiled.plan.source_of
+    if source is None and len(sources) == 1:
+        (source,) = sources
+    if source not in sources:
+        raise click.UsageError(f"--source NAME requires one of {', '.join(sources)}")
     return Schema(known_domains(compiled.plan, name, console).source_of[source], True)
 
 

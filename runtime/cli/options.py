@@ -56,7 +56,7 @@ def stream_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_stream(*args: Any, **given: Any) -> Any:
-        stream = Stream(**{each.name: given.pop(each.name) for each in fields(Stream)})
+        stream = Stream(**{attribute.name: given.pop(attribute.name) for attribute in fields(Stream)})
         return command(*args, stream=stream, **given)
 
     argument = click.argument("path", metavar="STREAM")

@@ -68,7 +68,7 @@ def explain_command(query: str, form: str, engine: Engine, **views: bool) -> Non
     """
     from cedilla.compiler.explain.views import show
 
-    chosen = [name for name, given in views.items() if given]
+    chosen = [name for name, is_chosen in views.items() if is_chosen]
     if len(chosen) > 1:
         raise click.UsageError(f"one of --{' and --'.join(chosen)}, please")
     if chosen and form in ("dot", "mermaid"):
@@ -87,14 +87,21 @@ def explain_command(query: str, form: str, engine: Engine, **views: bool) -> Non
 def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
     """Show the diagnostics of a query, those of its state too; exit status 1 if one is an error. Starts no Spark."""
     console = Console()
-    texts, found = _diagnose(query, engine)
+    texts, diagnostics = _diagnose(query, engine)
     if form == "json":
-        console.out(json_text({"version": 1, "diagnostics": [to_json(each) for each in found]}))
+        console.out(
+            json_text({"version": 1, "diagnostics": [to_json(diagnostic) for diagnostic in diagnostics]})
+        )
     else:
-        console.out(render(found, texts) or f"{query}: nothing to complain about")
-    if any(each.code in USAGE for each in found):
+        console.out(render(diagnostics, texts) or f"{query}: nothing to complain about")
+    if any(diagnostic.code in USAGE for diagnostic in diagnostics):
         sys.exit(2)
-    sys.exit(any(each.severity == "error" or (strict and each.code in STRICT) for each in found))
+    sys.exit(
+        any(
+            diagnostic.severity == "error" or (strict and diagnostic.code in STRICT)
+            for diagnostic in diagnostics
+        )
+    )
 
 
 @click.command("trace")
@@ -123,8 +130,8 @@ def trace_command(query: str, more: tuple[str, ...], given: tuple[tuple[str, str
     markers = [*given, *((only[0], text) for text in more)]
     for source, _ in markers:
         if source not in compiled.plan.source_of:
-            known = ", ".join(compiled.plan.source_of)
-            raise click.UsageError(f"the query has no source `{source}`; it has {known}")
+            names = ", ".join(compiled.plan.source_of)
+            raise click.UsageError(f"the query has no source `{source}`; it has {names}")
     plan = known_domains(compiled.plan, name, console)
     texts = {**texts, **{marker_name(number): text for number, (_, text) in enumerate(markers, 1)}}
     with reported(console, texts):
@@ -182,12 +189,12 @@ def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diag
         texts[name] = text
         compiled = compile_query(text, name, params_of(click.get_current_context()), engine)
         plan = compiled.plan
-        found = (*compiled.warnings, *all_findings(plan))
+        diagnostics = (*compiled.warnings, *all_findings(plan))
         try:
-            found = (*start_with_warnings(plan)[1], *found)
+            diagnostics = (*start_with_warnings(plan)[1], *diagnostics)
             check_unread(plan)
         except DiagnosticError as error:
-            return texts, (*error.diagnostics, *found)
-        return texts, found
+            return texts, (*error.diagnostics, *diagnostics)
+        return texts, diagnostics
     except DiagnosticError as error:
         return texts, error.diagnostics

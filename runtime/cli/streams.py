@@ -24,9 +24,9 @@ def _opened(stream: Stream, console: Console) -> tuple[Schema, list[OrderedStrea
 
     with reported(console, {}):
         streams = streams_at(stream.path, stream.markers)
-    known = schema_of(stream, console)
+    schema = schema_of(stream, console)
     with reported(console, {}):
-        return with_schema(streams, known)
+        return with_schema(streams, schema)
 
 
 @click.command("validate")
@@ -53,7 +53,7 @@ def validate_command(
     from cedilla.runtime.stream_tools.validate import Verdict, validate, verdict_json, verdict_text
 
     console = Console()
-    known, streams = _opened(stream, console)
+    schema, streams = _opened(stream, console)
     shown: list[Diagnostic] = []
 
     def show(found: Diagnostic) -> None:
@@ -64,8 +64,8 @@ def validate_command(
 
     verdict = Verdict()
     with reported(console, {}):
-        for each in streams:
-            validate(each.lines, known, show, verdict)
+        for part in streams:
+            validate(part.lines, schema, show, verdict)
     console.out(
         json_text(verdict_json(verdict, shown))
         if form == "json"
@@ -94,28 +94,28 @@ def suspect_command(
     from cedilla.runtime.stream_tools.suspect import Suspects, diagnostic, suspect_json
 
     console = Console()
-    known, streams = _opened(stream, console)
-    if unknown := set(by) - {a.name for a in known.source.attributes}:
+    schema, streams = _opened(stream, console)
+    if unknown := set(by) - {a.name for a in schema.source.attributes}:
         raise click.UsageError(f"--by: the stream has no {', '.join(sorted(unknown))}")
-    found: list[dict[str, object]] = []
-    tuples, told = 0, list[str]()
+    findings: list[dict[str, object]] = []
+    tuples, texts = 0, list[str]()
     with reported(console, {}):
-        for each in streams:
+        for part in streams:
             suspects, before = (
-                Suspects(known, by or described_by(known.source), time_axis(known.source)),
-                len(found),
+                Suspects(schema, by or described_by(schema.source), time_axis(schema.source)),
+                len(findings),
             )
-            for suspect in suspects.of(each.lines):
-                found.append(suspect_json(suspect))
+            for suspect in suspects.of(part.lines):
+                findings.append(suspect_json(suspect))
                 if form == "text":
                     console.out(render([diagnostic(suspect)], {}) + "\n")
             tuples += suspects.tuples
-            told.append(suspects.text(each.name, len(found) - before))
+            texts.append(suspects.text(part.name, len(findings) - before))
     if form == "json":
-        console.out(json_text({"version": 1, "tuples": tuples, "suspects": found}))
+        console.out(json_text({"version": 1, "tuples": tuples, "suspects": findings}))
     else:
-        console.out("\n".join(told))
-    sys.exit(bool(found))
+        console.out("\n".join(texts))
+    sys.exit(bool(findings))
 
 
 @click.command("canonize")
@@ -135,8 +135,8 @@ def canonize_command(stream: Stream, rules: bool) -> None:
     used: Counter[str] | None = Counter() if rules else None
     with reported(console, {}):
         single = single_stream(stream.path, stream.markers)
-        known, (single,) = with_schema([single], schema_of(stream, console))
-        console.diagnostics(canonize(single.lines, known, sys.stdout, used), {})
+        schema, (single,) = with_schema([single], schema_of(stream, console))
+        console.diagnostics(canonize(single.lines, schema, sys.stdout, used), {})
     for name, count in sorted((used or {}).items()):
         console.note(f"{name.replace('_', ' ')}: {count:,}")
 
@@ -157,9 +157,11 @@ def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
     console = Console()
     with reported(console, {}):
         streams_at(stream.path, stream.markers)  # they are there
-    known = schema_of(stream, console)
+    schema = schema_of(stream, console)
     with reported(console, {}):
-        sender = Sender.of(stream.path, known, stream.markers, lambda found: console.diagnostics([found], {}))
+        sender = Sender.of(
+            stream.path, schema, stream.markers, lambda found: console.diagnostics([found], {})
+        )
         with sender:
             for text in texts:
                 sender.marker(text)

@@ -42,9 +42,9 @@ def check_machines(
     a machine does not see a folder, because its output there would be silently lost.
     """
     with _marked(files, written) as marks:
-        seen = {**{folder: files.for_engine(folder) for folder in read}, **marks}
+        by_folder = {**{folder: files.for_engine(folder) for folder in read}, **marks}
         asked = in_workers(
-            session.range(0, _TASKS, 1, _TASKS), _Asked(seen), "machine STRING, missing STRING"
+            session.range(0, _TASKS, 1, _TASKS), _Asked(by_folder), "machine STRING, missing STRING"
         )
         try:
             rows = asked.collect()
@@ -95,7 +95,7 @@ class _Asked:
     def answer(self) -> pa.RecordBatch:
         files = Files()
         machine = f"{socket.gethostname()}: Python {platform.python_version()}, cedilla {installed()}"
-        missing = [folder for folder, place in self.seen.items() if not files.exists(place)]
+        missing = [folder for folder, path in self.seen.items() if not files.exists(path)]
         return pa.record_batch(
             [pa.array([machine] * max(1, len(missing))), pa.array(missing or [None], pa.string())],
             names=["machine", "missing"],

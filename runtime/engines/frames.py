@@ -175,7 +175,7 @@ def _as_decimal(value: str, kind: DataType, other: DataType) -> str | None:
     exact = (IntegerType, LongType, DecimalType)
     if kind == other or not isinstance(kind, exact) or not isinstance(other, exact):
         return None
-    mine, theirs = (type_named(each.simpleString()) for each in (kind, other))
+    mine, theirs = (type_named(type_.simpleString()) for type_ in (kind, other))
     wanted = exact_conversions.common_type(mine, theirs)
     return None if wanted in (mine, LONG) else f"CAST({value} AS {wanted.spark})"
 
@@ -194,8 +194,8 @@ def as_double(
     needed.
     """
     if isinstance(kind, ArrayType) and isinstance(wanted, ArrayType):
-        each = as_double(name, "e", kind.elementType, wanted.elementType, is_rounded=is_rounded)
-        return each and f"transform({value}, e -> {each})"
+        element = as_double(name, "e", kind.elementType, wanted.elementType, is_rounded=is_rounded)
+        return element and f"transform({value}, e -> {element})"
     if isinstance(kind, StructType) and isinstance(wanted, StructType):
         theirs = {field.name: field.dataType for field in wanted.fields}
         parts = {field.name: f"{value}.{column(field.name)}" for field in kind.fields}

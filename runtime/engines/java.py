@@ -136,8 +136,8 @@ def _fits(version: int | None) -> bool:
 
 def _looked_at() -> str:
     places = "\n".join(
-        f"  {place}: {'no Java that runs' if version is None else f'Java {version}'}"
-        for place, _, version in _candidates()
+        f"  {home}: {'no Java that runs' if version is None else f'Java {version}'}"
+        for home, _, version in _candidates()
     )
     return f"Spark requires Java {MINIMUM} or newer, and none was found\n{places}"
 

@@ -98,10 +98,10 @@ def losses_told(session: SparkSession) -> Iterator[None]:
     except DiagnosticError:
         raise
     except Exception as problem:
-        told = lost_server(problem) or lost_java(session)
-        if told is None and isinstance(problem, PySparkException | Py4JError):
-            said = str(problem).strip().partition("\n")[0] or type(problem).__name__
-            told = failure("RQ325", f"the engine has failed: {said}", hint=_GOES_ON)
-        if told is None:
+        loss = lost_server(problem) or lost_java(session)
+        if loss is None and isinstance(problem, PySparkException | Py4JError):
+            message = str(problem).strip().partition("\n")[0] or type(problem).__name__
+            loss = failure("RQ325", f"the engine has failed: {message}", hint=_GOES_ON)
+        if loss is None:
             raise
-        raise told from problem
+        raise loss from problem

@@ -91,7 +91,7 @@ def placed(
     if len(files) <= costs.FILES_IN_EXPRESSION:
         number = _number(file, files)
         return frame.selectExpr(*columns, named, f"shiftleft({number}, 47) + {inside} AS `{POSITION}`")
-    rows = [(number, each.uri) for number, each in files.items()]
+    rows = [(number, input_file.uri) for number, input_file in files.items()]
     numbers = frame.sparkSession.createDataFrame(rows, "`$number` BIGINT, `$file` STRING")
     frame = frame.selectExpr(*columns, named, f"{inside} AS `$inside`").join(F.broadcast(numbers), FILE)
     frame = frame.selectExpr("*", f"shiftleft(`$number`, 47) + `$inside` AS `{POSITION}`")
@@ -102,5 +102,5 @@ def _number(file: str, files: Numbered) -> str:
     """Returns the number of a file as SQL, from the name that Spark uses."""
     if len(files) == 1:
         return f"{next(iter(files))}L"
-    cases = " ".join(f"WHEN {quote(each.uri)} THEN {number}L" for number, each in files.items())
+    cases = " ".join(f"WHEN {quote(input_file.uri)} THEN {number}L" for number, input_file in files.items())
     return f"CASE {file} {cases} ELSE raise_error('a row of a file that was not asked for') END"

@@ -172,7 +172,7 @@ class Format(ABC):
     ) -> list[tuple[str | None, int]]:
         """Returns the rows at positions in a file, given in order: the text of each row, if rows are text, and its
         line."""
-        return [(None, self.line_at(spark, file, place)) for place in places]
+        return [(None, self.line_at(spark, file, position)) for position in places]
 
     @abstractmethod
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:

@@ -40,7 +40,7 @@ def proven_valid(
     numbers of files without tuples. `partitions`: those of files of records.
     """
     wrong: Mapping[int, Tree] = {}
-    names = [each for name in (*state.codes, *state.bent) for each in state.names.all_of(name)]
+    names = [raw_name for name in (*state.codes, *state.bent) for raw_name in state.names.all_of(name)]
     if any(
         values is None or values.nulls < file.rows
         for file in statistics.values()
@@ -84,7 +84,7 @@ def _merged(statistics: Sequence[FileStatistics]) -> FileStatistics:
         if all(name in file.ranges for file in statistics)
     }
     return FileStatistics(
-        sum(c.rows for c in statistics), {name: _around(each) for name, each in columns.items()}
+        sum(c.rows for c in statistics), {name: _around(of_files) for name, of_files in columns.items()}
     )
 
 
@@ -112,7 +112,9 @@ def _are_all_valid(
     if not all(regions.is_small(tree, costs.STATISTICS_SIZE) for tree in trees):
         return False
     altered = _altered(state)
-    rejected = [each.region for each in rejections(source, state, state.placed_present, state.placed_closed)]
+    rejected = [
+        rejection.region for rejection in rejections(source, state, state.placed_present, state.placed_closed)
+    ]
     return all(
         _lies_outside(number, file, altered, partitions.get(number), region)
         for number, file in statistics.items()

@@ -124,17 +124,17 @@ def read(
         table = table if isinstance(table, pa.Table) else None
         return SourceInput(part, has_rows, types, region, rows, counts, table)
 
-    if (known := _known_counts(source, part, valid)) is not None:
-        return result(known.kept > 0, lambda: known)
+    if (known_counts := _known_counts(source, part, valid)) is not None:
+        return result(known_counts.kept > 0, lambda: known_counts)
     if source.heartbeat is not None:
         name = source.heartbeat.attribute
         beats = counted(frame(), (name, state.types[name]), _rows_of_partitions(part))
         return result(beats.kept > 0, lambda: beats)
     if part.scan.tuples is None or is_connect(spark):
         return result(True, jobs.start(partial(counted, frame())).result)
-    watched, seen = observed(frame(), {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
+    watched, observation = observed(frame(), {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
     # Runs a separate job if none has read all rows, or if some were rejected.
-    return result(True, lambda: _observed(seen(), part.scan) or counted(frame()), lambda: watched)
+    return result(True, lambda: _observed(observation(), part.scan) or counted(frame()), lambda: watched)
 
 
 def _is_canonical(state: SourceState) -> bool:
@@ -168,8 +168,8 @@ def _known_counts(source: Source, part: Slice, statistics: StatisticsByFile | No
     kept = part.scan.tuples
     if kept is None:
         # If positions are known, all rows are tuples; else rows include markers.
-        mixed = {number for number, each in statistics.items() if each.rows and each.places is None}
-        kept = sum(each.rows for each in statistics.values()) - sum(
+        mixed = {number for number, of_file in statistics.items() if of_file.rows and of_file.places is None}
+        kept = sum(of_file.rows for of_file in statistics.values()) - sum(
             m.file in mixed for m in part.scan.markers
         )
     if source.heartbeat is None:
@@ -282,13 +282,13 @@ def _beyond(raw: str, decoded: str) -> Iterable[str]:
 
 def _places(part: Slice) -> dict[str, str]:
     """Returns SQL for the further attributes in trees: a tuple's position, and the partition of its file."""
-    place = column(POSITION)
+    position = column(POSITION)
     of_files = list(map(partition_of, part.files))
     cases = [
-        f"WHEN {place} < {(n + 1) * NEXT_FILE}L THEN {p}" for n, p in enumerate(of_files) if p is not None
+        f"WHEN {position} < {(n + 1) * NEXT_FILE}L THEN {p}" for n, p in enumerate(of_files) if p is not None
     ]
     partition = {PARTITION: f"CASE {' '.join(cases)} END"} if cases else {}
-    return {POSITION: place, **partition}
+    return {POSITION: position, **partition}
 
 
 def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
@@ -304,9 +304,9 @@ def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str]
     if state.inexact:
         cases.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
     cases += misnamed(state.names, source.name, lookups)
-    for each in rejections(source, state, state.placed_present, state.placed_closed):
-        if (test := _rejects(each, source.name, lookups)) is not None:
-            cases.append((test, _of(each.code, each.attribute)))
+    for rejection in rejections(source, state, state.placed_present, state.placed_closed):
+        if (test := _rejects(rejection, source.name, lookups)) is not None:
+            cases.append((test, _of(rejection.code, rejection.attribute)))
     cases += [(f"{column(name)} IS NOT NULL", _of(code, name)) for name, code in undeclared.items()]
     return f"CASE {' '.join(f'WHEN {test} THEN {value}' for test, value in cases)} END"
 

@@ -50,7 +50,7 @@ class Quarantine:
 
         Raises `DiagnosticError` with the first line of a code that a setting makes fatal.
         """
-        total, notes = Counter(each.code for each in markers), list[str]()
+        total, notes = Counter(marker.code for marker in markers), list[str]()
         self._aside.clear()
         for name, part in read.items():
             total.update(part.read_counts.rejected)
@@ -65,10 +65,10 @@ class Quarantine:
         self, read: Mapping[str, SourceInput], epoch: int, markers: Sequence[SetAside]
     ) -> list[Diagnostic]:
         warnings: list[Diagnostic] = []
-        for name in dict.fromkeys(each.source for each in markers):
-            mine = [each for each in markers if each.source == name]
-            text, told = marker_lines(self.spark, read[name].slice, mine, self.settings)
-            warnings += told
+        for name in dict.fromkeys(marker.source for marker in markers):
+            mine = [marker for marker in markers if marker.source == name]
+            text, new_notes = marker_lines(self.spark, read[name].slice, mine, self.settings)
+            warnings += new_notes
             self.files.write(f"{self._place(name, epoch, self.run)}/{_MARKERS}", text)
             self._aside += [] if name in self._aside else [name]
         return warnings
@@ -104,15 +104,15 @@ class Quarantine:
         self.files.sync([file.path for file in self.files.list(place)], self.checkpoint)
 
     def _publish(self, source: str, epoch: int, run: int) -> None:
-        place = self._place(source, epoch, run)
-        files = self.files.list(place)
+        folder = self._place(source, epoch, run)
+        files = self.files.list(folder)
         for file in files:
             suffix = "-markers" if name_of(file.path) == _MARKERS else ""
             path = f"{self._folder(source)}/{epoch_name(epoch)}{suffix}.jsonl"
             self.files.delete(path)
             self.files.rename(file.path, path)
         if files:
-            self.files.delete(place.rpartition("/")[0])
+            self.files.delete(folder.rpartition("/")[0])
 
 
 def _about_whole_files(

@@ -21,7 +21,7 @@ _SEVERAL = "*"
 def by_attributes(raw: DataFrame, names: Names, attributes: Collection[str], kept: list[str]) -> DataFrame:
     """Returns raw tuples with a column for each attribute, and another with the name used, for attributes with several
     names. `kept`: further columns to keep, as SQL."""
-    columns = {name: [column(each) for each in names.all_of(name)] for name in attributes}
+    columns = {name: [column(raw_name) for raw_name in names.all_of(name)] for name in attributes}
     values = [
         f"coalesce({', '.join(columns[n])}) AS {column(n)}" if len(columns[n]) > 1 else column(n)
         for n in columns
@@ -36,8 +36,8 @@ def came(attribute: str) -> str:
 
 def _came_by(names: Names, attribute: str) -> str:
     by = names.all_of(attribute)
-    count = " + ".join(f"CAST({column(each)} IS NOT NULL AS INT)" for each in by)
-    single = " ".join(f"WHEN {column(each)} IS NOT NULL THEN {quote(each)}" for each in by)
+    count = " + ".join(f"CAST({column(raw_name)} IS NOT NULL AS INT)" for raw_name in by)
+    single = " ".join(f"WHEN {column(raw_name)} IS NOT NULL THEN {quote(raw_name)}" for raw_name in by)
     return f"CASE WHEN {count} > 1 THEN {quote(_SEVERAL)} {single} END"
 
 
@@ -64,11 +64,13 @@ def statistics_by_attributes(
             by_name = {name: file.ranges.get(name) for name in names.all_of(attribute)}
             if None in by_name.values():
                 return None
-            used = {name: each for name, each in by_name.items() if each and each.nulls < file.rows}
+            used = {
+                name: of_name for name, of_name in by_name.items() if of_name and of_name.nulls < file.rows
+            }
             if len(used) > 1:
                 return None
-            for name, each in used.items():
-                ranges[attribute] = each
+            for name, of_name in used.items():
+                ranges[attribute] = of_name
                 otherwise = regions.map_leaves(tree, lambda leaf, name=name: leaf != name)
                 region = regions.union(region, regions.intersection(otherwise, regions.defined(attribute)))
             if not used:

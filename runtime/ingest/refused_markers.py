@@ -27,32 +27,39 @@ def marker_lines(
     located = list(_located(spark, part, markers))
     _refuse(located, settings)
     lines = (
-        {"code": each.code, "reason": each.reason, "position": {"file": file.uri, "line": line}, "raw": raw}
-        for each, file, raw, line in located
+        {
+            "code": refused.code,
+            "reason": refused.reason,
+            "position": {"file": file.uri, "line": line},
+            "raw": raw,
+        }
+        for refused, file, raw, line in located
     )
     warnings = [
         evolve(
-            each.warning, span=None, notes=(*each.warning.notes, f"{file.shown}:{line}: {each.marker.text}")
+            refused.warning,
+            span=None,
+            notes=(*refused.warning.notes, f"{file.shown}:{line}: {refused.marker.text}"),
         )
-        for each, file, _, line in located
-        if each.warning is not None
+        for refused, file, _, line in located
+        if refused.warning is not None
     ]
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), warnings
 
 
 def _located(spark: SparkSession, part: Slice, markers: Sequence[SetAside]) -> Iterator[Located]:
     """Yields the markers of a source in stream order."""
-    for number in sorted({each.marker.file for each in markers}):
+    for number in sorted({refused.marker.file for refused in markers}):
         mine = sorted((e for e in markers if e.marker.file == number), key=lambda e: e.marker.position)
-        places = [each.marker.position - number * NEXT_FILE for each in mine]
+        places = [refused.marker.position - number * NEXT_FILE for refused in mine]
         rows = part.format.rows_at(spark, part.files[number], places)
-        for each, (raw, line) in zip(mine, rows, strict=True):
-            yield each, part.files[number], each.marker.text if raw is None else raw, line
+        for refused, (raw, line) in zip(mine, rows, strict=True):
+            yield refused, part.files[number], refused.marker.text if raw is None else raw, line
 
 
 def _refuse(located: Sequence[Located], settings: Mapping[str, str]) -> None:
-    for code in {each.code for each, *_ in located}:
+    for code in {refused.code for refused, *_ in located}:
         if is_fatal(code, settings):
-            mine = [found for found in located if found[0].code == code]
+            mine = [row for row in located if row[0].code == code]
             first, file, raw, line = mine[0]
             raise refusal(code, len(mine), first.reason, f"{file.uri}:{line}", raw)

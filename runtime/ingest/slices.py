@@ -42,7 +42,7 @@ class Slice:
         """Returns SQL that is true for the positions that count; an empty text if all do."""
         bounds = [f"{position} >= {self.low}L"] if self.low is not None else []
         bounds += [f"{position} < {self.high}L"] if self.high is not None else []
-        without = ", ".join(f"{each}L" for each in sorted(self.without))
+        without = ", ".join(f"{number}L" for number in sorted(self.without))
         return " AND ".join([*bounds, *([f"{position} NOT IN ({without})"] if without else [])])
 
     def with_markers_in(self, folder: str) -> Slice:

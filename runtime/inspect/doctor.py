@@ -34,7 +34,7 @@ def integrity_text(path: str, found: Integrity) -> str:
         lines = [f"{path} is whole: the next run goes on {start} (checked: {looked})"]
     if found.torn is not None and not found.problems:
         lines.append(f"torn: {found.torn}; its epoch is done again, unless an output has it already")
-    lines += [f"no record names {each}; the next run deletes it" for each in found.unnamed]
+    lines += [f"no record names {unnamed_path}; the next run deletes it" for unnamed_path in found.unnamed]
     return "\n".join(lines)
 
 
@@ -44,7 +44,7 @@ def integrity_json(found: Integrity) -> dict[str, Any]:
         "whole": not found.problems,
         "epoch": found.last,
         "torn": found.torn,
-        "problems": [to_json(each) for each in found.problems],
+        "problems": [to_json(problem) for problem in found.problems],
         "unnamed": list(found.unnamed),
         "checked": found.checked,
     }

@@ -173,7 +173,7 @@ def _advanced(
     aside = next(iter(effects.set_aside), None)
     doubtful = [warning.diagnostic for warning in effects.warnings]
     doubtful += [aside.warning] if aside is not None and aside.warning is not None else []
-    return dict(effects.states), tuple(_placed(each, text, number) for each in doubtful), aside
+    return dict(effects.states), tuple(_placed(warned, text, number) for warned in doubtful), aside
 
 
 def _singles(text: str, number: int) -> tuple[str, ...]:
@@ -332,7 +332,7 @@ def _released(
 
 def trace_text(traced: MarkerTrace) -> str:
     """Writes a marker with a line per relation (its output, reaction and waiting accents), then warnings."""
-    texts = {each.span.source: traced.text for each in traced.warnings if each.span is not None}
+    texts = {warning.span.source: traced.text for warning in traced.warnings if warning.span is not None}
     warnings = ["", render(traced.warnings, texts)] if traced.warnings else []
     rows = [[_label(at), _said(at), _why(at)] for at in (*traced.relations, *traced.outputs)]
     return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *warnings])
@@ -360,6 +360,6 @@ def _why(at: RelationEffect) -> str:
 def trace_json(traced: Iterable[MarkerTrace]) -> dict[str, Any]:
     """Returns the traces as plain JSON values."""
     markers = [
-        {**asdict(each), "warnings": [to_json(warning) for warning in each.warnings]} for each in traced
+        {**asdict(effect), "warnings": [to_json(warning) for warning in effect.warnings]} for effect in traced
     ]
     return {"version": 1, "markers": markers}

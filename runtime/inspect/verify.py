@@ -191,7 +191,7 @@ def _verdict(emit: str, output: list[Row], expected: list[Row], types: Mapping[s
 def _plain(type_: Type | None, value: Any) -> Any:
     """Converts a value to a form that equals the value of the other side."""
     if isinstance(value, list):
-        return tuple(_plain(type_, each) for each in value)
+        return tuple(_plain(type_, item) for item in value)
     if isinstance(value, str) and type_ is not None and type_.name in ("timestamp", "date"):
         return control(read_value(type_, value))
     if type_ == DOUBLE and (odd := word(value)) is not None:

@@ -149,18 +149,18 @@ def _partials(by: Sequence[str], results: Mapping[str, _Computed], frame: DataFr
 
 def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:
     """Returns the arguments for the templates of a call's function; they are null for tuples that do not count."""
-    written = [f"({expression_sql.sql(argument, types)})" for argument in call.columns] or ["1"]
+    texts = [f"({expression_sql.sql(argument, types)})" for argument in call.columns] or ["1"]
     conditions = [] if call.where is None else [f"({expression_sql.sql(call.where, types)})"]
-    if len(written) > 1:  # of two arguments, both have to be defined
-        conditions += [f"{each} IS NOT NULL" for each in written]
+    if len(texts) > 1:  # of two arguments, both have to be defined
+        conditions += [f"{text} IS NOT NULL" for text in texts]
     if conditions:
-        written = [f"IF({' AND '.join(conditions)}, {each}, NULL)" for each in written]
-    real = written[0]
+        texts = [f"IF({' AND '.join(conditions)}, {text}, NULL)" for text in texts]
+    real = texts[0]
     if call.columns and expressions.type_of(call.columns[0], types) != DOUBLE:
         # Sail names an aggregate without casts: `sum(CAST(n AS DOUBLE))` alone would be `sum(n)` once more.
         real = f"CAST({real} AS DOUBLE) + 0D"
     return {
-        **dict(zip("xy", written, strict=False)),
+        **dict(zip("xy", texts, strict=False)),
         "real": real,
         "k": _constant(call),
         "order": column(ORDER),
@@ -176,22 +176,22 @@ def _constant(call: Call) -> str:
 
 
 def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, _Computed]) -> DataFrame:
-    there = set(rows.columns)
+    present = set(rows.columns)
     columns = [
         F.expr(text.format(p=name, k=_constant(result.call))).alias(f"{name}${part}")
         for name, result in results.items()
         for part, text in result.how.merge.items()
-        if f"{name}${part}" in there
+        if f"{name}${part}" in present
     ]
     columns.append(F.sum(column(_TUPLES)).alias(_TUPLES))
     return rows.groupBy(*(column(b) for b in by)).agg(*columns)
 
 
 def _finished(operator: Aggregate, results: Mapping[str, _Computed], merged: DataFrame) -> DataFrame:
-    there = set(merged.columns)
+    columns = set(merged.columns)
     finished = [
         F.expr(result.how.finish.format(p=name, k=_constant(result.call))).alias(name)
         for name, result in results.items()
-        if {f"{name}${part}" for part in result.how.partials} <= there
+        if {f"{name}${part}" for part in result.how.partials} <= columns
     ]
     return merged.select(*(F.col(column(b)) for b in operator.by), *finished)

@@ -59,14 +59,14 @@ class CountingDataflow(Dataflow):
         name = operator.name
         inputs = epoch.inputs(name)
         types = common_types(inputs)
-        busy = [epoch.has_rows(each) for each in operator.inputs]
+        busy = [epoch.has_rows(input_name) for input_name in operator.inputs]
         released = self.releases(epoch, operator)
         touched = any(busy) or released is not False
         closed = _closed(inputs, types)
         came = reduce(stacked, [_came(frame, types, side) for side, frame in enumerate((left, right))])
         old = epoch.state.read(name) if touched else None
         if old is not None:
-            forgotten = _closed([epoch.before[each] for each in operator.inputs], types)
+            forgotten = _closed([epoch.before[input_name] for input_name in operator.inputs], types)
             live = _changes(old, types).where(f"NOT ({forgotten['left']} AND {forgotten['right']})")
             if epoch.is_small_input(name):
                 came = epoch.cached(came)

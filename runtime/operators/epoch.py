@@ -164,7 +164,7 @@ class Epoch:
             elif type(operator) in DATAFLOWS:
                 self._has_rows[name] = DATAFLOWS[type(operator)].has_output(self, operator)  # type: ignore[arg-type]
             else:
-                self._has_rows[name] = any(self.has_rows(each) for each in operator.inputs)
+                self._has_rows[name] = any(self.has_rows(input_name) for input_name in operator.inputs)
         return self._has_rows[name]
 
     def output_region(self, name: str) -> Tree:
@@ -190,10 +190,10 @@ class Epoch:
     def _carried(self, operator: Operator, region_of: Callable[[str], Tree]) -> Tree:
         """Returns the output region of an operator without state, from those of its inputs. The parts outside are
         treated as closed (theory 1.2)."""
-        outside = [regions.complement(region_of(each)) for each in operator.inputs]
+        outside = [regions.complement(region_of(input_name)) for input_name in operator.inputs]
         if not any(outside):
             return True
-        inputs = (self.after[each] for each in operator.inputs)
+        inputs = (self.after[input_name] for input_name in operator.inputs)
         narrow = tuple(evolve(facts, closed=o, units={}) for facts, o in zip(inputs, outside, strict=True))
         return regions.complement(operator.facts(narrow).closed)
 
@@ -272,7 +272,7 @@ class Epoch:
         for each state."""
         operator: Operator = self.plan.operator_of[name]
         states = DATAFLOWS[type(operator)].attribute_states(self, operator, attribute)  # type: ignore[arg-type]
-        return any(self._some(each, region) for each in states)
+        return any(self._some(frame, region) for frame in states)
 
     def _some(self, kept: AttributeState, region: Tree) -> bool:
         rows = self.state.read(kept.key) if kept.rows is None else kept.rows()

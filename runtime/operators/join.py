@@ -257,8 +257,8 @@ class FilteringDataflow(Dataflow):
         busy = [epoch.has_rows(name) for name in operator.inputs]
         fresh = epoch.cached(keys_of(right, operator)) if busy[1] else None
         new = epoch.cached(left) if busy[0] else None
-        known = known_keys(epoch, operator, keys, epoch.state.read(keys), new)
-        tuples = split_left(operator, pending_left(epoch, operator, waiting), new, known, fresh)
+        right_keys = known_keys(epoch, operator, keys, epoch.state.read(keys), new)
+        tuples = split_left(operator, pending_left(epoch, operator, waiting), new, right_keys, fresh)
         purged = operator.purge(epoch.inputs(operator.name))
         update_pending(epoch, operator, waiting, tuples, purged[0])
         keep_keys(epoch, operator, keys, fresh, operator.released(epoch.inputs(operator.name))[1])

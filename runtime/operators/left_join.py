@@ -44,8 +44,8 @@ class LeftJoinDataflow(Dataflow):
         waiting = pending_left(epoch, operator, key)
         pairs = matched_pairs(stack_present(old_left, waiting), new_left, old_right, new_right, operator.on)
         fresh = None if new_right is None else keys_of(new_right, operator)
-        known = known_keys(epoch, operator, right_key, old_right, new_left)
-        tuples = split_left(operator, waiting, new_left, known, fresh)
+        right_keys = known_keys(epoch, operator, right_key, old_right, new_left)
+        tuples = split_left(operator, waiting, new_left, right_keys, fresh)
         purged = operator.purge(epoch.inputs(operator.name))
         update_pending(epoch, operator, key, tuples, purged[0])
         epoch.update_state(

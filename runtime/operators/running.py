@@ -63,11 +63,11 @@ class RunningDataflow(Dataflow):
         if parts and purged is not True:
             computed = epoch.cached(computed)
         ends = computed.where(f"`{_IS_LAST}`").select(
-            *(F.col(column(each)) for each in (*operator.per, operator.on, *partials))
+            *(F.col(column(kept)) for kept in (*operator.per, operator.on, *partials))
         )
         epoch.update_state(_last(name), ends if parts else None, purged, latest)
-        results = [F.expr(_finished(operator, each, types)).alias(each) for each in operator.calls]
-        return computed.select(*(F.col(column(each)) for each in ready.columns), *results)
+        results = [F.expr(_finished(operator, call, types)).alias(call) for call in operator.calls]
+        return computed.select(*(F.col(column(kept)) for kept in ready.columns), *results)
 
     def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Running)
@@ -106,8 +106,8 @@ def _newly_passable(epoch: Epoch, operator: Running) -> Tree:
 def _latest(operator: Running, rows: DataFrame) -> DataFrame:
     """Returns the last of the tuples of each key: epochs add one each, of later parts of the order."""
     types = types_of(rows)
-    place = row_number(partition_keys(operator.per, types), [sortable(operator.on, types).desc()])
-    return rows.withColumn(_IS_LAST, place == 1).where(f"`{_IS_LAST}`").drop(_IS_LAST)
+    rank = row_number(partition_keys(operator.per, types), [sortable(operator.on, types).desc()])
+    return rows.withColumn(_IS_LAST, rank == 1).where(f"`{_IS_LAST}`").drop(_IS_LAST)
 
 
 def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, str]:

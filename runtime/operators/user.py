@@ -195,8 +195,8 @@ def function_of(operator: User) -> Function:
     if not callable(function):
         message = f"`{attribute}` of `{operator.label}` is no function of {getattr(module, '__file__', name)}"
         defined = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
-        known = f"what it defines: {', '.join(defined)}" if defined else "it defines no function"
-        raise _failed("RQ407", operator, message, known)
+        definitions = f"what it defines: {', '.join(defined)}" if defined else "it defines no function"
+        raise _failed("RQ407", operator, message, definitions)
     # Functions for Spark's Python workers are sent by value, because the workers lack the module.
     cloudpickle.register_pickle_by_value(module)
     return function

@@ -46,8 +46,8 @@ class DeltaSources:
         """The tables of a plan, to be read from where a checkpoint has left them."""
         logs = {s.name: DeltaLog(files, s.name, s.path) for s in plan.sources if s.format == DELTA}
         sources = cls(files, f"{checkpoint}/delta.json", logs, plan.settings["gaps"] == "skip", tell)
-        known = json.loads(files.read(sources.place)) if logs and files.exists(sources.place) else {}
-        sources._read = {name: _Read(**known.get(name, {})) for name in logs}
+        recorded = json.loads(files.read(sources.place)) if logs and files.exists(sources.place) else {}
+        sources._read = {name: _Read(**recorded.get(name, {})) for name in logs}
         return sources
 
     def __bool__(self) -> bool:
@@ -57,22 +57,22 @@ class DeltaSources:
         """The files of the versions of a table that have come, in order by their moments. Raises `DiagnosticError`:
         RQ431, RQ434, RQ438, RQ439, RQ452, RQ471, RQ472; if something came before, `finish` does."""
         log, read = self.logs[name], self._read[name]
-        found: list[FoundFile] = []
+        files: list[FoundFile] = []
         try:
             entries = log.entries()
             self._identify(log, entries[0], read)
             if read.version < 0 < entries[0].version:
                 before = sorted(log.snapshot(entries[0]), key=lambda file: (file.modified, file.path))
-                found += before
+                files += before
                 read.version, read.moment = entries[0].version, max((f.modified for f in before), default=0)
             for entry in [e for e in entries if e.version > read.version][:_MOST]:
-                found += self._take(log, entry, read)
+                files += self._take(log, entry, read)
         except DiagnosticError as problem:
             # What came before the version is committed first.
-            if not found:
+            if not files:
                 raise
             self._failure = self._failure or problem
-        return found
+        return files
 
     def _identify(self, log: DeltaLog, first: LogEntry, read: _Read) -> None:
         """Once a run: raise RQ452 where the table is not the one that was read."""
@@ -113,8 +113,8 @@ class DeltaSources:
         """Writes how far the tables are read. Raises the error that `look` has deferred."""
         if not self.logs:
             return
-        known = {name: asdict(read) for name, read in self._read.items()}
-        self.files.write(self.place, json.dumps(known))
+        recorded = {name: asdict(read) for name, read in self._read.items()}
+        self.files.write(self.place, json.dumps(recorded))
         if self._failure is not None:
             raise self._failure
 

@@ -44,9 +44,9 @@ def drive(
         tell(note)
     tables = DeltaSources.of(executor.plan, executor.checkpoint.path, executor.files, tell)
     in_folders = [s for s in streams if not s.is_topic]
-    known = executor.checkpoint.folders
+    recorded = executor.checkpoint.folders
     folders = SourceFolders(
-        executor.files, executor.plan, in_folders, tables, known, on_step, interval is None
+        executor.files, executor.plan, in_folders, tables, recorded, on_step, interval is None
     )
 
     def take(found: Mapping[str, Found]) -> None:
@@ -90,11 +90,14 @@ def _look(
     while True:
         looked = time.monotonic()
         fetched = topics.fetch(lambda: wait(False)) if topics else {}
-        found = folders.look()
-        take({**found, **{name: Found(files) for name, files in fetched.items()}})
+        by_source = folders.look()
+        take({**by_source, **{name: Found(files) for name, files in fetched.items()}})
         tables.finish()
         # A look that stops before a file has not seen all; one at a table has not seen all versions.
-        is_part = any(each.stop or (name in tables.logs and each.data) for name, each in found.items())
+        is_part = any(
+            new_files.stop or (name in tables.logs and new_files.data)
+            for name, new_files in by_source.items()
+        )
         if interval is None and (not topics or topics.is_done()) and not is_part:
             return
         if any(fetched.values()) or is_part or interval is None:

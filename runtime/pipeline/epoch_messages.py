@@ -37,11 +37,11 @@ def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagn
     marker = stopped.stop.marker
     file = stopped.part.files[marker.file]
     line = line_of(spark, stopped.part, marker)
-    place = f"{file.shown}:{line}: {marker.text}"
+    position = f"{file.shown}:{line}: {marker.text}"
     copy = copy_of(file, marker.position - marker.file * NEXT_FILE)
     copied = () if copy is None else (f"its copy, which can be mended or left empty: {copy}",)
     going_on = _going_on(f"{file.shown}:{line}" if copy is None else copy, epoch)
-    noted = [evolve(d, notes=(*d.notes, going_on, place, *copied)) for d in stopped.stop.diagnostics]
+    noted = [evolve(d, notes=(*d.notes, going_on, position, *copied)) for d in stopped.stop.diagnostics]
     # Where a format translates its markers, columns are those of what came out.
     return noted if marker.translate else [in_stream(d, marker.text, file.shown, line) for d in noted]
 
@@ -86,8 +86,8 @@ def report(
 
 def _warned(spark: SparkSession | None, warning: MarkerWarning, part: Slice) -> Diagnostic:
     """What is doubtful about a marker, with its file and text, and its line where there is a session to look for it."""
-    place = part.files[warning.marker.file].shown
+    position = part.files[warning.marker.file].shown
     if spark is not None:
-        place += f":{line_of(spark, part, warning.marker)}"
-    note = f"now: {place}: {warning.marker.text}"
+        position += f":{line_of(spark, part, warning.marker)}"
+    note = f"now: {position}: {warning.marker.text}"
     return evolve(warning.diagnostic, span=None, notes=(*warning.diagnostic.notes, note))

@@ -235,9 +235,9 @@ class Executor:
     def _give_up(self, first: int = 0) -> None:
         """Forget the epochs in flight, or all but the first, once their jobs are over; they will be done anew."""
         given_up, self._in_flight = self._in_flight[first:], self._in_flight[:first]
-        wait([*(job for each in given_up for job in each.jobs), *self.jobs.take()])
-        for each in given_up:
-            each.cached.close()
+        wait([*(job for epoch in given_up for job in epoch.jobs), *self.jobs.take()])
+        for epoch in given_up:
+            epoch.cached.close()
         self.marker_search.forget()
         self.state.reset(self._base.segments)
 
@@ -293,13 +293,13 @@ class Executor:
 
     def _advanced(self, whole: Mapping[str, Slice], first: Set[str] = frozenset()) -> MarkerEffects:
         """What the markers of slices do. `first`: those whose first marker stands before all their tuples."""
-        found = {name: part.scan.markers for name, part in whole.items()}
+        markers = {name: part.scan.markers for name, part in whole.items()}
 
         def place(source: str, marker: MarkerLine) -> str:
             return whole[source].files[marker.file].shown
 
         states = self.topics.grown(self.tables.grown(self.plan, self._base.sources))
-        return advance(self.plan, states, found, place, first)
+        return advance(self.plan, states, markers, place, first)
 
     # --- one epoch ---
 
@@ -317,7 +317,7 @@ class Executor:
         quarantined, rejected, bad = self._quarantine.set_aside(running.read, number, running.set_aside)
         segments = self.state.measured(running.record.segments)
         read = {name: part.read_counts.kept for name, part in running.read.items()}
-        written = {name: rows for name, job in running.written.items() if (rows := job.result()) is not None}
+        counts = {name: rows for name, job in running.written.items() if (rows := job.result()) is not None}
         suspects = self._watches.take(running.samples, self.last.sources, running.record.sources)
         check_doubtful(self.plan.settings, suspects)
         record = evolve(
@@ -327,7 +327,7 @@ class Executor:
             engine=self._engine,
             counters=dict(Counter(self.last.counters) + quarantined),
             read=_summed(self.last.read, read),
-            written=_summed(self.last.written, written),
+            written=_summed(self.last.written, counts),
         )
         staged = time.monotonic()
         self.checkpoint.commit(record)
@@ -349,7 +349,7 @@ class Executor:
             apart=now - since,
             quarantined=dict(quarantined),
             engine=self._engine,
-            written=written,
+            written=counts,
             waiting=rows_that_wait(self._releases, segments, running.after, number),
             warnings=(*self.tables.warnings(), *running.report.warnings, *bad, *suspects),
             notes=(*self.notes, *self.topics.notes(), *running.report.notes, *rejected),
@@ -370,7 +370,7 @@ class Executor:
         """End the query if markers have to."""
         if stops:
             raise DiagnosticError(
-                diagnostic for each in stops for diagnostic in located(self.spark, each, self.last.epoch)
+                diagnostic for stop in stops for diagnostic in located(self.spark, stop, self.last.epoch)
             )
 
 

@@ -28,10 +28,10 @@ class Inferred:
 
     def since(self, epoch: int, before: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
         """Of all that was ever inferred, in which epoch."""
-        found = {
+        inferred = {
             source: {**before.get(source, {}), **dict.fromkeys(t, epoch)} for source, t in self.added.items()
         }
-        return {**before, **found}
+        return {**before, **inferred}
 
     def notes(self) -> Iterator[str]:
         """Returns the note for the line of the epoch."""

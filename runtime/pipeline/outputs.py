@@ -101,6 +101,6 @@ def _sink_of(plan: Plan, emit: Emit, files: Files, checkpoint: str) -> FolderSin
         return DeltaSink.of(files, checkpoint, emit)
     if emit.path != "-":
         return SINKS[emit.format](files, emit.path, emit.relation)
-    labels = labels_of([each.name for each in plan.emits if each.path == "-"])
+    labels = labels_of([emit_.name for emit_ in plan.emits if emit_.path == "-"])
     path = f"{checkpoint}/printed/{emit.name}"
     return StdoutSink(files, path, emit.relation, labels[emit.name])

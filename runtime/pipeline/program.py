@@ -178,8 +178,8 @@ def start(
     if on_epoch is None:
         check_places(plan, options.checkpoint)
     engine = engine_of(options) if spark is None else engine_in(spark)
-    if found := refusals(plan, engine):
-        raise DiagnosticError(found)
+    if refused := refusals(plan, engine):
+        raise DiagnosticError(refused)
     if engine == "sail":
         check_sail(plan, options.checkpoint)
     home = options.checkpoint or default_checkpoint(plan)

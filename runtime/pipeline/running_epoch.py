@@ -107,9 +107,9 @@ class EpochStarter:
             cached.callback(self.checkpoint.files.delete, scratch)
         self.state.begin(number)
         states = {**base.sources, **effects.states}
-        known = {name: state.types for name, state in states.items()}
+        types = {name: state.types for name, state in states.items()}
         drift = {name: self._drift(name, states, part) for name, part in parts.items()}
-        inferred = Inferred.of(known, states)
+        inferred = Inferred.of(types, states)
         read = {
             name: intake.read(
                 self.spark,
@@ -158,11 +158,11 @@ class EpochStarter:
             )
             for e in self.plan.emits
         }
-        written: dict[str, Future[int | None]] = {}
+        counts: dict[str, Future[int | None]] = {}
         frames = self.flow(epoch)
         for emit in self.plan.emits:
             output = self._output(emit, frames[emit.name], epoch, during, begun[emit.name][0])
-            written[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
+            counts[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
         state_facts, after = held_drops(epoch, during)
         announced = {
             e.name: finish(
@@ -185,7 +185,7 @@ class EpochStarter:
             record,
             after,
             {name: markers for name, (_, markers) in announced.items()},
-            written,
+            counts,
             read,
             self.jobs.take(),
             self.state.unused(base.segments),
@@ -250,7 +250,7 @@ class EpochStarter:
         without: dict[tuple[str, ...], DataFrame] = {}
         for index, source in enumerate(self.plan.sources):
             name, types = source.name, states[source.name].types
-            names = [column(each) for each in types]
+            names = [column(attribute) for attribute in types]
             is_placed = name in self.plan.placed
             if is_placed:
                 names.append(f"{order(number, index, column(POSITION))} AS {column(ORDER)}")

@@ -64,12 +64,12 @@ class SourceFolders:
 
     def _check(self, source: Source, data: Sequence[FoundFile], markers: Sequence[FoundFile]) -> None:
         read = read_files(self.files, self.known.home)
-        for folder, found in (
+        for folder, paths in (
             (self.known.streams.get(source.name), data),
             (self.known.markers.get(source.name), markers),
         ):
             if folder is not None:
-                check_content(source, folder, found, read)
+                check_content(source, folder, paths, read)
         self._checked.add(source.name)
 
     def _names(self, source: Source) -> ByName | None:
@@ -96,7 +96,7 @@ class SourceFolders:
 
     def _first_new(self, source: Source, data: Sequence[FoundFile]) -> FoundFile | None:
         """The first file of tuples that was not there before."""
-        known = {file.path for file in data}
-        new = (file for file in self.files.tree(source.path) if file.path not in known and file.length)
+        recorded = {file.path for file in data}
+        new = (file for file in self.files.tree(source.path) if file.path not in recorded and file.length)
         order = (lambda f: (0, f.path)) if source.by_name else (lambda f: (f.modified, f.path))
         return min(new, key=order, default=None)

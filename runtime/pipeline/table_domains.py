@@ -57,7 +57,9 @@ class TableDomains:
         if any(listed(plan)):
             if self._listed(plan) != self._seen:
                 self.of(plan)
-            self._unsaid = [each for each in gone(plan, states, self.values) if each not in self._said]
+            self._unsaid = [
+                warning for warning in gone(plan, states, self.values) if warning not in self._said
+            ]
 
     def grown(self, plan: Plan, states: Mapping[str, SourceState]) -> Mapping[str, SourceState]:
         """The sources with what tables have that domains do not. Raises `DiagnosticError` RQ222."""
@@ -71,9 +73,9 @@ class TableDomains:
 
     def warnings(self) -> tuple[Diagnostic, ...]:
         """Returns warnings, once, about values of domains that tables no longer have."""
-        told, self._unsaid = tuple(self._unsaid), []
-        self._said += told
-        return told
+        warnings, self._unsaid = tuple(self._unsaid), []
+        self._said += warnings
+        return warnings
 
     def _listed(self, plan: Plan) -> tuple[FoundFile, ...]:
         paths = dict.fromkeys(plan.source_of[c.table].path for *_, c in listed(plan))
@@ -117,7 +119,7 @@ def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -
     except DiagnosticError as error:
         if passed_over(table, state, error, marker.kind, marker.wire(state.field_types)) is not None:
             return state
-        place = f"{part.files[marker.file].path}: {marker.text}"
+        position = f"{part.files[marker.file].path}: {marker.text}"
         raise DiagnosticError(
-            evolve(d, span=None, notes=(*d.notes, place)) for d in error.diagnostics
+            evolve(d, span=None, notes=(*d.notes, position)) for d in error.diagnostics
         ) from None

@@ -24,7 +24,7 @@ def tables(
 
     Those of all sources that go into the same union, and nowhere else, are in that of the first.
     """
-    found: dict[str, pa.Table | None] = {}
+    by_name: dict[str, pa.Table | None] = {}
     first: dict[tuple[str, tuple[tuple[str, Type], ...]], tuple[str, list[pa.Table]]] = {}
     for source in plan.sources:
         name = source.name
@@ -32,15 +32,15 @@ def tables(
         if part is None or part.valid is None or not part.has_rows:
             continue
         types = states[name].types
-        found[name] = table = part.valid.select(_columns(plan, name, types))
+        by_name[name] = table = part.valid.select(_columns(plan, name, types))
         if name in plan.placed or (union := _united_in(plan, name)) is None:
             continue
         leader, together = first.setdefault((union, tuple(types.items())), (name, []))
         together.append(table)
         if leader != name:
-            found[name] = None
-    found.update((name, pa.concat_tables(together)) for name, together in first.values())
-    return found
+            by_name[name] = None
+    by_name.update((name, pa.concat_tables(together)) for name, together in first.values())
+    return by_name
 
 
 def _columns(plan: Plan, name: str, types: Mapping[str, Type]) -> list[str]:

@@ -113,8 +113,8 @@ class Watches:
             Point(
                 tuple(key_value(row[f"$by{n}"]) for n in range(len(watch.by))),
                 f"epoch {epoch}, {files[file_of(row['$at'])].shown}",
-                {each: row[f"$median{n}"] for n, each in enumerate(names) if row[f"$count{n}"]},
-                {each: row[f"$count{n}"] for n, each in enumerate(names) if row[f"$count{n}"]},
+                {attribute: row[f"$median{n}"] for n, attribute in enumerate(names) if row[f"$count{n}"]},
+                {attribute: row[f"$count{n}"] for n, attribute in enumerate(names) if row[f"$count{n}"]},
             )
             for row in ordered
         ]
@@ -140,16 +140,16 @@ def aggregate(
     if share > 1:
         texts = ", ".join(f"coalesce(CAST({column(name)} AS STRING), '\\0')" for name in by)
         conditions.append(f"pmod(crc32(CAST(concat_ws('\\u0001', {texts}) AS BINARY)), {share}) = 0")
-    place, files = column(POSITION), len(part.files)
+    position, files = column(POSITION), len(part.files)
     run = (
-        f"shiftright({place}, {bits or 0})"
+        f"shiftright({position}, {bits or 0})"
         if files <= wanted
-        else f"({place} div {NEXT_FILE}L) * {wanted} div {files}"
+        else f"({position} div {NEXT_FILE}L) * {wanted} div {files}"
     )
-    keys = [f"{state.types[each].axis(column(each))} AS `$by{n}`" for n, each in enumerate(by)]
-    values = [f"{_number(column(each))} AS `$value{n}`" for n, each in enumerate(names)]
+    keys = [f"{state.types[attribute].axis(column(attribute))} AS `$by{n}`" for n, attribute in enumerate(by)]
+    values = [f"{_number(column(attribute))} AS `$value{n}`" for n, attribute in enumerate(names)]
     rows = frame.where(" AND ".join(conditions)).selectExpr(
-        *keys, f"{run} AS `$run`", f"{place} AS `$at`", *values
+        *keys, f"{run} AS `$run`", f"{position} AS `$at`", *values
     )
     if bits is None:
         return rows.selectExpr(
@@ -176,5 +176,7 @@ def _number(value: str) -> str:
 def _possible_groups(source: Source, by: Sequence[str]) -> int:
     """How many groups there may be, where none has come."""
     domains = [a.domain_members() for a in source.attributes if a.name in by]
-    sizes = [len(each.points) if isinstance(each, Level) and each.points else _GROUPS for each in domains]
+    sizes = [
+        len(domain.points) if isinstance(domain, Level) and domain.points else _GROUPS for domain in domains
+    ]
     return max(1, min(MAX_GROUPS, prod(sizes)))

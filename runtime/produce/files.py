@@ -53,10 +53,10 @@ class Appended(Target):
         data = (self._before + text).encode()
         size = os.fstat(self._file).st_size
         try:
-            written = os.write(self._file, data)
+            count = os.write(self._file, data)
         except OSError as problem:
             raise _refused(self._path, problem) from None
-        if written != len(data):  # the disk is full
+        if count != len(data):  # the disk is full
             os.ftruncate(self._file, size)
             raise _refused(self._path, OSError(ENOSPC, os.strerror(ENOSPC)))
         self._before = ""

@@ -71,8 +71,8 @@ class Stream:
         markers: str | Path | None = None,
         on_warning: Callable[[Diagnostic], None] = _warn,
     ) -> None:
-        known = _schema(query, source, schema)
-        self._open(to, known, None if markers is None else str(markers), on_warning)
+        declared = _schema(query, source, schema)
+        self._open(to, declared, None if markers is None else str(markers), on_warning)
 
     @classmethod
     def of(
@@ -241,7 +241,7 @@ class Stream:
 
 def _checked(checker: StreamChecker, line: Line) -> list[Diagnostic]:
     """Returns the warnings about the next line. Raises `DiagnosticError` for errors."""
-    diagnostics = [each for single in line.singles for each in checker.take(single)[1]]
+    diagnostics = [checked for single in line.singles for checked in checker.take(single)[1]]
     if errors := [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]:
         raise DiagnosticError(errors)
     return diagnostics
@@ -268,8 +268,8 @@ _OTHERS = (".csv", ".xml", ".parquet", ".gz", ".bz2", ".zst")
 
 
 def _target(path: str) -> Target:
-    if (place := place_of(path)) is not None:
-        return Sent(place)
+    if (topic := place_of(path)) is not None:
+        return Sent(topic)
     if path.endswith(_OTHERS):
         message = f"lines cannot be added to {path}: only JSON Lines are written here, not compressed"
         raise failure("RQ435", message, hint="a file `.jsonl`, or a folder, whose files may have any format")

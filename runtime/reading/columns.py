@@ -61,9 +61,9 @@ def _common(values: Iterable[Any]) -> Type:
         return Type("decimal", (38, max(scales))) if scales else DOUBLE
     if len(types) == 1:
         (type_,) = types
-        return array_of(_common(v for each in shown for v in each)) if type_.element else type_
+        return array_of(_common(v for group in shown for v in group)) if type_.element else type_
     arrays = types and all(t.element is not None for t in types)
-    return array_of(_common(v for each in shown for v in each)) if arrays else STRING
+    return array_of(_common(v for group in shown for v in group)) if arrays else STRING
 
 
 def _typed(type_: Type, value: Any) -> Any:

@@ -90,8 +90,10 @@ class Reading:
         output = self._output()
         units = {part: Units(self.types) for part in output.parts}
         while True:
-            for part, each in units.items():
-                yield from self._decoded(output.new(part), each, each if self.units == "latest" else None)
+            for part, of_part in units.items():
+                yield from self._decoded(
+                    output.new(part), of_part, of_part if self.units == "latest" else None
+                )
             yield None
             time.sleep(interval)
 
@@ -122,8 +124,8 @@ class Reading:
     # --- inside ---
 
     def _output(self) -> Output:
-        place = place_of(self.folder)
-        return FolderOutput(self.folder) if place is None else TopicOutput(place)
+        topic = place_of(self.folder)
+        return FolderOutput(self.folder) if topic is None else TopicOutput(topic)
 
     def _gathered(self) -> tuple[Iterator[dict[str, Any]], Units]:
         """Returns the tuples of all parts, and the units of the last one: each part contains all markers."""
@@ -132,12 +134,12 @@ class Reading:
         units = {part: Units(self.types) for part in entries}
         ends: dict[int, Units] = {}
         if self.units == "latest":
-            for part, each in entries.items():
+            for part, of_part in entries.items():
                 ends[part] = Units(self.types)
-                for _ in self._through(each, ends[part]):
+                for _ in self._through(of_part, ends[part]):
                     pass
         rows = chain.from_iterable(
-            self._decoded(each, units[part], ends.get(part)) for part, each in entries.items()
+            self._decoded(of_part, units[part], ends.get(part)) for part, of_part in entries.items()
         )
         return rows, units[output.parts[-1]]
 
@@ -153,11 +155,11 @@ class Reading:
                     raise mixed(units.came_back, self.units)
 
     def _decoded(self, entries: Entries, units: Units, end: Units | None) -> Iterator[dict[str, Any]]:
-        for place, values in self._through(entries, units):
+        for position, values in self._through(entries, units):
             try:
                 yield units.decoded(values, end)
             except ValueError as problem:
-                raise unreadable(place, problem, TYPES_HINT) from None
+                raise unreadable(position, problem, TYPES_HINT) from None
 
 
 def _take(units: Units, place: str, text: str) -> None:

@@ -36,31 +36,33 @@ def spark_frame(spark: SparkSession, folder: str, units: str, declared: Mapping[
     files = listed_files(Files(), folder)
     slices = [dict(enumerate(files[first : first + MAX_FILES])) for first in range(0, len(files), MAX_FILES)]
     format_ = _format(files)
-    known = Units(declared)
+    declared_units = Units(declared)
     types = _seen(spark, format_, slices)
     accents = [[m for m in scan.markers if m.kind == "accent"] for scan in format_.scans(spark, slices)]
     texts = [[(marker.wire(declared), marker.position) for marker in part] for part in accents]
-    known.declare({**types, **dict(filter(None, (added(text) for part in texts for text, _ in part)))})
+    declared_units.declare(
+        {**types, **dict(filter(None, (added(text) for part in texts for text, _ in part)))}
+    )
     states: list[Mapping[str, Tree]] = []
     for part in texts:
-        for text, place in part:
-            known.accent(text, place)
-        if known.came_back is not None and units != "canonical":
-            raise mixed(known.came_back, units)
-        states.append(known.state.placed_original)
-        known.state = evolve(known.state, placed_original=known.state.original)
-    if format_ is FORMATS["xml"] and (unknown := sorted(types.keys() - known.declared.keys())):
+        for text, position in part:
+            declared_units.accent(text, position)
+        if declared_units.came_back is not None and units != "canonical":
+            raise mixed(declared_units.came_back, units)
+        states.append(declared_units.state.placed_original)
+        declared_units.state = evolve(declared_units.state, placed_original=declared_units.state.original)
+    if format_ is FORMATS["xml"] and (unknown := sorted(types.keys() - declared_units.declared.keys())):
         problem = f"the type of `{unknown[0]}` is not known, and XML does not tell it"
         raise unreadable(folder, problem, TYPES_HINT)
     if not slices:
         return spark.createDataFrame([], ", ".join(f"{column(n)} {t.spark}" for n, t in declared.items()))
     frames: list[DataFrame] = []
     for number, (part, placed) in enumerate(zip(slices, states, strict=True)):
-        rows = _readable(format_.tuples(spark, part, known.state.types), format_)
+        rows = _readable(format_.tuples(spark, part, declared_units.state.types), format_)
         slot = (folder, units, number)
-        frame = _converted(rows, known, placed, ("decoded", *slot), {POSITION: column(POSITION)})
+        frame = _converted(rows, declared_units, placed, ("decoded", *slot), {POSITION: column(POSITION)})
         if units == "latest":
-            frame = _converted(frame, known, known.scale, ("latest", *slot), {})
+            frame = _converted(frame, declared_units, declared_units.scale, ("latest", *slot), {})
         frames.append(frame)
     return reduce(DataFrame.unionByName, frames)
 
@@ -115,13 +117,13 @@ def _seen(spark: SparkSession, format_: Format, slices: Sequence[Numbered]) -> d
     types: dict[str, Type] = {}
     for part in slices:
         for name, kind in format_.fields(spark, part).items():
-            found = type_named(kind.replace("<void>", "<double>"))  # empty arrays, as in `Units`
+            kind_type = type_named(kind.replace("<void>", "<double>"))  # empty arrays, as in `Units`
             try:
-                found.spark  # noqa: B018
+                kind_type.spark  # noqa: B018
             except KeyError:  # not a type of the language: read as text
-                found = STRING
-            before = types.get(name, found)
-            types[name] = found if found == before else _both(before, found)
+                kind_type = STRING
+            before = types.get(name, kind_type)
+            types[name] = kind_type if kind_type == before else _both(before, kind_type)
     texts = [name for name, type_ in types.items() if type_ == STRING]
     if texts and format_ is FORMATS["json"]:
         types |= _times(spark, format_, slices, texts)

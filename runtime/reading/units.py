@@ -54,7 +54,9 @@ def type_of_value(value: Any) -> Type:
         case date():
             return Type("date")
         case list():
-            return array_of(next((type_of_value(each) for each in value if each is not None), DOUBLE))
+            return array_of(
+                next((type_of_value(element) for element in value if element is not None), DOUBLE)
+            )
         case str() if value in NOT_FINITE:
             return DOUBLE
         case str() if re.fullmatch(MOMENT, value):
@@ -224,7 +226,7 @@ def _plain(value: Any) -> Any:
         case datetime() | date():
             return value.isoformat()
         case list():
-            return [_plain(each) for each in value]
+            return [_plain(element) for element in value]
         case _:
             return value
 
@@ -251,10 +253,12 @@ def _type_in(pattern: object) -> Type:
         case syntax.SetPattern(values):
             literals = [*values]
         case syntax.RangePattern(low, high):
-            literals = [each for each in (low, high) if each is not None]
+            literals = [bound for bound in (low, high) if bound is not None]
         case _:
             literals = []
-    types = {type_of_value(each.value) if isinstance(each.value, str | bool) else DOUBLE for each in literals}
+    types = {
+        type_of_value(bound.value) if isinstance(bound.value, str | bool) else DOUBLE for bound in literals
+    }
     return types.pop() if len(types) == 1 else STRING
 
 

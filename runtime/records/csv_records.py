@@ -161,9 +161,9 @@ def parse_record(names: Sequence[str], record: bytes) -> JsonObject:
     fields = fields_of(text)
     if len(fields) != len(names):
         raise ValueError(f"the record has {len(fields)} fields, the first line of its file {len(names)}")
-    written = {name: field for name, field in zip(names, fields, strict=True) if field is not None}
-    item = JsonObject({name: value_of(field) for name, field in written.items()})
-    item.line, item.written = text, written
+    values = {name: field for name, field in zip(names, fields, strict=True) if field is not None}
+    item = JsonObject({name: value_of(field) for name, field in values.items()})
+    item.line, item.written = text, values
     return item
 
 

@@ -111,17 +111,17 @@ def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]
     at, line = 0, 1
     while at < len(text):
         match = _TOKEN.match(text, at)
-        place = f"{file}:{line}"
+        position = f"{file}:{line}"
         if match is None:
-            raise unreadable(place, "the text is no element of an output")
+            raise unreadable(position, "the text is no element of an output")
         at, token = match.end(), match[0]
         line += token.count("\n")
         if token.startswith("<accent:"):
-            yield Entry(place, {}, "accent", xmltext.accent_wire(token, types()))
+            yield Entry(position, {}, "accent", xmltext.accent_wire(token, types()))
         elif token.startswith("<punct:"):
-            yield Entry(place, {}, "punctuation", xmltext.punctuation_wire(token, types()))
+            yield Entry(position, {}, "punctuation", xmltext.punctuation_wire(token, types()))
         elif token.strip():
-            yield Entry(place, _values(xmltext.leaves(token), types(), place))
+            yield Entry(position, _values(xmltext.leaves(token), types(), position))
 
 
 def _values(texts: Mapping[str, str], types: Mapping[str, Type], place: str) -> dict[str, Any]:

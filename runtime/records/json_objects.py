@@ -189,8 +189,8 @@ def shown(item: Mapping[str, Any], name: str) -> str:
 
 
 def _shown(item: Mapping[str, Any], name: str) -> str:
-    written = item.written if isinstance(item, JsonObject) else {}
-    match written.get(name, item[name]):
+    spellings = item.written if isinstance(item, JsonObject) else {}
+    match spellings.get(name, item[name]):
         case bool() as value:
             return str(value).lower()
         case str() as value if not is_text(value):

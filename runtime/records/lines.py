@@ -73,7 +73,7 @@ class Line:
         if len(texts) == 1:
             return (self,)
         return tuple(
-            evolve(self, text=json.dumps({"$accent": each}), item={"$accent": each}) for each in texts
+            evolve(self, text=json.dumps({"$accent": text}), item={"$accent": text}) for text in texts
         )
 
     def mark(self, diagnostic: Diagnostic, marker: str | None = None) -> Diagnostic:
@@ -105,7 +105,7 @@ def files_of(path: str, *, by_name: bool = False, allowed: Iterable[str] | None 
         and (is_marker_file(str(file)) or not file.name.startswith(hidden))
     ]
     if allowed is not None:
-        folders = [place for each in allowed if (place := local_path(each)) is not None]
+        folders = [folder for allowed_path in allowed if (folder := local_path(allowed_path)) is not None]
         check_links(files, root, folders)
     return sorted(files, key=_name if by_name else _order)
 

@@ -129,9 +129,9 @@ class PointReader:
 
     def _point(self, resource: Any, scope: Any, metric: Any, kind: str, point: Any) -> Point:
         read = partial(self._values, resource, scope, metric, kind, point)
-        found = Point(read(self.types))
-        found.paths, found.known, found.read = self.paths, self.types, read
-        return found
+        known_point = Point(read(self.types))
+        known_point.paths, known_point.known, known_point.read = self.paths, self.types, read
+        return known_point
 
     def _values(
         self, resource: Any, scope: Any, metric: Any, kind: str, point: Any, types: Mapping[str, Type]
@@ -157,7 +157,7 @@ def _objects(of: Mapping[str, Any], key: str) -> list[Any]:
     objects = of.get(key)
     if objects is None:
         return []
-    if not isinstance(objects, list) or not all(isinstance(each, dict) for each in objects):  # type: ignore[reportUnknownVariableType]
+    if not isinstance(objects, list) or not all(isinstance(item, dict) for item in objects):  # type: ignore[reportUnknownVariableType]
         raise ValueError(NO_REQUEST)
     return objects  # type: ignore[reportUnknownVariableType]
 
@@ -174,9 +174,9 @@ def _object(of: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _attribute(of: Mapping[str, Any], key: str) -> Any:
     """Returns the value of an attribute; of several with the same key, the last one."""
     value = None
-    for each in _objects(of, "attributes"):
-        if each.get("key") == key:
-            value = _plain(_object(each, "value"))
+    for item in _objects(of, "attributes"):
+        if item.get("key") == key:
+            value = _plain(_object(item, "value"))
     return value
 
 
@@ -188,10 +188,10 @@ def _plain(value: Mapping[str, Any]) -> Any:
     if value.get("intValue") is not None:
         return _integer(value["intValue"])
     if value.get("arrayValue") is not None:
-        return [_plain(each) for each in _objects(_object(value, "arrayValue"), "values")]
+        return [_plain(item) for item in _objects(_object(value, "arrayValue"), "values")]
     if value.get("kvlistValue") is not None:
         pairs = _objects(_object(value, "kvlistValue"), "values")
-        return {str(each.get("key")): _plain(_object(each, "value")) for each in pairs}
+        return {str(item.get("key")): _plain(_object(item, "value")) for item in pairs}
     return None
 
 
@@ -245,7 +245,7 @@ def _field(name: str, metric: Mapping[str, Any], kind: str, point: Mapping[str, 
         case "buckets" | "bounds":
             listed = point.get("bucketCounts" if name == "buckets" else "explicitBounds")
             read = _integer if name == "buckets" else _bound
-            return [read(each) for each in listed] if isinstance(listed, list) else listed  # type: ignore[reportUnknownVariableType]
+            return [read(item) for item in listed] if isinstance(listed, list) else listed  # type: ignore[reportUnknownVariableType]
         case _:
             return point.get(name)
 

@@ -45,7 +45,7 @@ def value_of_json(type_: Type, value: Any) -> Value:
         case "string" if is_text(text := value if isinstance(value, str) else json_text(value)):
             return text
         case "array" if isinstance(value, list) and type_.element is not None:
-            return tuple(value_of_json(type_.element, each) for each in value)  # type: ignore[return-value]
+            return tuple(value_of_json(type_.element, element) for element in value)  # type: ignore[return-value]
         case "timestamp" | "date" if isinstance(value, str):
             return type_.moment(value)
         case _:
@@ -92,7 +92,7 @@ def applied(function: Affine | ValueMapping | Bent, value: Value) -> Value:
     if isinstance(value, str):  # no recode has come
         return value
     if isinstance(value, tuple):
-        return tuple(applied(function, each) for each in value)  # type: ignore[return-value]
+        return tuple(applied(function, element) for element in value)  # type: ignore[return-value]
     if abs(value) >= FARTHEST:  # type: ignore[arg-type,operator]
         return value
     return function(value)  # type: ignore[arg-type]
@@ -128,7 +128,7 @@ _MIN_STEP = Fraction(1, 1000)
 def number_to_json(value: Value) -> Any:
     """Returns a double, or an array of them, for a JSON line; `Infinity` if it is too large for a double."""
     if isinstance(value, tuple):
-        return [number_to_json(each) for each in value]
+        return [number_to_json(element) for element in value]
     try:
         return float(value)
     except OverflowError:

@@ -124,16 +124,16 @@ def kind_of(piece: bytes) -> str:
             return "accent"
         _texts(piece)
     except ValueError:
-        return "malformed marker" if any(each in piece for each in MARKER_TEXTS) else "malformed"
+        return "malformed marker" if any(text in piece for text in MARKER_TEXTS) else "malformed"
     return "punctuation" if piece.startswith(MARKERS[1]) else "tuple"
 
 
 def parse_element(piece: bytes) -> JsonObject:
     """Returns the object of a tuple's element. `written`: the texts of its elements. Raises `ValueError` with the
     reason if it is malformed."""
-    written = _texts(piece)
-    item = JsonObject({name: _value_of(text) for name, text in written.items()})
-    item.line, item.written = piece.decode(), written
+    texts = _texts(piece)
+    item = JsonObject({name: _value_of(text) for name, text in texts.items()})
+    item.line, item.written = piece.decode(), texts
     return item
 
 
@@ -146,7 +146,7 @@ def _texts(piece: bytes) -> dict[str, str]:
     except ValueError:
         raise ValueError(MALFORMED) from None
     inside = _ASIDES.sub("", text[text.index(">") + 1 : text.rindex("<")] if text.count("<") > 1 else "")
-    leaves = [(found[1], found[2] or "") for found in _LEAF.finditer(inside)]
+    leaves = [(match[1], match[2] or "") for match in _LEAF.finditer(inside)]
     texts = {name: unescaped(value.strip(" \t\r\n")) for name, value in leaves}
     if len(texts) < len(leaves):
         raise ValueError(MALFORMED)

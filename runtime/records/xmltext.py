@@ -61,7 +61,7 @@ def punctuation_wire(element: str, types: Mapping[str, Type]) -> str:
     """Converts an element `<punct:ROW>...</punct:ROW>` to the wire format; `types` decide which constants are
     numbers."""
     patterns = [
-        (found[1], unescaped(found[2] or "").strip(_BLANKS)) for found in _ELEMENT.finditer(_inside(element))
+        (match[1], unescaped(match[2] or "").strip(_BLANKS)) for match in _ELEMENT.finditer(_inside(element))
     ]
     return f"[{', '.join(_condition(name, text, types.get(name)) for name, text in patterns)}]"
 
@@ -69,7 +69,7 @@ def punctuation_wire(element: str, types: Mapping[str, Type]) -> str:
 def leaves(element: str) -> dict[str, str]:
     """Returns the texts of a tuple's attributes, without blanks around them unless they are references."""
     return {
-        found[1]: unescaped((found[2] or "").strip(_BLANKS)) for found in _ELEMENT.finditer(_inside(element))
+        match[1]: unescaped((match[2] or "").strip(_BLANKS)) for match in _ELEMENT.finditer(_inside(element))
     }
 
 

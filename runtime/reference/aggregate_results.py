@@ -80,7 +80,7 @@ def _average_angle(x: Sequence[Any], circle: Sequence[Any]) -> float | None:
     if not all(map(isfinite, values)):
         return nan
     radians = [fmod(value, full) / full * angles.TURN for value in values]
-    y, x_ = (float(sum(round(of(each) * angles.UNIT) for each in radians)) for of in (sin, cos))
+    y, x_ = (float(sum(round(of(angle) * angles.UNIT) for angle in radians)) for of in (sin, cos))
     if sqrt(y * y + x_ * x_) < len(values) * (angles.MIN_LENGTH * angles.UNIT):
         return None
     direction = floor(atan2(y, x_) / angles.TURN * angles.STEPS + 0.5)
@@ -101,9 +101,9 @@ def _stddev(x: Sequence[Any]) -> Any:
 
 def _quantile(x: Sequence[Any], share: Sequence[Any]) -> Any:
     values = sorted(map(double, x), key=rank)
-    place = Fraction(share[0]) * (len(values) - 1)
-    low, high = values[floor(place)], values[ceil(place)]
-    return low if equal(low, high) else low + (high - low) * float(place - floor(place))
+    exact_rank = Fraction(share[0]) * (len(values) - 1)
+    low, high = values[floor(exact_rank)], values[ceil(exact_rank)]
+    return low if equal(low, high) else low + (high - low) * float(exact_rank - floor(exact_rank))
 
 
 def _product(x: Sequence[Any]) -> float:

@@ -160,9 +160,9 @@ class Decoder:
         `row`: the tuple with its values at the position, by the names of attributes.
         """
         row, begun = dict(row), set[str]()
-        for place in reversed(range(start)):
-            change = self.accents[place].primitive
-            met = self._matches(row, place, self.accents[place].description)
+        for index in reversed(range(start)):
+            change = self.accents[index].primitive
+            met = self._matches(row, index, self.accents[index].description)
             if isinstance(change, syntax.AddAttribute) and met:
                 begun.add(change.name)
             elif change.name not in begun and met and _changes(change, row):
@@ -176,7 +176,7 @@ class Decoder:
         with units is about the canonical value.
         """
         if any(map(has_units, conditions)):
-            canonical = next((each for *_, each in reversed([*self._back(row, place)])), row)
+            canonical = next((earlier for *_, earlier in reversed([*self._back(row, place)])), row)
             measured = [self._measured(c) for c in conditions if has_units(c)]
             return matches(canonical, measured) and self._matches(
                 row, place, [c for c in conditions if not has_units(c)]
@@ -223,12 +223,12 @@ class Decoder:
     def raw_at(self, canonical: Item, accents: int) -> Item:
         """Returns the canonical tuple with its values after the first `accents` accents."""
         row = dict(canonical)
-        for place, accent in enumerate(self.accents[:accents]):
+        for index, accent in enumerate(self.accents[:accents]):
             change = accent.primitive
             if isinstance(change, syntax.AddAttribute) and change.name in row:
-                if self._matches(row, place, accent.description):
+                if self._matches(row, index, accent.description):
                     row[change.name] = canonical[change.name]
-            elif _changes(change, row) and self._matches(row, place, accent.description):
+            elif _changes(change, row) and self._matches(row, index, accent.description):
                 row[change.name] = function_of(change)[0](row[change.name])
         return row
 

@@ -62,7 +62,7 @@ class Sort(Node):
         passed = [row for row in rows if self._all_before_closed(row, closed, inputs[0])]
         self.pending = [row for row in rows if not any(row is other for other in passed)]
         self.written += len(passed)
-        return [{**row, ORDER: place} for place, row in enumerate(passed, self.written - len(passed))]
+        return [{**row, ORDER: number} for number, row in enumerate(passed, self.written - len(passed))]
 
     def _all_before_closed(self, row: Row, closed: Tree, facts: Facts) -> bool:
         """Returns True if ∀ t' <_A t: t' ∈ C (E4); if ties wait for each other, also t ∈ C."""

@@ -125,14 +125,14 @@ class Reference:
             for (source, name), values in unknown.items():
                 if (type_ := inferred(values)) is not None and is_name(name):
                     add_inferred(self.plan, states, source, name, type_)
-        for place, (source, item) in enumerate(items):
-            if (marker := _marker(item, place)) is not None:
+        for position, (source, item) in enumerate(items):
+            if (marker := _marker(item, position)) is not None:
                 at = self.place(item)
-                first = {source} if place == 0 else set[str]()
+                first = {source} if position == 0 else set[str]()
                 effects = advance(self.plan, states, {source: [marker]}, lambda *_, at=at: at, first)
                 if source not in effects.stops:
                     states = dict(effects.states)
-                    began[source] = effects.begun[source].closed if place == 0 else began[source]
+                    began[source] = effects.begun[source].closed if position == 0 else began[source]
                     warnings += ((warning.diagnostic, item) for warning in effects.warnings)
                     for aside in effects.set_aside:
                         rejected.append((source, aside.code, item))
@@ -141,10 +141,10 @@ class Reference:
                     continue
                 if effects.failures:
                     raise DiagnosticError(effects.stops[source].diagnostics)
-                outputs = self.step(items[:place])
+                outputs = self.step(items[:position])
                 doubled = effects.states[source].doubled
                 self.states[source] = evolve(self.states[source], doubled=doubled)
-                return [*outputs, *self.step(items[place:])]
+                return [*outputs, *self.step(items[position:])]
             row, rejection = self._tuple(states[source], source, item)
             if rejection is None:
                 taken.append((source, row, item))
@@ -233,12 +233,12 @@ class Reference:
             return regions.contains(tree, {n: control(row.get(n)) for n in regions.attributes(tree)})
 
         for name, tree in state.names.here.items():
-            by = [each for each in (name, *state.names.of) if state.names.of.get(each, each) == name]
-            names_used = [each for each in by if item.get(each) is not None]
-            if len(names_used) > 1:
+            names = (name, *state.names.of)
+            by = [raw for raw in names if state.names.of.get(raw, raw) == name and item.get(raw) is not None]
+            if len(by) > 1:
                 return "RQ312", name
-            if names_used and _at(tree, row) != names_used[0]:
-                return "RQ313", names_used[0]
+            if by and _at(tree, row) != by[0]:
+                return "RQ313", by[0]
         declared = self.plan.source_of[source].attributes
         for attribute in declared:
             if not attribute.optional and attribute.name not in row and leaf(attribute.name) is PRESENT:

@@ -43,8 +43,8 @@ class SimulatedSources:
         topics: dict[str, RecordedTopic] = {}
         ends: dict[str, dict[int, tuple[int, int]]] = {}
         for source in plan.sources:
-            if source.is_topic and (place := place_of(source.path)) is not None:
-                topic = topics[source.name] = RecordedTopic(place)
+            if source.is_topic and (address := place_of(source.path)) is not None:
+                topic = topics[source.name] = RecordedTopic(address)
                 offsets = {n: topic.ends(n) for n in topic.partitions}
                 chosen = None if until is None else until.get(source.name, {})
                 ends[source.name] = {

@@ -98,7 +98,7 @@ def replay(
     plan = sources.plan
     reference, watches, strangers = Reference(plan), SimulatedWatches.of(plan), SimulatedStrangers(plan)
     for lines in _steps(sources):
-        seen, warned, before = len(reference.rejected), len(reference.warnings), reference.states
+        rejected_before, warned, before = len(reference.rejected), len(reference.warnings), reference.states
         of = {id(line.item): line for line in lines}
         reference.place = lambda item, of=of: of[id(item)].line.place
         reference.on_taken = lambda source, row, item, of=of: watches.add(
@@ -107,11 +107,11 @@ def replay(
         try:
             outputs = reference.step([(line.source, line.item) for line in lines])
         except DiagnosticError as error:
-            raise DiagnosticError(lines[-1].marked(each) for each in error.diagnostics) from None
+            raise DiagnosticError(lines[-1].marked(diagnostic) for diagnostic in error.diagnostics) from None
         aside = [
             (evolve(of[id(item)], reason=reason), code)
             for (_, code, item), reason in zip(
-                reference.rejected[seen:], reference.reasons[seen:], strict=True
+                reference.rejected[rejected_before:], reference.reasons[rejected_before:], strict=True
             )
         ]
         strangers.see(lines, reference.states)

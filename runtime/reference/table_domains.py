@@ -67,12 +67,14 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
     values_of: dict[str, set[Value]] = {name: set() for name in names}
     for file in files_of(table.path, allowed=plan.allowed):
         lines = lines_in(file, table.format, limit=plan.longest_line)
-        for line in (parsed(table, each) for each in tuples_of(lines, table)):
+        for line in (parsed(table, text) for text in tuples_of(lines, table)):
             if is_marker(line.item):
                 try:
                     reference.step([(table.name, line.item)])
                 except DiagnosticError as error:
-                    raise DiagnosticError(line.marked(each) for each in error.diagnostics) from None
+                    raise DiagnosticError(
+                        line.marked(diagnostic) for diagnostic in error.diagnostics
+                    ) from None
                 continue
             row, rejection = reference.decoded(table.name, line.item)
             if rejection is not None:

@@ -50,7 +50,7 @@ def write_value(type_: Type, value: Any) -> Any:
     """Converts a value for a JSON line, as Spark's JSON writer does."""
     match value:
         case list():
-            return [write_value(type_.element or type_, each) for each in value]
+            return [write_value(type_.element or type_, element) for element in value]
         case bool() | str():
             return value
         case datetime():

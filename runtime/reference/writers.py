@@ -87,9 +87,11 @@ def writers(plan: Plan, options: Options) -> Mapping[str, Writer]:
     Raises `DiagnosticError`: RQ405 if a folder has results, or cannot be written, RQ116 if a source reads it.
     """
     paths = {emit.name: options.sinks.get(emit.name, "-") for emit in plan.emits}
-    written = evolve(plan, emits=[evolve(emit, path=paths[emit.name], format="json") for emit in plan.emits])
-    check_unread(evolve(apply(plan, options), emits=written.emits))
-    check_outputs(written)
+    redirected = evolve(
+        plan, emits=[evolve(emit, path=paths[emit.name], format="json") for emit in plan.emits]
+    )
+    check_unread(evolve(apply(plan, options), emits=redirected.emits))
+    check_outputs(redirected)
     labels = labels_of([name for name, path in paths.items() if path == "-"])
     return {
         name: Writer(Printer(labels[name]) if path == "-" else Folder(Path(path)))

@@ -110,19 +110,19 @@ class StateStore:
 
     def _rows(self, segments: Iterable[Segment], unasked: Tree = False) -> DataFrame | None:
         frames: list[DataFrame] = []
-        written: dict[str, list[str]] = {}
+        path_by_key: dict[str, list[str]] = {}
         for segment in segments:
             if segment.path in self._in_memory:
                 frames.append(self._in_memory[segment.path][1])
                 continue
             write = self._writes.get(segment.path)
-            known = segment if write is None else _measured(segment, write.result())
-            if (write is not None and not known.length) or known.lies_in(unasked):
+            measured = segment if write is None else _measured(segment, write.result())
+            if (write is not None and not measured.length) or measured.lies_in(unasked):
                 continue
             if write is None:
                 self._check_there(segment)
-            written.setdefault(segment.schema, []).append(self._files.for_engine(segment.path))
-        for schema, paths in written.items():
+            path_by_key.setdefault(segment.schema, []).append(self._files.for_engine(segment.path))
+        for schema, paths in path_by_key.items():
             frames += read_parquet(self._spark, schema, paths)
         return reduce(stacked, frames) if frames else None
 
@@ -231,11 +231,11 @@ class StateStore:
 
     def _write(self, name: str, rows: DataFrame) -> Segment:
         path = f"{self._root}/{name}-{self._run}"
-        place = self._files.for_engine(path)
+        target = self._files.for_engine(path)
         types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
 
         def write() -> _Written:
-            rows.write.mode("overwrite").parquet(place)
+            rows.write.mode("overwrite").parquet(target)
             files = written(self._spark, self._files, path)
             footers = [read_metadata(self._files, file.path) for file in files]
             count = sum(footer.num_rows for footer in footers)
@@ -279,12 +279,12 @@ class StateStore:
                 return
             if write is None:
                 yield self._known.get(segment.path, segment)
-            elif (written := write.result()).length:
-                yield _measured(segment, written)
+            elif (files := write.result()).length:
+                yield _measured(segment, files)
 
         return {
-            key: tuple(measured for segment in found for measured in measure(segment))
-            for key, found in segments.items()
+            key: tuple(measured for segment in of_key for measured in measure(segment))
+            for key, of_key in segments.items()
         }
 
     def commit(self, planned: Segments, segments: Segments, unused: Iterable[str]) -> None:
@@ -317,15 +317,19 @@ def _measured(segment: Segment, written: _Written) -> Segment:
 def check_files(files: Files, segment: Segment, *, content: bool = False) -> None:
     """Raises `DiagnosticError` if the files of a segment differ from those written: RQ451 if some are missing, RQ478 if
     their number or length differs. `content`: compares their contents too."""
-    found = files.list(segment.path)
-    length = sum(file.length for file in found)
-    if not found or (segment.files is not None and len(found) < segment.files):
+    files_found = files.list(segment.path)
+    length = sum(file.length for file in files_found)
+    if not files_found or (segment.files is not None and len(files_found) < segment.files):
         raise missing(segment.path)
-    if segment.files is not None and len(found) > segment.files:
-        raise damaged(segment.path, f"it has {len(found)} files, and had {segment.files}")
+    if segment.files is not None and len(files_found) > segment.files:
+        raise damaged(segment.path, f"it has {len(files_found)} files, and had {segment.files}")
     if length != segment.length:
         raise damaged(segment.path, f"its files have {length} bytes, and had {segment.length}")
-    if content and segment.checksum is not None and files.checksum(found) not in (None, segment.checksum):
+    if (
+        content
+        and segment.checksum is not None
+        and files.checksum(files_found) not in (None, segment.checksum)
+    ):
         raise damaged(segment.path, "the content of its files is not what was written")
 
 
@@ -350,8 +354,8 @@ def _bounds(footers: Sequence[Metadata], names: Iterable[str]) -> Bounds:
 
 def _lies_in(bounds: Bounds, region: Tree) -> bool:
     """Returns True if all rows within some bounds are inside a region. Attributes without bounds may have any value."""
-    known = {n: bounds[n] for n in regions.attributes(region) & bounds.keys()}
-    if not known:
+    bounded = {n: bounds[n] for n in regions.attributes(region) & bounds.keys()}
+    if not bounded:
         return False
-    box = regions.box({n: regions.interval(n, (low, 0), (high, 1)) for n, (low, high) in known.items()})
+    box = regions.box({n: regions.interval(n, (low, 0), (high, 1)) for n, (low, high) in bounded.items()})
     return regions.difference(box, region) is False

@@ -30,7 +30,7 @@ def _waiting(
     if not waiting:
         return
     rows = [segment.rows for segment in waiting]
-    count = None if None in rows else sum(each or 0 for each in rows)
+    count = None if None in rows else sum(count_of or 0 for count_of in rows)
     yield Waiting.of(release, count, facts, exact=_is_exact(operator, waiting, released, epoch))
 
 

@@ -41,7 +41,7 @@ class Files:
     """
 
     def __init__(self, allowed: Iterable[str] = ()) -> None:
-        self._allowed = [place for path in allowed if (place := local_path(path)) is not None]
+        self._allowed = [root for path in allowed if (root := local_path(path)) is not None]
         local = LocalStore()
         self._stores: dict[str, Store] = {"": local, "file": local}
 
@@ -77,12 +77,12 @@ class Files:
     def list(self, path: str) -> list[FoundFile]:
         """Returns the visible files of a folder (or the file itself) by name; empty if the path does not exist."""
         with self._of(path) as store:
-            found = [
+            listed = [
                 FoundFile(entry.path, entry.modified, entry.length)
                 for entry in store.entries(path)
                 if not entry.is_folder and not is_hidden(entry.path)
             ]
-        return sorted(found, key=lambda file: file.path)
+        return sorted(listed, key=lambda file: file.path)
 
     def tree(self, path: str) -> list[FoundFile]:
         """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist. Raises
@@ -93,15 +93,15 @@ class Files:
         files = self.list(path)
         below = [f"{path.rstrip('/')}/{name}" for name in self.folders(path, "") if not is_hidden(name)]
         if root is not None:
-            places = (local_path(each) for each in (*(file.path for file in files), *below))
-            check_links((place for place in places if place is not None), root, self._allowed)
-        return [*files, *(file for each in below for file in self._tree(each, root))]
+            places = (local_path(folder) for folder in (*(file.path for file in files), *below))
+            check_links((path_ for path_ in places if path_ is not None), root, self._allowed)
+        return [*files, *(file for folder in below for file in self._tree(folder, root))]
 
     def check_inside(self, path: str, folder: str) -> None:
         """Raises `DiagnosticError` RQ484 for a local file outside of a folder and all allowed ones."""
-        place, root = local_path(path), local_path(folder)
-        if place is not None:
-            check_inside(place, Path() if root is None else root, self._allowed)
+        local, root = local_path(path), local_path(folder)
+        if local is not None:
+            check_inside(local, Path() if root is None else root, self._allowed)
 
     def folders(self, path: str, prefix: str) -> list[str]:
         """Returns the names of a folder's subfolders with a prefix; empty if the path does not exist."""
@@ -145,9 +145,9 @@ class Files:
         """Counts occurrences of some bytes that do not overlap in a file."""
         total, rest = 0, b""
         for block in self.blocks(path):
-            seen = rest + block
-            total += seen.count(sign)
-            rest = seen[max(0, len(seen) - len(sign) + 1) :]
+            text = rest + block
+            total += text.count(sign)
+            rest = text[max(0, len(text) - len(sign) + 1) :]
         return total
 
     def open(self, path: str) -> BinaryIO:
@@ -184,9 +184,9 @@ class Files:
 
 
 def _refused(path: str, problem: Exception) -> DiagnosticError:
-    said = (isinstance(problem, OSError) and problem.strerror) or str(problem) or type(problem).__name__
+    message = (isinstance(problem, OSError) and problem.strerror) or str(problem) or type(problem).__name__
     is_local = scheme_of(path) in ("", "file")
     hint = "the rights and the space there" if is_local else "the service, and the account in the environment"
     if isinstance(problem, FileNotFoundError):
         hint = "the file in its place again: the run goes on there; an empty one, where it is lost"
-    return failure("RQ431", f"{path}: {said}", hint=hint)
+    return failure("RQ431", f"{path}: {message}", hint=hint)

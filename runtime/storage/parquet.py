@@ -56,8 +56,8 @@ def read_metadata(files: Files, path: str) -> Metadata:
 def leaf_of(metadata: Metadata, name: str) -> int | None:
     """Returns the number of a column that is not a list, map or structure."""
     schema = metadata.schema
-    found = (number for number in range(len(schema)) if schema.column(number).path == name)
-    return next(found, None)
+    numbers = (number for number in range(len(schema)) if schema.column(number).path == name)
+    return next(numbers, None)
 
 
 def values_of(metadata: Metadata, leaf: int) -> Values | None:
@@ -66,16 +66,16 @@ def values_of(metadata: Metadata, leaf: int) -> Values | None:
     nulls, ends = 0, list[int]()
     for number in range(metadata.num_row_groups):
         chunk = metadata.row_group(number).column(leaf)
-        told = chunk.statistics
-        if told is None or not told.has_null_count:
+        statistics = chunk.statistics
+        if statistics is None or not statistics.has_null_count:
             return None
-        nulls += told.null_count
-        if told.null_count == chunk.num_values:
+        nulls += statistics.null_count
+        if statistics.null_count == chunk.num_values:
             continue
-        if scale is None or not told.has_min_max:
+        if scale is None or not statistics.has_min_max:
             scale = None
             continue
-        ends += (told.min_raw * scale, told.max_raw * scale)
+        ends += (statistics.min_raw * scale, statistics.max_raw * scale)
     return Values(nulls, min(ends), max(ends)) if scale is not None and ends else Values(nulls)
 
 

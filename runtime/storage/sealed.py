@@ -31,11 +31,11 @@ def seal(name: str, text: str) -> str:
 
 def unseal(name: str, text: str) -> str:
     """Returns the JSON object that `seal` took. Raises `ValueError`."""
-    found = _SEAL.match(text)
-    if found is None:
+    match = _SEAL.match(text)
+    if match is None:
         raise ValueError("its seal is damaged")
-    rest = "{" + text[found.end() :]
-    if f"{found[1]} {found[2]}" != _sum(name, rest):
+    rest = "{" + text[match.end() :]
+    if f"{match[1]} {match[2]}" != _sum(name, rest):
         raise ValueError("its content is not what was written")
     return rest
 

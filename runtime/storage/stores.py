@@ -149,29 +149,29 @@ class LocalStore(Store):
 
     def entries(self, path: str) -> Iterator[Entry]:
         """Lists like Spark: links are replaced by their targets, and broken links are left out."""
-        place = _local(path)
+        local = _local(path)
         try:
-            found = list(place.iterdir())
+            paths = list(local.iterdir())
         except FileNotFoundError:
             return
         except NotADirectoryError:
-            found = [place]
-        for each in found:
+            paths = [local]
+        for entry in paths:
             with suppress(FileNotFoundError):  # deleted meanwhile, or a broken link
-                seen = each.stat()
-                modified = seen.st_mtime_ns // 1_000_000
-                yield Entry(f"file:{each}", S_ISDIR(seen.st_mode), modified, seen.st_size)
+                status = entry.stat()
+                modified = status.st_mtime_ns // 1_000_000
+                yield Entry(f"file:{entry}", S_ISDIR(status.st_mode), modified, status.st_size)
 
     def make(self, path: str) -> None:
         _local(path).mkdir(parents=True, exist_ok=True)
 
     def delete(self, path: str) -> None:
-        place = _local(path)
+        local = _local(path)
         with suppress(FileNotFoundError):
-            if place.is_dir() and not place.is_symlink():
-                shutil.rmtree(place)
+            if local.is_dir() and not local.is_symlink():
+                shutil.rmtree(local)
             else:
-                place.unlink()
+                local.unlink()
 
     def rename(self, old: str, new: str) -> None:
         if _local(new).exists():
@@ -185,23 +185,23 @@ class LocalStore(Store):
 
     def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
         """Writes a hidden file, then renames it over the old one."""
-        place = _local(path)
-        aside = place.with_name(f".{place.name}.writing")
+        local = _local(path)
+        aside = local.with_name(f".{local.name}.writing")
         try:
             _write(aside, content, durable)
         except FileNotFoundError:
-            place.parent.mkdir(parents=True, exist_ok=True)
+            local.parent.mkdir(parents=True, exist_ok=True)
             _write(aside, content, durable)
-        aside.replace(place)
+        aside.replace(local)
 
     def create(self, path: str, content: bytes) -> None:
         """The lock of a checkpoint prevents other runs from writing between the check and the write. After a loss of
         power the file is whole, missing, or torn; its reader has to detect that."""
-        place = _local(path)
-        if place.exists():
+        local = _local(path)
+        if local.exists():
             raise _taken(path)
         self.write(path, content, durable=False)
-        _sync([place, place.parent])
+        _sync([local, local.parent])
 
     def open(self, path: str) -> BinaryIO:
         return _local(path).open("rb")
@@ -217,7 +217,7 @@ class LocalStore(Store):
 
     def sync(self, paths: Iterable[str], root: str) -> None:
         top, places = _local(root), set(map(_local, paths))
-        _sync({*places, *(f for place in places for f in place.parents if f.is_relative_to(top))})
+        _sync({*places, *(f for local in places for f in local.parents if f.is_relative_to(top))})
 
 
 def _write(place: Path, content: bytes, durable: bool) -> None:
@@ -247,9 +247,9 @@ def _taken(old: str) -> FileExistsError:
 
 def _local(path: str) -> Path:
     """Returns the local file of a path in Spark's notation."""
-    place = local_path(path)
-    assert place is not None
-    return Path(os.path.normpath(Path.cwd() / place))
+    local = local_path(path)
+    assert local is not None
+    return Path(os.path.normpath(Path.cwd() / local))
 
 
 class RemoteStore(Store):
@@ -282,16 +282,16 @@ class RemoteStore(Store):
         path = path.rstrip("/")
         own = self._system._strip_protocol(path).rstrip("/")
         try:
-            found: list[dict[str, Any]] = self._system.ls(path, detail=True)
+            listed: list[dict[str, Any]] = self._system.ls(path, detail=True)
         except FileNotFoundError:
             return
-        for each in found:
-            name = str(each["name"])
-            is_folder = each["type"] == "directory"
+        for entry in listed:
+            name = str(entry["name"])
+            is_folder = entry["type"] == "directory"
             if name.rstrip("/") == own and (is_folder or name.endswith("/")):
                 continue  # an empty object in place of a folder, which some programs create
-            place = path if name == own else f"{path}/{name_of(name)}"
-            yield Entry(place, is_folder, _modified(each), int(each.get("size") or 0))
+            entry_path = path if name == own else f"{path}/{name_of(name)}"
+            yield Entry(entry_path, is_folder, _modified(entry), int(entry.get("size") or 0))
 
     def make(self, path: str) -> None:
         """Does nothing in object stores: a folder exists if it contains a file."""
@@ -320,8 +320,8 @@ class RemoteStore(Store):
                 raise _taken(old)
             self._system.mv(old, new)
             return
-        for each in sorted(self.entries(old), key=lambda entry: in_stream_order(entry.path)):
-            self._system.cp_file(each.path, f"{new}/{name_of(each.path)}")
+        for published in sorted(self.entries(old), key=lambda entry: in_stream_order(entry.path)):
+            self._system.cp_file(published.path, f"{new}/{name_of(published.path)}")
         self.delete(old)
 
     def write(self, path: str, content: bytes, *, durable: bool = True) -> None:
@@ -372,9 +372,9 @@ _MOMENTS = ("LastModified", "last_modified", "mtime", "updated", "created")
 
 def _modified(entry: dict[str, Any]) -> int:
     """Returns the modification time in milliseconds since 1970; 0 if the store has none."""
-    found = next((entry[name] for name in _MOMENTS if entry.get(name) is not None), 0)
-    if isinstance(found, str):
-        found = datetime.fromisoformat(found)
-    if isinstance(found, datetime):
-        found = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    return int(found * 1000)
+    moment = next((entry[name] for name in _MOMENTS if entry.get(name) is not None), 0)
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    if isinstance(moment, datetime):
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return int(moment * 1000)

@@ -33,11 +33,11 @@ def written(spark: SparkSession, files: Files, path: str) -> list[FoundFile]:
     Raises `DiagnosticError` RQ432 if the engine writes to a place that this process does not see. Examples are a path
     without a scheme while another file system is the default, and disks of other machines.
     """
-    found = files.list(path)
-    if not found and (files.exists(path) or _has_files(spark, files.for_engine(path))):
+    files_found = files.list(path)
+    if not files_found and (files.exists(path) or _has_files(spark, files.for_engine(path))):
         hint = "a folder that all machines share, or the scheme of its store, as in hdfs:, s3a:"
         raise failure("RQ432", f"the engine has written {path}, but the files are not there", hint=hint)
-    return found
+    return files_found
 
 
 def _has_files(spark: SparkSession, path: str) -> bool:

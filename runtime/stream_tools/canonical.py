@@ -179,14 +179,14 @@ class Writer:
 
         `original`: the functions to canonical values before it.
         """
-        found: set[Affine] = set()
+        functions: set[Affine] = set()
         before = regions.restricted(original.get(alter.attribute, IDENTITY), described)
         for undone, cell in regions.cells(before).items():
             if undone is not False:
                 possible = regions.difference(translate(cell, original), closed)
                 if not regions.is_empty(possible, self._required):
-                    found.add(alter.function.after(undone.inverse()))
-        return found.pop() if len(found) == 1 else None
+                    functions.add(alter.function.after(undone.inverse()))
+        return functions.pop() if len(functions) == 1 else None
 
     def _unit(self, alter: Alter, behind: Affine) -> str | None:
         of = self._names.units[alter.attribute]

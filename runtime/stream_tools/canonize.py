@@ -71,11 +71,11 @@ def canonize(
         rows = _Rows(tuples, {a.name for a in schema.source.attributes if a.type.is_integral})
         gathered: _Gathered = _OneByOne(follower, rows) if used is not None else _AtOnce(follower, rows)
         always = _AlwaysThere(schema)
-        for line in (single for each in lines for single in each.singles):
+        for line in (single for many in lines for single in many.singles):
             before = follower.state
             item, diagnostics = follower.take(line)
-            if item is None or any(each.severity == "error" for each in diagnostics):
-                raise DiagnosticError(evolve(each, help=each.help or _HINT) for each in diagnostics)
+            if item is None or any(d.severity == "error" for d in diagnostics):
+                raise DiagnosticError(evolve(d, help=d.help or _HINT) for d in diagnostics)
             if isinstance(item, Grow):
                 if follower.state is not before:
                     raise DiagnosticError([line.mark(grows(item), item.text)])
@@ -87,8 +87,8 @@ def canonize(
                 continue
             always.see(item)
             plain = before if isinstance(item, Row) else _without_codes(before)
-            for each in _plain(item, before):
-                gathered.take(each, plain, line)
+            for marker in _plain(item, before):
+                gathered.take(marker, plain, line)
         plan = Plan(name="stream", sources=[schema.source], operators=[], emits=[])
         unit_names = source_names(plan, schema.source, {schema.source.name: follower.state})
         required = {a.name for a in schema.source.attributes if not a.optional}
@@ -99,8 +99,8 @@ def canonize(
         ends += [("$accent", text) for text in (*markers.alters, *markers.drops, *markers.names)]
         adds = (("$accent", text) for text in markers.adds)
         first, last = ([f"{json.dumps({k: t}, ensure_ascii=False)}\n" for k, t in m] for m in (adds, ends))
-        for written in (first, tuples, last):
-            output.writelines(map(json_printable, written))
+        for output_lines in (first, tuples, last):
+            output.writelines(map(json_printable, output_lines))
     return (*warnings, *markers.lost)
 
 
@@ -140,13 +140,13 @@ def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Ac
             return _plain(evolve(item, text="", named=frozenset()), before)
         case Accent(_, _, ToUnit() as change):
             return [
-                each
+                part
                 for alter in alters_of(before, item, change)
-                for each in _plain(_in_unit(alter, change.unit), before)
+                for part in _plain(_in_unit(alter, change.unit), before)
             ]
         case Accent(_, _, Add(name, type_, unit, function) as added) if added.converts:
             parts = (Add(name, type_), Alter(name, function, unit))
-            return [p for each in parts for p in _plain(evolve(item, text="", primitive=each), before)]
+            return [p for part in parts for p in _plain(evolve(item, text="", primitive=part), before)]
         case Accent(raw) if (region := _recoded_back(raw, before)) is not raw:
             return [evolve(item, text="", description=region)]
         case Punctuation(raw) if (region := _recoded_back(raw, before)) is not raw:
@@ -200,8 +200,8 @@ class _Rows:
         if not changed and line.item is None and not row.renamed:
             self.file.write(f"{line.text}\n")
             return
-        written = {name: self._value(name, value) for name, value in changed.items()}
-        self.file.write(f"{json_text({**row.item, **written})}\n")
+        raw = {name: self._value(name, value) for name, value in changed.items()}
+        self.file.write(f"{json_text({**row.item, **raw})}\n")
 
     def _value(self, name: str, value: Value) -> Any:
         if name in self.whole and isinstance(value, int | Fraction) and value == int(value):

@@ -31,12 +31,12 @@ def streams_at(path: str, markers: str | None = None) -> list[OrderedStream]:
     A topic is read up to its present end. Raises `DiagnosticError`: RQ410 without a stream; RQ441 for a
     topic with a folder of markers; RQ442 to RQ445.
     """
-    if (place := place_of(path)) is None or Path(path).exists():
+    if (address := place_of(path)) is None or Path(path).exists():
         return [OrderedStream(path, stream_lines(path, markers))]
     if markers is not None:
         hint = "markers are records of the topic: one in each partition that it concerns"
         raise failure("RQ441", f"a topic has no folder of markers, and {path} is one", hint=hint)
-    topic = RecordedTopic(place)
+    topic = RecordedTopic(address)
     return [OrderedStream(topic.name(n), topic.lines(n, *topic.ends(n))) for n in topic.partitions]
 
 

@@ -130,13 +130,13 @@ class StreamChecker:
             if kind == "punctuation":
                 return self._punctuation(text, line), []
             accent, warnings = self._accent(text, line)
-            return accent, [line.mark(each, text) for each in warnings]
+            return accent, [line.mark(diagnostic, text) for diagnostic in warnings]
         except DiagnosticError as error:
             about = passed_over(self._source, self.state, error, kind, text) if self._passes_over else None
             if about is None:
-                return None, [line.mark(each, text) for each in error.diagnostics]
+                return None, [line.mark(diagnostic, text) for diagnostic in error.diagnostics]
             self.state, notes = with_passed_over(self.state, about)
-            return about, [line.mark(each, text) for each in notes]
+            return about, [line.mark(diagnostic, text) for diagnostic in notes]
 
     def _accent(self, text: str, line: Line) -> tuple[Accent | Grow, tuple[Diagnostic, ...]]:
         if (growth := read_growth(self.state, text)) is not None:
@@ -176,9 +176,11 @@ class StreamChecker:
                 continue
             name = state.names.of.get(field, field)
             if name not in state.types:
-                known = f"known attributes: {', '.join(state.types)}"
+                known_names = f"known attributes: {', '.join(state.types)}"
                 hint = (
-                    f"an add before it: [[+({name}: {_type_of(value)})]]; {known}" if is_name(name) else known
+                    f"an add before it: [[+({name}: {_type_of(value)})]]; {known_names}"
+                    if is_name(name)
+                    else known_names
                 )
                 diagnostics.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
                 continue
@@ -187,7 +189,7 @@ class StreamChecker:
             except ValueError:
                 wrong = misfit(field, state.types[name], shown(parsed, field))
                 diagnostics.append(_complaint(line, "RQ301", wrong, None))
-        if any(each.code == "RQ301" for each in diagnostics):
+        if any(diagnostic.code == "RQ301" for diagnostic in diagnostics):
             return None, diagnostics
         canonical = {
             name: applied(regions.contains(state.original[name], raw), value)
@@ -202,16 +204,16 @@ class StreamChecker:
         for name in sorted(state.bent.keys() & raw.keys()):
             if canonical[name] is None:
                 diagnostics.append(_complaint(line, "RQ315", reason("RQ315", name), None))
-        if any(each.code in ("RQ314", "RQ315") for each in diagnostics):
+        if any(diagnostic.code in ("RQ314", "RQ315") for diagnostic in diagnostics):
             return None, diagnostics
         for name in state.digits.keys() & canonical.keys():
             canonical[name] = near_digits(canonical[name], state.digits[name])
         for name in sorted(state.inexact & raw.keys()):
-            if any(is_beyond(each[name]) for each in (raw, canonical)):
+            if any(is_beyond(values[name]) for values in (raw, canonical)):
                 diagnostics.append(
                     _complaint(line, "RQ310", reason("RQ310", name, self._source.paths), BEYOND_HINT)
                 )
-        if any(each.code == "RQ310" for each in diagnostics):
+        if any(diagnostic.code == "RQ310" for diagnostic in diagnostics):
             return None, diagnostics
         for code, name in state.names.misnamed(item, canonical):
             attribute = state.names.of.get(name, name)
@@ -249,9 +251,9 @@ class StreamChecker:
         return self._rejecting
 
     def _closed_by(self, row: Row) -> str:
-        for text, place, region in self._closing:
+        for text, position, region in self._closing:
             if regions.contains(region, row.canonical):
-                return f": {text} of {place}"
+                return f": {text} of {position}"
         return ""
 
 

@@ -72,7 +72,7 @@ class Suspects:
         are too many.
         """
         follower = StreamChecker(self.schema)
-        for line in (single for each in lines for single in each.singles):
+        for line in (single for many in lines for single in many.singles):
             before = follower.state
             item, _ = follower.take(line)
             if isinstance(item, Accent) and isinstance(item.primitive, Add):

@@ -57,9 +57,11 @@ def validate(
             is_accent = item.kind == "accent" if passed else isinstance(item, Accent | Grow)
             verdict.accents += is_accent
             verdict.punctuations += not is_accent and isinstance(item, Punctuation | PassedOver)
-            for each in diagnostics:
-                (verdict.findings if each.severity == "error" else verdict.warnings)[each.code] += 1
-                on_finding(each)
+            for diagnostic in diagnostics:
+                (verdict.findings if diagnostic.severity == "error" else verdict.warnings)[
+                    diagnostic.code
+                ] += 1
+                on_finding(diagnostic)
     return verdict
 
 
@@ -74,7 +76,7 @@ def verdict_json(verdict: Verdict, shown: Iterable[Diagnostic]) -> dict[str, Any
         "punctuations": verdict.punctuations,
         "counts": dict(sorted(verdict.findings.items())),
         "warnings": dict(sorted(verdict.warnings.items())),
-        "findings": [to_json(each) for each in shown],
+        "findings": [to_json(diagnostic) for diagnostic in shown],
     }
 
 

@@ -74,7 +74,7 @@ class Console:
     def failed(self, error: DiagnosticError, texts: Mapping[str, str]) -> int:
         """Writes the error that ended the work and returns the exit status: 1, or 2 for wrong options."""
         self.diagnostics(error.diagnostics, texts)
-        return 2 if all(each.code in USAGE for each in error.diagnostics) else 1
+        return 2 if all(diagnostic.code in USAGE for diagnostic in error.diagnostics) else 1
 
     def consent(self, changes: Changes) -> bool:
         """Asks the user at the terminal if an edited query may continue; returns False without a terminal."""
@@ -124,7 +124,10 @@ def _without_many(warnings: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dic
     shown: list[Diagnostic] = []
     left: dict[str, int] = {}
     for warning in warnings:
-        if warning.code in _FREQUENT and sum(each.code == warning.code for each in shown) == MAX_WARNINGS:
+        if (
+            warning.code in _FREQUENT
+            and sum(warning_shown.code == warning.code for warning_shown in shown) == MAX_WARNINGS
+        ):
             left[warning.code] = left.get(warning.code, 0) + 1
         else:
             shown.append(warning)
@@ -148,7 +151,7 @@ def epoch_line(report: EpochReport) -> str:
     if report.held:
         parts.append(f"held: {'; '.join(report.held)}")
     parts += [waiting.text() if waiting.missing else f"{waiting.short()} open" for waiting in report.waiting]
-    if warnings := sum(each.severity == "warning" for each in report.warnings):
+    if warnings := sum(warning.severity == "warning" for warning in report.warnings):
         parts.append(counted(warnings, "warning"))
     parts += report.notes
     return " · ".join(parts)

@@ -33,7 +33,7 @@ def _paths(named: Paths) -> dict[str, str]:
 def _several(given: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Names or paths; a single one need not be in a list."""
     several = [given] if isinstance(given, str | os.PathLike) else given
-    return tuple(os.fspath(each) for each in several)
+    return tuple(os.fspath(path) for path in several)
 
 
 @frozen(kw_only=True)
@@ -133,7 +133,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_options(*args: Any, **given: Any) -> Any:
-        chosen = {each.name: given.pop(each.name) for each in fields(Options)}
+        chosen = {attribute.name: given.pop(attribute.name) for attribute in fields(Options)}
         return command(*args, options=Options(**chosen), **given)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), with_options)

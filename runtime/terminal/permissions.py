@@ -63,24 +63,22 @@ def check_permitted(
     user.
     """
     roots = allowed_folders(allowed)
-    given = {*(f"--source {name}" for name in given_sources), *(f"--sink {name}" for name in given_sinks)}
-    for place in _places(plan):
-        check_path(place.path, place.what, place.span)
-        if not (
-            place.is_topic or place.path == "-" or place.option in given or _is_within(place.path, roots)
-        ):
-            message = f"{place.what} {place.path}, outside of the query's folder and the working directory"
-            hint = f"`--allow-path {place.path}` allows it; `{place.option}=PATH` names another place"
-            raise failure("RQ484", message, place.span, hint=hint)
+    flags = {*(f"--source {name}" for name in given_sources), *(f"--sink {name}" for name in given_sinks)}
+    for path in _places(plan):
+        check_path(path.path, path.what, path.span)
+        if not (path.is_topic or path.path == "-" or path.option in flags or _is_within(path.path, roots)):
+            message = f"{path.what} {path.path}, outside of the query's folder and the working directory"
+            hint = f"`--allow-path {path.path}` allows it; `{path.option}=PATH` names another place"
+            raise failure("RQ484", message, path.span, hint=hint)
 
 
 def _is_within(path: str, roots: Iterable[str]) -> bool:
     """Returns True for a path in a store, below the working directory or below a root. Links are followed."""
     if scheme_of(path) in STORES or any(_is_below(path, root) for root in roots if scheme_of(root)):
         return True
-    place = local_path(path)
+    local = local_path(path)
     folders = (folder for root in (".", *roots) if (folder := local_path(root)) is not None)
-    return place is not None and any(place.resolve().is_relative_to(folder.resolve()) for folder in folders)
+    return local is not None and any(local.resolve().is_relative_to(folder.resolve()) for folder in folders)
 
 
 def _is_below(path: str, root: str) -> bool:

@@ -92,9 +92,15 @@ class _Fetcher:
 
     def _connect(self, request: Connect) -> None:
         files = Files()
-        for each in request.subscriptions:
-            self._readers[each.source] = TopicReader(
-                each.source, each.topic, each.folder, files, each.most, each.skips, each.seconds
+        for subscription in request.subscriptions:
+            self._readers[subscription.source] = TopicReader(
+                subscription.source,
+                subscription.topic,
+                subscription.folder,
+                files,
+                subscription.most,
+                subscription.skips,
+                subscription.seconds,
             )
 
     def _begin(self, request: Begin) -> None:
@@ -117,8 +123,8 @@ class _Fetcher:
         self._is_full = any(self._is_enough(name, files) for name, files in self._ready.items())
 
     def _is_enough(self, name: str, files: list[FoundFile]) -> bool:
-        held = [each for file in files if (each := record_file(file.path)) is not None]
-        records = sum(each.end - each.begin for each in held)
+        held = [records_file for file in files if (records_file := record_file(file.path)) is not None]
+        records = sum(records_file.end - records_file.begin for records_file in held)
         size = sum(file.length for file in files)
         return (
             records >= _AHEAD * self._readers[name].most or size >= _AHEAD_BYTES or len(files) >= _AHEAD_FILES

@@ -90,9 +90,9 @@ _FORM = "lines `NAME=VALUE` with properties of librdkafka: `security.protocol`, 
 
 def made(kind: str, servers: str, own: Mapping[str, Any], module: str = "confluent_kafka") -> Any:
     """Returns a client of a kind (`Consumer`, `Producer`, `AdminClient`). Raises `DiagnosticError`: RQ442, RQ443."""
-    known = library(module)
+    client_module = library(module)
     try:
-        return getattr(known, kind)(settings(servers, own))
+        return getattr(client_module, kind)(settings(servers, own))
     except library().KafkaException as problem:
         # The library's message may contain the value: ours has the name only.
         names = [name for name in _of_user() if f'"{name}"' in str(problem)]

@@ -154,7 +154,7 @@ class Topics:
         return notes
 
     def _topic(self, name: str) -> Topic:
-        (subscription,) = (each for each in self._subscriptions if each.source == name)
+        (subscription,) = (candidate for candidate in self._subscriptions if candidate.source == name)
         return subscription.topic
 
     # --- records ---
@@ -164,10 +164,10 @@ class Topics:
         assert self.process is not None
         self.files.delete(self.folder)
         offsets = {
-            name: {int(partition): offset for partition, offset in known["offsets"].items()}
-            for name, known in read.items()
+            name: {int(partition): offset for partition, offset in recorded["offsets"].items()}
+            for name, recorded in read.items()
         }
-        identities = {name: known["id"] for name, known in read.items()}
+        identities = {name: recorded["id"] for name, recorded in read.items()}
         self._notes += self.process.begin(offsets, identities).notes
         self._heard = time.monotonic()
 
@@ -200,7 +200,10 @@ class Topics:
     def _taken(self, taken: Answer) -> Fetched:
         self._had_some = any(taken.files.values())
         self._notes += taken.notes
-        return {each.source: taken.files.get(each.source, []) for each in self._subscriptions}
+        return {
+            subscription.source: taken.files.get(subscription.source, [])
+            for subscription in self._subscriptions
+        }
 
     def in_epoch(self, files: Sequence[Sized]) -> int:
         """Returns how many of a topic's next files an epoch takes: at least one."""

@@ -38,8 +38,8 @@ class Place:
 
 def place_of(path: str) -> Place | None:
     """Returns what an address names, `host:9092/topic` or `host:9092/topic/2`; `None` for other paths."""
-    if (found := _PARTITION.fullmatch(path)) and is_topic(found["topic"] + (found["key"] or "")):
-        return Place(topic_of(found["topic"] + (found["key"] or "")), int(found["partition"]))
+    if (match := _PARTITION.fullmatch(path)) and is_topic(match["topic"] + (match["key"] or "")):
+        return Place(topic_of(match["topic"] + (match["key"] or "")), int(match["partition"]))
     return Place(topic_of(path)) if is_topic(path) else None
 
 
@@ -105,11 +105,11 @@ class RecordedTopic:
                 raise refused(self.place.topic.servers, library().KafkaException(error))
 
     def _line(self, partition: int, offset: int, value: bytes, fault: str) -> Line:
-        place = f"{self.name(partition)}:{offset}"
+        position = f"{self.name(partition)}:{offset}"
         try:
-            return Line(value.decode("utf-8"), place, fault=fault)
+            return Line(value.decode("utf-8"), position, fault=fault)
         except UnicodeDecodeError:
-            return Line(value.decode("utf-8", "replace"), place, is_utf8=False, fault=fault)
+            return Line(value.decode("utf-8", "replace"), position, is_utf8=False, fault=fault)
 
     def _is_end(self, error: Any) -> bool:
         """Returns True at the end of a partition. Raises errors that the client does not mend by itself."""

@@ -71,15 +71,15 @@ class _Records:
     def gaps(self, begin: int) -> np.ndarray | None:
         """Returns the offset of each line, `None` where they count up from `begin`."""
         if all(
-            isinstance(each, range) and each[0] == after
-            for each, after in zip(self.offsets, self._ends(begin), strict=False)
+            isinstance(offsets, range) and offsets[0] == after
+            for offsets, after in zip(self.offsets, self._ends(begin), strict=False)
         ):
             return None
-        return np.concatenate([np.asarray(each, np.int64) for each in self.offsets])
+        return np.concatenate([np.asarray(offsets, np.int64) for offsets in self.offsets])
 
     def _ends(self, begin: int) -> Iterator[int]:
         yield begin
-        yield from (each[-1] + 1 for each in self.offsets)
+        yield from (offsets[-1] + 1 for offsets in self.offsets)
 
 
 @define(eq=False)

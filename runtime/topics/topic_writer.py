@@ -105,8 +105,10 @@ class TopicWriter:
     def next_epoch(self) -> int:
         """Returns the number of the epoch after the last one that was written."""
         self.connect()
-        (known,) = asked(self.topic.servers, lambda: self._group.committed([self._part(0)], timeout=SECONDS))
-        return max(int(known.offset), 0)
+        (committed,) = asked(
+            self.topic.servers, lambda: self._group.committed([self._part(0)], timeout=SECONDS)
+        )
+        return max(int(committed.offset), 0)
 
     def write(self, epoch: int, records: Iterable[Record]) -> None:
         """Writes an epoch as one transaction. Raises `DiagnosticError` RQ448."""

@@ -215,7 +215,7 @@ MUTATIONS = (
     Mutation(
         "G23 what no description can say is not announced",
         "runtime/control/descriptions/boxes.py",
-        "            part = mapped_into(part, regions.union(*(regions.box(box) for _, box in written)), scale)",
+        "            part = mapped_into(part, regions.union(*(regions.box(box) for _, box in texts)), scale)",
         "            pass",
     ),
     Mutation(
@@ -341,7 +341,7 @@ MUTATIONS = (
     Mutation(
         "G32 what was the code of none may tell others apart, too",
         "runtime/control/markers/added_again.py",
-        "        *_dependent_on(name, translate(anew, written), (state.original,), {name: state.universe[name]}),\n",
+        "        *_dependent_on(name, translate(anew, raw), (state.original,), {name: state.universe[name]}),\n",
         "",
     ),
     Mutation(

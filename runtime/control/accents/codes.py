@@ -33,7 +33,9 @@ def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recod
             continue
         possible = _possible(name, code, universe)
         if possible is not None and (strange := sorted(named.keys() - possible)):
-            values, theirs = (", ".join(map(recode.type.wire, each)) for each in (strange, sorted(possible)))
+            values, theirs = (
+                ", ".join(map(recode.type.wire, members)) for members in (strange, sorted(possible))
+            )
             hint = "each pair is the value until here, then the value from here on"
             if possible.issuperset(named.values()):
                 hint += f": did you mean `{evolve(recode, code=recode.code.inverse())}`?"

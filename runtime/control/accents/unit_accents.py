@@ -84,7 +84,7 @@ def not_in_unit(accent: Accent, alter: Alter, composed: Affine, names: tuple[str
     """Returns RQ219: the values of some tuples are not in the unit that an Alter names. `composed`: the function from
     canonical values to theirs after the Alter. `names`: units that they may be in."""
     of, unit = alter.of or "", alter.unit or ""
-    name = next((each for each in (of, *names) if leads(composed, of, each)), None)
+    name = next((candidate for candidate in (of, *names) if leads(composed, of, candidate)), None)
     wanted = conversion(of, unit)
     what = f"what was y in {of} is {composed.text('y')} then"
     why = what if name is None else f"it is in {name} then: {what}"

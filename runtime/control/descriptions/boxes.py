@@ -70,20 +70,20 @@ def accents_of(
                 continue
             raw = regions.exists(regions.intersection(raw, regions.defined(own)), {own}, {})
         conjunctions = (
-            each
+            conjunction
             for conditions, inside in regions.boxes(raw)
             if inside is True
-            for each in patterns.conjunctions(conditions, facts.types, outer=outer, universe=plain)
+            for conjunction in patterns.conjunctions(conditions, facts.types, outer=outer, universe=plain)
         )
-        written = list(islice(conjunctions, _MAX_WRITTEN + 1))
-        if len(written) > _MAX_WRITTEN:
+        texts = list(islice(conjunctions, _MAX_WRITTEN + 1))
+        if len(texts) > _MAX_WRITTEN:
             raise regions.too_many_cases()
         if not outer and regions.attributes(raw) - conditions_of.keys():
             # An attribute that decides the units of others may be undefined, which the wire cannot express. Only the
             # region that the text describes is announced.
-            part = mapped_into(part, regions.union(*(regions.box(box) for _, box in written)), scale)
+            part = mapped_into(part, regions.union(*(regions.box(box) for _, box in texts)), scale)
         change = primitive if primitive_for is None else primitive_for(part)
-        for conditions, _ in written:
+        for conditions, _ in texts:
             yield accent_text(conditions, change), part
     yield from others
 

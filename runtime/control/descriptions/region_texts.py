@@ -26,9 +26,9 @@ def region_texts(facts: Facts, region: Tree) -> list[str]:
         if is_finite(name, facts):
             region = regions.intersection(region, facts.universe[name].members)
     texts = (
-        punctuation_text(written or ("*",))
+        punctuation_text(text or ("*",))
         for box in simple_boxes(region, facts.universe, facts.closed)
-        for written in patterns.texts(box, facts.types, outer=False)
+        for text in patterns.texts(box, facts.types, outer=False)
     )
     return list(islice(texts, _MAX_TEXTS))
 

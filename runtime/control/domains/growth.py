@@ -70,7 +70,7 @@ def taken(state: SourceState, attribute: Attribute, members: Tree) -> str | None
             if not regions.is_empty(where, grown.universe):
                 here = anywhere(regions.exists(where, {name}, grown.universe), grown.universe)
                 texts = () if regions.covers(here, grown.universe) else region_texts(grown.facts(), here)[:1]
-                words = [attribute.type.wire(each) for each in (value, other)]
+                words = [attribute.type.wire(member) for member in (value, other)]
                 return "{} is what {} is written as{}".format(*words, "".join(f" for {t}" for t in texts))
     return None
 

@@ -26,11 +26,11 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
         return
     anew = regions.intersection(regions.exists(otherwise, {name}, state.universe), regions.defined(name))
     anew = regions.difference(anew, state.closed)
-    written = {other: state.written(other) for other in (*state.units, *state.codes) if other != name}
+    raw = {other: state.written(other) for other in (*state.units, *state.codes) if other != name}
     dependent = {
-        *_dependent_on(name, anew, (written, state.names.here, state.present), state.universe),
+        *_dependent_on(name, anew, (raw, state.names.here, state.present), state.universe),
         # A text may have named values that were not codes then and are codes now.
-        *_dependent_on(name, translate(anew, written), (state.original,), {name: state.universe[name]}),
+        *_dependent_on(name, translate(anew, raw), (state.original,), {name: state.universe[name]}),
     }
     if dependent:
         others = ", ".join(f"`{other}`" for other in sorted(dependent))
@@ -50,7 +50,7 @@ def _dependent_on(
 
     def is_split(cell: Tree) -> bool:
         inside, outside = regions.intersection(cell, region), regions.difference(region, cell)
-        both = (regions.exists(each, {name}, universe) for each in (inside, outside))
+        both = (regions.exists(part, {name}, universe) for part in (inside, outside))
         return not regions.is_empty(regions.intersection(*both), universe)
 
     for trees in kinds:

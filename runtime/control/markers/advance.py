@@ -78,9 +78,9 @@ class MarkerEffects:
     def lines_of(self, source: str) -> frozenset[int]:
         """Returns the positions of quarantined lines of a source that look like markers but are not valid."""
         return frozenset(
-            each.marker.position
-            for each in self.set_aside
-            if each.source == source and each.marker.kind in ("malformed", "suspicious_key")
+            refused.marker.position
+            for refused in self.set_aside
+            if refused.source == source and refused.marker.kind in ("malformed", "suspicious_key")
         )
 
     @property

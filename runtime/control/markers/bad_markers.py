@@ -63,10 +63,12 @@ def check_doubtful(settings: Mapping[str, str], warnings: Iterable[Diagnostic]) 
     if settings["doubtful"] != "abort":
         return
     hint = "`set doubtful = warn;` goes on"
-    if found := [each for each in warnings if each.code in _DOUBTFUL and each.severity == "warning"]:
+    if doubtful := [
+        warning for warning in warnings if warning.code in _DOUBTFUL and warning.severity == "warning"
+    ]:
         raise DiagnosticError(
-            evolve(each, severity="error", help=f"{each.help}; {hint}" if each.help else hint)
-            for each in found
+            evolve(warning, severity="error", help=f"{warning.help}; {hint}" if warning.help else hint)
+            for warning in doubtful
         )
 
 
@@ -112,7 +114,7 @@ def what_stays(plan: Plan, states: Mapping[str, SourceState], source: str, marke
     except DiagnosticError:
         return _NOTHING
     where = _where(accent, text)
-    return "; ".join(_what_stays(plan, states, source, each, where) for each in accent.primitives)
+    return "; ".join(_what_stays(plan, states, source, primitive, where) for primitive in accent.primitives)
 
 
 def _what_stays(
@@ -147,9 +149,9 @@ def _units(plan: Plan, states: Mapping[str, SourceState], source: str, attribute
     state, declared = states[source], plan.source_of[source]
     names = source_names(plan, declared, states)
     histories = regions.leaves(_live_units(declared, state, attribute, where))
-    found = {names.of(attribute, history[-1]) for history in histories if history}
-    known = sorted(name for name in found if name is not None)
-    return " or ".join(known) if known and None not in found else "the unit that it had"
+    names_found = {names.of(attribute, history[-1]) for history in histories if history}
+    units = sorted(name for name in names_found if name is not None)
+    return " or ".join(units) if units and None not in names_found else "the unit that it had"
 
 
 def _live_units(source: Source, state: SourceState, attribute: str, where: str) -> Tree:

@@ -199,7 +199,7 @@ def apply_group(
     except (DiagnosticError, EpochMustEnd):  # the marker at fault raises it again
         return None
     alters.sort(key=lambda each: each[0].marker.position)
-    return state.remembering([each for _, each in alters])
+    return state.remembering([alter for _, alter in alters])
 
 
 class _Step:
@@ -274,7 +274,7 @@ def _evolved(
     where = accent.description  # raw and canonical values are equal here, see the next check
     if accent.mentions & state.original.keys() or not _are_possible(state, step):
         return None
-    if any(warnings_about(state, each) for each in step.one_by_others()):
+    if any(warnings_about(state, single) for single in step.one_by_others()):
         return None
     live = regions.difference(where, state.closed)
     places = step.places()

@@ -133,4 +133,4 @@ def _by(state: SourceState, named: frozenset[str]) -> Tree:
     """Returns the raw tuples that use some names for their attributes."""
     scale = {**state.forward_maps, **state.codes}
     names = state.names
-    return regions.intersection(*(translate(names.by(names.of[each], each), scale) for each in sorted(named)))
+    return regions.intersection(*(translate(names.by(names.of[name], name), scale) for name in sorted(named)))

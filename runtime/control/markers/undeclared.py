@@ -122,14 +122,14 @@ def _known(source: Source, state: SourceState) -> set[str]:
 
 def _is_near(name: str, known: Collection[str]) -> bool:
     """Returns True if a name may be a misspelling of a known one; names that differ only in digits do not count."""
-    others = [each for each in known if _without_digits(each) != _without_digits(name)]
+    others = [other for other in known if _without_digits(other) != _without_digits(name)]
     if resembles(name, others):
         return True
     lower = name.lower()
     return any(
-        min(len(each), len(name)) >= _SHORTEST_STEM
-        and (each.lower().startswith(lower) or lower.startswith(each.lower()))
-        for each in others
+        min(len(other), len(name)) >= _SHORTEST_STEM
+        and (other.lower().startswith(lower) or lower.startswith(other.lower()))
+        for other in others
     )
 
 

@@ -53,10 +53,10 @@ def _impossible(state: SourceState, accent: Accent, where: Tree) -> Diagnostic:
     for name in sorted(accent.mentions - state.codes.keys()):
         members = _values(state, name, where)
         if members is not False and regions.is_empty(members, state.universe):
-            known, near = _domain(state, name), _nearest(state, name, members)
-            why = f"no tuple has such a value of `{name}`" + (f": `{known}` is declared" if known else "")
+            domain, near = _domain(state, name), _nearest(state, name, members)
+            why = f"no tuple has such a value of `{name}`" + (f": `{domain}` is declared" if domain else "")
             help = "" if near is None else f"did you mean `{name} = {near}`? "
-            help += _widening(state, name, members) if known else ""
+            help += _widening(state, name, members) if domain else ""
             return Diagnostic("RQ216", "error", message, accent.places.get(name), (why,), help or None)
     span = next(iter(accent.places.values())) if len(accent.places) == 1 else None
     help = "the conditions exclude each other; the lower bound of a range comes first"
@@ -117,7 +117,7 @@ def _outside(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagno
             for value in sorted(stray)[:_MAX_NAMED]:
                 type_, near = state.types[name], nearest(state.types[name], value, domain)
                 message = f"the accent describes `{name} = {type_.wire(value)}`, which no tuple has"
-                why = (f"`{known}` is declared",) if (known := _domain(state, name)) else ()
+                why = (f"`{declared}` is declared",) if (declared := _domain(state, name)) else ()
                 help = None if near is None else f"did you mean `{type_.wire(near)}`?"
                 yield Diagnostic("RQ217", "warning", message, accent.places.get(name), why, help)
 
@@ -136,7 +136,7 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
     name = change.attribute
     match change:
         case ToUnit(_, unit):
-            if any(is_same(unit, each) for each in state.named_units.get(name, ())):
+            if any(is_same(unit, named) for named in state.named_units.get(name, ())):
                 return
             if alters_of(state, accent, change) or regions.is_empty(_live(state, where), state.universe):
                 return
@@ -344,14 +344,14 @@ def _where(facts: Facts, name: str, region: Tree) -> str:
 def _before(state: SourceState, name: str, function: Affine, twice: Tree) -> Iterator[str]:
     """Yields the remembered earlier markers with an equal function."""
     equal = [
-        each
-        for each in state.alters
-        if each.attribute == name
-        and each.function == function
-        and not regions.is_empty(regions.intersection(each.where, twice), state.universe)
+        alter
+        for alter in state.alters
+        if alter.attribute == name
+        and alter.function == function
+        and not regions.is_empty(regions.intersection(alter.where, twice), state.universe)
     ]
-    for each in equal[:_MAX_NAMED]:
-        yield f"before: {each.place}: {each.text}" if each.place else f"before: {each.text}"
+    for alter in equal[:_MAX_NAMED]:
+        yield f"before: {alter.place}: {alter.text}" if alter.place else f"before: {alter.text}"
     if len(equal) > _MAX_NAMED:
         yield f"and {len(equal) - _MAX_NAMED} more"
 

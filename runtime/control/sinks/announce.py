@@ -152,8 +152,8 @@ def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[st
         new = regions.intersection(regions.difference(members, announced), regions.defined(name))
         if name not in before.scale and isinstance(new, Level):
             listed = sorted(value for value, inside in new.points.items() if inside)
-            written = ", ".join(map(during.types[name].wire, listed))
-            texts.append(f"[[grow({name}, {{{written}}})]]")
+            member_texts = ", ".join(map(during.types[name].wire, listed))
+            texts.append(f"[[grow({name}, {{{member_texts}}})]]")
             domains[name] = members
     return domains, texts
 
@@ -208,8 +208,8 @@ def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tre
         raw = translate(regions.box(box), before.scale)
         for conditions, inside in regions.boxes(raw):
             if inside is True:
-                for written in patterns.texts(conditions, after.types, outer=False):
-                    texts.append(punctuation_text(written))
+                for text in patterns.texts(conditions, after.types, outer=False):
+                    texts.append(punctuation_text(text))
     return tuple(texts), closed
 
 

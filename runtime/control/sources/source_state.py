@@ -91,7 +91,7 @@ class SourceState:
         state = cls(facts.types, universe, facts.present, {}, {}, grown=grown)
         for described, alter in unit_accents.first_alters(source):
             raw, where = (
-                restrict_to(each, alter.function) for each in (described, state.canonical(described))
+                restrict_to(part, alter.function) for part in (described, state.canonical(described))
             )
             state = state.with_functions(alter.attribute, raw, where, positions_after(0))
         return state.next_epoch()
@@ -205,7 +205,7 @@ class SourceState:
 
     def remembering(self, alters: Sequence[Altered]) -> SourceState:
         """Returns the state that also remembers the latest of these Alters, if they have few cells."""
-        small = (each for each in alters if regions.is_small(each.where, _MAX_CELLS))
+        small = (alter for alter in alters if regions.is_small(alter.where, _MAX_CELLS))
         return evolve(self, alters=(*self.alters, *small)[-MAX_ALTERS:])
 
     def naming(self, change: Alter | ToUnit | Add) -> SourceState:

@@ -85,7 +85,7 @@ class UnitNames:
             operator = self.plan.operator_of.get(emit.relation)
             if operator is not None and operator.fixes_units:
                 (before,) = operator.inputs
-                yield from (unit for each, unit in emit.units.items() if (before, each) in carried)
+                yield from (unit for attribute, unit in emit.units.items() if (before, attribute) in carried)
 
 
 NO_NAMES = UnitNames({})
@@ -99,7 +99,9 @@ def _choices(source: Source) -> dict[str, tuple[str, ...]]:
 def _carried(plan: Plan, source: str, name: str) -> frozenset[tuple[str, str]]:
     """Returns the relations and attributes that an Alter of a source's attribute changes."""
     reactions = follow(plan, source, "alter", name)
-    reached = {(operator.name, each) for operator, reaction in reactions for each in reaction.passes}
+    reached = {
+        (operator.name, attribute) for operator, reaction in reactions for attribute in reaction.passes
+    }
     return frozenset({(source, name), *reached})
 
 

@@ -106,12 +106,12 @@ class RecordBatches(TextBatches):
         """Returns the texts of numbers that the parser may have misread."""
         kinds = {places[name]: self.types[name].name for name in places}
         odd = {
-            place
-            for place, kind in kinds.items()
-            if kind == "double" and pc.any(pc.invert(pc.is_finite(table.column(place)))).as_py()
+            index
+            for index, kind in kinds.items()
+            if kind == "double" and pc.any(pc.invert(pc.is_finite(table.column(index)))).as_py()
         }
         if b"0x" in text or b"0X" in text:
-            odd |= {place for place, kind in kinds.items() if kind in ("int", "long", "double", "decimal")}
+            odd |= {index for index, kind in kinds.items() if kind in ("int", "long", "double", "decimal")}
         return read_csv(text, len(self.names), dict.fromkeys(odd, pa.string())) if odd else None
 
 

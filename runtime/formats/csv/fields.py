@@ -20,4 +20,9 @@ def of_block(block: CsvBlock) -> dict[str, str]:
             continue
         for name, value in item.items():
             kinds.setdefault(name, set()).add(kind_of(value))
-    return common((name, kind) for name, found in kinds.items() if name not in OWN_NAMES for kind in found)
+    return common(
+        (name, kind)
+        for name, kinds_of_field in kinds.items()
+        if name not in OWN_NAMES
+        for kind in kinds_of_field
+    )

@@ -198,7 +198,7 @@ def nested_types(types: Mapping[FieldPath, pa.DataType]) -> dict[str, pa.DataTyp
             inner.setdefault(key, {})[tuple(rest)] = type_
         else:
             outer[key] = type_
-    return outer | {key: pa.struct([*nested_types(each).items()]) for key, each in inner.items()}
+    return outer | {key: pa.struct([*nested_types(inside).items()]) for key, inside in inner.items()}
 
 
 def _type_at(types: pa.Schema | pa.StructType, keys: FieldPath) -> pa.DataType | None:

@@ -117,7 +117,7 @@ def kind_of(value: Any) -> str:
         case str():
             return "string"
         case list():
-            kinds: list[str] = [kind_of(each) for each in value]  # type: ignore[reportUnknownVariableType]
+            kinds: list[str] = [kind_of(element) for element in value]  # type: ignore[reportUnknownVariableType]
             return f"array<{reduce(_both, kinds, 'void')}>"
         case _:
             return "struct"

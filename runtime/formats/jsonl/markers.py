@@ -31,12 +31,12 @@ def markers_in(block: Block) -> Iterator[FoundMarker]:
     """Yields the markers of a block in order."""
     text = block.text
     lines = {begin: end for key in _KEYS for begin, end in _lines_with(block, *key)}
-    for begin, end in (found for sign in _TEXTS for found in _lines_with(block, *sign)):
+    for begin, end in (match for sign in _TEXTS for match in _lines_with(block, *sign)):
         if begin not in lines and _is_likely(text[begin : min(end, begin + _WINDOW)]):
             lines[begin] = end
     if (escape := place_of(*_ESCAPE, text)) >= 0:
-        for found in _ESCAPED.finditer(text, escape):
-            begin, end = block.line_around(found.start())
+        for match in _ESCAPED.finditer(text, escape):
+            begin, end = block.line_around(match.start())
             lines[begin] = end
     for begin, end in sorted(lines.items()):
         if (marker := _marker(text[begin:end], begin, end, is_whole=block.exceeds is None)) is not None:

@@ -141,7 +141,7 @@ def _have(text: bytes, places: Places, literal: bytes) -> bool:
     words: Any = np.ndarray(len(text) - 7, _WORD, text, strides=(1,))
     for at in range(0, len(literal), 8):
         some = literal[at : at + 8]
-        word, mask = (np.uint64(int.from_bytes(each, "little")) for each in (some, b"\xff" * len(some)))
+        word, mask = (np.uint64(int.from_bytes(sample, "little")) for sample in (some, b"\xff" * len(some)))
         if not ((words[others + at] & mask) == word).all():
             return False
     return True

@@ -248,7 +248,7 @@ def _value(type_: Type, value: Any) -> Any:
     """Converts a JSON value for Arrow. Raises `ValueError` if it is not of the type."""
     if type_.element is not None and isinstance(value, list):
         element = type_.element
-        return [None if each is None else _value(element, each) for each in value]  # type: ignore[reportUnknownVariableType]
+        return [None if item is None else _value(element, item) for item in value]  # type: ignore[reportUnknownVariableType]
     read = value_of_json(type_, value)
     match type_.name:
         case "double":

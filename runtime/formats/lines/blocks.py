@@ -272,11 +272,11 @@ def lines_at(file: Part, places: Iterable[int]) -> Iterator[tuple[bytes, int]]:
     """Yields the lines at some positions of a whole file, in order: the text, and its number among all lines from 1."""
     blocks = file.blocks()
     block, counted, number = Block(b"", 0), 0, 1
-    for place in places:
-        while block.place + len(block.text) <= place:
+    for position in places:
+        while block.place + len(block.text) <= position:
             number += block.line_ends(counted)
             block, counted = next(blocks), 0
-        begin = place - block.place
+        begin = position - block.place
         number += block.line_ends(counted, begin)
         counted = begin
         yield file.row_at(block, begin).removesuffix(b"\r"), number

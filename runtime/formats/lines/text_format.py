@@ -124,7 +124,7 @@ class TextFormat(Format):
         ):
             at, part = parts[number]
             results[at].add(part.number, kind, text, position, end)
-        return [each.scan(files) for each, files in zip(results, slices, strict=True)]
+        return [result.scan(files) for result, files in zip(results, slices, strict=True)]
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return row_count(self.whole(file), place)

@@ -40,7 +40,7 @@ def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:
     """Merges two statistics of tuples of one file."""
     if not (first.rows and second.rows):
         return first if first.rows else second
-    places = [each.places for each in (first, second) if each.places is not None]
+    places = [statistics.places for statistics in (first, second) if statistics.places is not None]
     return FileStatistics(
         first.rows + second.rows,
         {name: _both(first, second, name) for name in first.ranges},
@@ -50,7 +50,7 @@ def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:
 
 def _both(first: FileStatistics, second: FileStatistics, name: str) -> ColumnStatistics:
     ranges = (first.ranges[name], second.ranges[name])
-    nulls = sum(each.nulls for each in ranges)
+    nulls = sum(column.nulls for column in ranges)
     # A column without defined values has no ends.
     some = [r for r, of in zip(ranges, (first, second), strict=True) if r.nulls < of.rows]
     least, greatest = [r.least for r in some], [r.greatest for r in some]

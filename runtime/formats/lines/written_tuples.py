@@ -122,19 +122,19 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
         sizes = [_size(part, files[part.number]) for part in tuples.parts]
         largest = min(costs.PART, 1 + sum(sizes) // (os.cpu_count() or 1))
         groups, size = list[list[Part]](), largest
-        for part, each in zip(tuples.parts, sizes, strict=True):
-            if size + each > largest:
+        for part, length in zip(tuples.parts, sizes, strict=True):
+            if size + length > largest:
                 groups.append([])
                 size = 0
             groups[-1].append(part)
-            size += each
+            size += length
         return cls(tuple(map(tuple, groups)), _WRITTEN, tuples, folder)
 
     def rows(self, part: tuple[Part, ...], number: int) -> Iterator[tuple[Any, ...]]:
         for table in self._tables(part):
             path = f"{self.folder}/{uuid4().hex}.parquet"  # a task may run twice
             Files().write(path, _parquet(table), durable=False)
-            by_file = statistics_of(table, {each.number: None for each in part}, self.tuples.types)
+            by_file = statistics_of(table, {piece.number: None for piece in part}, self.tuples.types)
             yield path, None if by_file is None else json.dumps([*map(_to_json, by_file.items())])
 
     def _tables(self, parts: tuple[Part, ...]) -> Iterator[pa.Table]:
@@ -154,22 +154,24 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
         if is_local(spark):
             with ThreadPoolExecutor(os.cpu_count()) as threads:
                 of_groups = threads.map(lambda group: [*self.rows(group, 0)], self.parts)
-                written = [row for rows in of_groups for row in rows]
+                rows_written = [row for rows in of_groups for row in rows]
         else:
-            written = self.all(spark, by_driver=False)
-        if not written:
+            rows_written = self.all(spark, by_driver=False)
+        if not rows_written:
             return Batch(no_tuples(spark, self.tuples.types))
-        paths = [Files().for_engine(path) for path, _ in written]
+        paths = [Files().for_engine(path) for path, _ in rows_written]
         frames = read_parquet(spark, from_arrow_schema(self.tuples.schema), paths)
-        return Batch(reduce(DataFrame.unionByName, frames), self._statistics([text for _, text in written]))
+        return Batch(
+            reduce(DataFrame.unionByName, frames), self._statistics([text for _, text in rows_written])
+        )
 
     def _statistics(self, texts: Sequence[str | None]) -> dict[int, FileStatistics] | None:
         by_file = {part.number: FileStatistics(0, {}) for group in self.parts for part in group}
         for text in texts:
             if text is None:
                 return None
-            for number, each in map(_of_json, json.loads(text)):
-                by_file[number] = merge(by_file[number], each)
+            for number, of_file in map(_of_json, json.loads(text)):
+                by_file[number] = merge(by_file[number], of_file)
         return by_file
 
 

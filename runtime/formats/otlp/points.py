@@ -236,8 +236,8 @@ def _column(kind: _Kind, keys: FieldPath, type_: Type) -> pa.Array:
 
 def _schema(keys: Mapping[str, FieldPath]) -> pa.DataType:
     """Returns the type of `resourceMetrics`: the wanted fields, and the lists that connect points to their parents."""
-    roots = {each[0] for each in keys.values()}
-    scope_keys = {each[1]: pa.string() for each in keys.values() if each[0] == "scope"}
+    roots = {path[0] for path in keys.values()}
+    scope_keys = {path[1]: pa.string() for path in keys.values() if path[0] == "scope"}
     attributes = [("attributes", _ATTRIBUTES)] if "attribute" in roots else []
     metric: list[Any] = [("name", pa.string())]
     metric += [(name, pa.string()) for name in ("unit", "description") if name in roots]
@@ -348,7 +348,7 @@ def _bounds(doubles: pa.Array) -> pa.Array:
     """Returns the texts of bounds. All points of a metric have the same bounds, so only distinct values are
     converted."""
     encoded = doubles.dictionary_encode()
-    bounds = [shortest(each) for each in encoded.dictionary.to_pylist()]
+    bounds = [shortest(bound) for bound in encoded.dictionary.to_pylist()]
     if not all(map(isfinite, bounds)):
         raise Refused
     return pa.array(map(json_text, bounds), pa.string()).take(encoded.indices)

@@ -159,5 +159,5 @@ def _text(values: pa.Array) -> pa.Array:
     try:
         return values.cast(pa.string())
     except pa.ArrowInvalid:
-        texts = (None if each is None else each.decode("utf-8", "replace") for each in values.to_pylist())
+        texts = (None if value is None else value.decode("utf-8", "replace") for value in values.to_pylist())
         return pa.array(texts, pa.string())

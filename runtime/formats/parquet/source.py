@@ -213,7 +213,7 @@ class Parquet(ReadBySpark):
             for name, kind in footer.columns.items():
                 if name not in MARKERS and not isinstance(kind, NullType):
                     kinds.setdefault(name, set()).add(kind_of(kind))
-        return {name: common(found) for name, found in kinds.items()}
+        return {name: common(of_column) for name, of_column in kinds.items()}
 
     # --- scans ---
 

@@ -132,7 +132,7 @@ def arrow_of(kind: DataType) -> pa.DataType:
         case MapType():
             return pa.map_(arrow_of(kind.keyType), arrow_of(kind.valueType))
         case StructType():
-            return pa.struct([(each.name, arrow_of(each.dataType)) for each in kind.fields])
+            return pa.struct([(field.name, arrow_of(field.dataType)) for field in kind.fields])
         case _:
             return _ARROW[type(kind)]
 

@@ -134,8 +134,8 @@ class DeltaSink(ParquetSink):
         return self.last_epoch() < 0
 
     def last_epoch(self) -> int:
-        found = (_last(table) for table in (self._table, self._markers_table))
-        return max((last for last in found if last is not None), default=-1)
+        epochs = (_last(table) for table in (self._table, self._markers_table))
+        return max((last for last in epochs if last is not None), default=-1)
 
 
 def _last(table: str) -> int | None:

@@ -97,8 +97,8 @@ class FolderSink(Sink):
         counts = {file.path: self.count(file) for file in written(tuples.sparkSession, self._files, aside)}
         some = [path for path, count in counts.items() if count]
         places = [f"{staged}/1-tuples-{index:05d}.{self.extension}" for index in range(len(some))]
-        for path, place in zip(some, places, strict=True):
-            self._files.rename(path, place)
+        for path, path_inside in zip(some, places, strict=True):
+            self._files.rename(path, path_inside)
         self._files.delete(aside if some else staged)
         self._files.sync(places, self._path)
         return sum(counts.values())

@@ -41,13 +41,13 @@ class XmlPart(Part):
             root, begin = xml_records.root_of(text[:MAX_PIECE])
             if begin:
                 yield XmlBlock(text[:begin], 0, *_NONE, None)
-            place, text = begin, text[begin:]
+            position, text = begin, text[begin:]
             while True:
                 used = 0
-                for block in _blocks(text, place, root, is_last=is_last):
+                for block in _blocks(text, position, root, is_last=is_last):
                     used += len(block.text)
                     yield block
-                place, text = place + used, text[used:]
+                position, text = position + used, text[used:]
                 if is_last:
                     return
                 chunk = stream.read(costs.BLOCK)

@@ -183,8 +183,8 @@ def _are_blank(signs: Any, begins: Places, ends: Places) -> Any:
     """Returns for each pair of positions True if all characters between them are blank."""
     longest = int((ends - begins).max()) if len(begins) else 0
     if longest > _MAX_STEPS:
-        written = np.append(np.zeros(1, np.int32), np.cumsum(~_BLANKS[signs], dtype=np.int32))
-        return written[begins] == written[ends]
+        counts = np.append(np.zeros(1, np.int32), np.cumsum(~_BLANKS[signs], dtype=np.int32))
+        return counts[begins] == counts[ends]
     blank = np.ones(len(begins), bool)
     for n in range(longest):
         blank &= (begins + n >= ends) | _BLANKS[signs[np.minimum(begins + n, len(signs) - 1)]]

@@ -82,13 +82,13 @@ def typed_arithmetic(sign: str, values: Sequence[Any], typed: Typed, type_: Type
     """
     if any(isinstance(value, float) for value in values) or type_.is_integral:
         return arithmetic(sign, *values)
-    digits = [decimals.digits_of(*each) for each in typed]
+    digits = [decimals.digits_of(*digit_counts) for digit_counts in typed]
     if type_ == DOUBLE and sign == "/":
         return _quotient(values, digits)
     if type_ == DOUBLE:
         return arithmetic(sign, *map(double, values))
     if sign != "*":
-        after = max(each.after for each in digits)
+        after = max(digit_counts.after for digit_counts in digits)
         if not all(_has_room(value, Digits(DIGITS - after, after)) for value in values):
             return None
     x, y = values  # a product of whole numbers may be a decimal of more than 64 bits
@@ -100,7 +100,7 @@ def _quotient(values: Sequence[Any], digits: Sequence[Digits]) -> float | None:
     if y == 0:
         return None
     if decimals.is_scaled(digits[0], digits[1]):
-        scale = 10 ** max(each.after for each in digits)
+        scale = 10 ** max(digit_counts.after for digit_counts in digits)
         x, y = x * scale, y * scale
     return double(x) / double(y)
 

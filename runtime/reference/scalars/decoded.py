@@ -28,7 +28,7 @@ def decoded(function: Affine | Bent, value: Any) -> Any:
     if is_odd(value):
         return function.of_double(value)
     if isinstance(value, list):
-        return [decoded(function, each) for each in value]
+        return [decoded(function, element) for element in value]
     return nearest(function.of_double(double(value)), function(exact_value(value)))
 
 

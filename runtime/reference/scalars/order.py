@@ -26,5 +26,5 @@ def rank(value: Any) -> Any:
     if value is None:
         return (0, 0)
     if isinstance(value, list | tuple):
-        return (1, [rank(each) for each in value])  # type: ignore[reportUnknownVariableType]
+        return (1, [rank(element) for element in value])  # type: ignore[reportUnknownVariableType]
     return (2, 0) if isinstance(value, float) and math.isnan(value) else (1, value)

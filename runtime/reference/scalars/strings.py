@@ -26,8 +26,8 @@ def _joined(separator: str | None, *texts: str | None) -> str | None:
 
 def _translate(text: str, letters: str, others: str) -> str:
     table: dict[int, str | None] = {}
-    for place, letter in enumerate(letters):
-        table.setdefault(ord(letter), others[place] if place < len(others) else None)
+    for index, letter in enumerate(letters):
+        table.setdefault(ord(letter), others[index] if index < len(others) else None)
     return text.translate(table)
 
 
@@ -35,8 +35,8 @@ def _part(text: str, separator: str, number: int) -> str | None:
     if number == 0:
         return None
     pieces = text.split(separator) if separator else [text]
-    place = number - 1 if number > 0 else len(pieces) + number
-    return pieces[place] if 0 <= place < len(pieces) else ""
+    index = number - 1 if number > 0 else len(pieces) + number
+    return pieces[index] if 0 <= index < len(pieces) else ""
 
 
 def _until(text: str, separator: str, count: int) -> str:
@@ -57,8 +57,8 @@ def _distance(a: str, b: str) -> int:
 
 def _like(text: str, pattern: str) -> bool:
     tokens: list[str] = re.findall(r"\\.|.", pattern, re.DOTALL)
-    written = {"%": ".*", "_": "."}
-    parts = (written.get(token) or re.escape(token.removeprefix("\\") or "\\") for token in tokens)
+    patterns = {"%": ".*", "_": "."}
+    parts = (patterns.get(token) or re.escape(token.removeprefix("\\") or "\\") for token in tokens)
     return re.fullmatch("".join(parts), text, re.DOTALL) is not None
 
 

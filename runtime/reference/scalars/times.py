@@ -87,7 +87,7 @@ def _date_trunc(unit: str, moment: datetime) -> datetime:
 
 
 def _formatted(moment: datetime, pattern: str) -> str:
-    written = {
+    texts = {
         "yyyy": f"{moment.year:04}",
         "MM": f"{moment.month:02}",
         "dd": f"{moment.day:02}",
@@ -97,7 +97,7 @@ def _formatted(moment: datetime, pattern: str) -> str:
         "SSS": f"{moment.microsecond // 1000:03}",
     }
     tokens: list[str] = scalar_functions.FORMAT.findall(pattern)
-    return "".join(written.get(token, token.strip("'")) for token in tokens)
+    return "".join(texts.get(token, token.strip("'")) for token in tokens)
 
 
 VALUES: dict[str, Callable[..., Any]] = {
