@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
@@ -46,7 +47,14 @@ class Builder(ClauseBuilder):
         folders = [clause for clause in clauses if isinstance(clause, syntax.MarkerFolder)]
         keys = [clause for clause in clauses if isinstance(clause, syntax.PartitionedBy)]
         orders = [clause for clause in clauses if isinstance(clause, syntax.OrderedBy)]
-        once = {"markers": folders, "heartbeat": heartbeats, "partitioned by": keys, "ordered by": orders}
+        words = [clause for clause in clauses if isinstance(clause, syntax.NoneWords)]
+        once: dict[str, Sequence[syntax.Node]] = {
+            "markers": folders,
+            "heartbeat": heartbeats,
+            "partitioned by": keys,
+            "ordered by": orders,
+            "none": words,
+        }
         for word, spans in once.items():
             for again in spans[1:]:
                 self._report("RQ001", f"unexpected second `{word}`", again.span, "a source has at most one")
@@ -64,6 +72,7 @@ class Builder(ClauseBuilder):
             keys[0].attribute if keys else None,
             bool(orders),
             bool(folders) and folders[0].only,
+            words[0].words if words else (),
             span=self._span(meta),
         )
 

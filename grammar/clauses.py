@@ -39,5 +39,8 @@ class ClauseBuilder(MarkerBuilder):
     def origin(self, meta: Meta, root: Token | None, path: Token) -> syntax.Origin:
         return syntax.Origin(self._string(path), None if root is None else str(root), span=self._span(meta))
 
+    def none(self, meta: Meta, *words: Token) -> syntax.NoneWords:
+        return syntax.NoneWords(tuple(map(self._string, words)), span=self._span(meta))
+
     def metrics(self, meta: Meta, *names: Token) -> syntax.Metrics:
         return syntax.Metrics(tuple(map(self._string, names)), span=self._span(meta))

@@ -127,6 +127,8 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
         clauses.append(f"partitioned by {stream.partitioned}")
     if stream.by_name:
         clauses.append("ordered by name")
+    if stream.none:
+        clauses.append(f"none {{{', '.join(map(quote, stream.none))}}}")
     declared = f"{head}{', '.join(attributes)})"
     if len(declared) > _width():
         declared = head + (",\n" + " " * len(head)).join(attributes) + ")"

@@ -110,6 +110,13 @@ class Metrics(Node):
 
 
 @frozen
+class NoneWords(Node):
+    """`none {"NA", "-"}`."""
+
+    words: tuple[str, ...]
+
+
+@frozen
 class PartitionedBy(Node):
     """`partitioned by s`."""
 
@@ -127,7 +134,8 @@ class StreamDeclaration(Node):
 
     `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read;
     `partitioned`: the attribute each of whose values comes from one partition of a topic; `by_name`: files are read in
-    the order of their names; `markers_only`: markers among the tuples are bad tuples.
+    the order of their names; `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean
+    an undefined value.
     """
 
     kind: OneOf["stream", "table"]
@@ -143,6 +151,7 @@ class StreamDeclaration(Node):
     partitioned: str | None = None
     by_name: bool = False
     markers_only: bool = False
+    none: tuple[str, ...] = ()
 
 
 @frozen

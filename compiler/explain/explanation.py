@@ -257,6 +257,8 @@ def source_facts(source: Source) -> list[str]:
         facts.append(f"partitioned by {source.partitioned}")
     if source.by_name:
         facts.append("ordered by name")
+    if source.none:
+        facts.append(f"none {{{', '.join(map(quote, sorted(source.none)))}}}")
     if source.table:
         facts.append("table: closed from the start")
     return facts

@@ -31,7 +31,7 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
     check_source_format(node.format, node.format_span or node.span)
     check_declared_once(node.attributes)
     warnings += taken_for_units(node.attributes)
-    attributes = {declared.name: attribute_of(declared) for declared in node.attributes}
+    attributes = {declared.name: attribute_of(declared, node.format) for declared in node.attributes}
     types = {name: attribute.type for name, attribute in attributes.items()}
     for declared in node.attributes:
         if isinstance(declared.domain, TableColumn):
@@ -53,6 +53,7 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
         partitioned=node.partitioned,
         by_name=node.by_name,
         markers_only=node.markers_only,
+        none=frozenset(node.none),
         line=node.span.line,
         span=node.span,
     )
@@ -68,13 +69,13 @@ def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> No
         names.add(attribute.name)
 
 
-def attribute_of(node: syntax.AttributeDeclaration) -> Attribute:
-    """Returns a declared attribute. Its domain is text, as in markers."""
+def attribute_of(node: syntax.AttributeDeclaration, format_: str) -> Attribute:
+    """Returns a declared attribute of a source. Its domain is text, as in markers."""
     type_ = Type.of(node.type)
     unit = declared_unit(node)
     domain = None if node.domain is None else in_declared_unit(node.domain, unit)
     named = (node.unit.attribute, node.unit.units) if isinstance(node.unit, syntax.UnitFrom) else None
-    keys = field_path_of(node.origin)
+    keys = field_path_of(node.origin, format_)
     text = _domain_text(domain, type_)
     in_text = isinstance(keys, TextPath)
     return Attribute(
@@ -135,6 +136,10 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
                 raise failure(
                     "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=guess
                 )
+    if node.none and node.format != "csv":
+        hint = "`from csv`; elsewhere an undefined value is absent or null"
+        message = f"`none` is for CSV, and `{node.name}` is `from {node.format}`"
+        raise failure("RQ487", message, node.span, hint=hint)
     if node.markers is not None and node.kind == "table":
         hint = "a table is read once and for all: its markers stand in its own files"
         raise failure(

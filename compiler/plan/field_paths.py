@@ -33,10 +33,13 @@ NESTED = ("json", "kafka", "kafka_otlp", "otlp")
 """The formats of sources whose tuples are nested objects."""
 
 
-def field_path_of(origin: syntax.Origin | None) -> FieldPath:
-    """Parses the path of an origin; returns an empty path for `None`. Raises RQ145 for an invalid path."""
+def field_path_of(origin: syntax.Origin | None, format_: str) -> FieldPath:
+    """Parses the path of an origin; returns an empty path for `None`. In CSV it is the name of a column. Raises RQ145
+    for an invalid path."""
     if origin is None:
         return ()
+    if format_ == "csv" and origin.root is None:
+        return (origin.text,)
     if origin.root == TEXT:
         return TextPath(_keys_in(origin))
     return _keys_in(origin) if origin.root is None else (origin.root, origin.text)
@@ -79,9 +82,13 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
             _check_text(declared, origin)
         keys = attributes[declared.name].keys or (declared.name,)
         span = declared.span if declared.origin is None else declared.origin.span
-        if declared.origin is not None and node.format not in NESTED:
+        is_column = node.format == "csv" and declared.origin is not None and declared.origin.root is None
+        if declared.origin is not None and node.format not in NESTED and not is_column:
             message = f"`{declared.name}` has a path, and tuples of format `{node.format}` are flat here"
-            hint = "paths are for `json`, `kafka` and `otlp`; elsewhere an attribute has its column's name"
+            hint = (
+                "paths are for `json`, `kafka` and `otlp`, names of columns for `csv`; "
+                "elsewhere an attribute has its column's name"
+            )
             if declared.origin.root == TEXT:
                 hint = f"a number is read as it is declared there, `{declared.name}: {declared.type.name}`"
             raise failure("RQ146", message, span, hint=hint)

@@ -143,6 +143,8 @@ class Source:
     """Reads files in the order of their names, not of their times (theory G38)."""
     markers_only: bool = False
     """Only markers of that folder count; others are bad tuples (RQ326)."""
+    none: frozenset[str] = frozenset()
+    """The texts in fields of CSV that mean an undefined value."""
     accents: tuple[StatedAccent, ...] = field(default=(), converter=_stated)
     """Accents that the query states, in their order."""
     partitions: int | None = field(default=None, eq=False)
@@ -169,6 +171,10 @@ class Source:
     def paths(self) -> dict[str, FieldPath]:
         """The paths of values inside objects, for attributes whose name is not the key."""
         return {a.name: TextPath(a.keys) if a.in_text else a.keys for a in self.attributes if a.keys}
+
+    def columns(self, fields: Iterable[str]) -> frozenset[str]:
+        """Returns the columns of CSV files for some fields: those that the query names with `from`, else the fields."""
+        return frozenset(key for name in fields for key in self.paths.get(name, (name,))[:1])
 
     @property
     def tied(self) -> frozenset[str]:

@@ -20,6 +20,7 @@ CLAUSES = {
     "metrics": 'metrics "http.server.duration"',
     "partitioned": "partitioned by k",
     "ordered": "ordered by name",
+    "none": 'none {"NA", "-"}',
 }
 """Clauses of a source after its path."""
 

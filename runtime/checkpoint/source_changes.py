@@ -93,6 +93,10 @@ class _Comparison:
             )
         if self.old.by_name != self.new.by_name:
             yield self._change("at once", "`ordered by name`", "it orders the files that come from now on")
+        if self.old.none != self.new.none:
+            yield self._change(
+                "at once", "`none`", "these words mean undefined in files that come from now on"
+            )
         if self.old.heartbeat != self.new.heartbeat:
             yield self._change("at once", "`heartbeat`", "it holds from now on; what is closed stays closed")
 

@@ -29,8 +29,8 @@ def run_command(query: str, options: Options, watching: Watching) -> None:
         from cedilla.compiler.analysis.findings import warnings as unbounded
 
         name, texts, compiled = compiled_query(query, console)
-        options = options.of_query(name)
         with reported(console, texts):
+            options = options.of_query(name, compiled.plan)
             check_modules(compiled.plan, options.allow_modules)
             applied = apply(compiled.plan, options)
             console.diagnostics((*compiled.warnings, *unbounded(applied)), texts)
@@ -74,8 +74,8 @@ def simulate_command(query: str, options: Options, end: bool) -> None:
 
     console = Console()
     name, texts, compiled = compiled_query(query, console)
-    options = printing(compiled.plan, options.of_query(name))
     with reported(console, texts):
+        options = printing(compiled.plan, options.of_query(name, compiled.plan))
         applied = apply(compiled.plan, options)
     console.diagnostics((*compiled.warnings, *unbounded(applied)), texts)
 
@@ -98,8 +98,8 @@ def verify_command(query: str, options: Options) -> None:
 
     console = Console()
     name, texts, compiled = compiled_query(query, console)
-    options = options.of_query(name)
     with reported(console, texts):
+        options = options.of_query(name, compiled.plan)
         check_modules(compiled.plan, options.allow_modules)
         check_inputs(apply(compiled.plan, options))
     plan, flow = load(compiled)
@@ -158,7 +158,7 @@ def plan_command(query: str, checkpoint: str, options: Options, form: str) -> No
     console = Console()
     name, texts, compiled = compiled_query(query, console)
     with reported(console, texts):
-        plan = apply(compiled.plan, options.of_query(name))
+        plan = apply(compiled.plan, options.of_query(name, compiled.plan))
         changes = changes_of(checkpoint, with_domains(plan) if can_read(plan) else plan)
     console.out(json_text(changes_json(changes)) if form == "json" else changes_text(changes))
     sys.exit(not changes.goes_on_at_once)

@@ -40,6 +40,9 @@ def format_of(plan: Plan, source: Source) -> Format:
     if source.format in REQUESTS:
         points = RequestRecords(source, longest) if source.is_topic else Otlp(source, longest)
         return points if source.markers is None else Marked(points, longest)
+    if source.format == "csv" and (source.paths or source.none):
+        records = Csv(longest, source.paths, source.none)
+        return records if source.markers is None else Marked(records, longest)
     if source.paths:
         nested = _NESTED[source.format](source.paths, longest)
         return nested if source.markers is None else Marked(nested, longest)

@@ -129,7 +129,7 @@ class Executor:
         self._releases = releases(self.plan)
 
     def _marker_search(self) -> MarkerSearch:
-        declared = {s.name: frozenset(a.name for a in s.attributes) for s in self.plan.sources}
+        declared = {s.name: s.columns(a.name for a in s.attributes) for s in self.plan.sources}
         only = {s.name: self.files.absolute(s.markers or "") for s in self.plan.sources if s.markers_only}
         return MarkerSearch(self.spark, self.jobs, declared, only)
 

@@ -67,7 +67,7 @@ def run(
     `on_report` is told of every committed epoch. Raises `DiagnosticError` for whatever ends the run.
     """
     compiled, name = compiled_query(query)
-    options = (options or Options()).of_query(name)
+    options = (options or Options()).of_query(name, compiled.plan)
     check_modules(compiled.plan, options.allow_modules)
     plan, flow = load(compiled)
     if on_epoch is not None and len(plan.emits) != 1:
@@ -136,9 +136,10 @@ def main(query: str, flow: Flow, name: str = "query", params: Mapping[str, str] 
     @watch_options
     def command(options: Options, watching: Watching) -> None:
         console = watching.console(f"{name}.rq")
-        options, texts = options.of_query(sys.argv[0]), {f"{name}.rq": query}
+        texts = {f"{name}.rq": query}
         try:
             plan = compile_query(query, f"{name}.rq", params).plan
+            options = options.of_query(sys.argv[0], plan)
             console.diagnostics(warnings(apply(plan, options)), texts)
             _check_flow(plan, flow)
             sys.exit(execute(plan, flow, options, console))

@@ -14,6 +14,7 @@ from cedilla.runtime.records.csv_records import (
     BAD_HEADER,
     MARKER_NAMES,
     NO_MARKERS,
+    Header,
     bad_header,
     header_of,
     parse_record,
@@ -54,24 +55,24 @@ def _csv_lines(file: Path, known: Set[str], limit: int) -> Generator[Line]:
 
 def _records(stream: BinaryIO, name: str, known: Set[str], limit: int) -> Generator[Line]:
     records = records_of(iter(lambda: stream.read(_BLOCK), b""), limit)
-    names: tuple[str, ...] | None = None
+    header: Header | None = None
     for record, number in records:
         line = Line(record.decode("utf-8", "replace"), f"{name}:{number}")
-        if names is None:
-            names = _names(record, line, limit)
-            if known and known.isdisjoint(names):
+        if header is None:
+            header = _header(record, line, limit)
+            if known and known.isdisjoint(header.names):
                 yield evolve(line, is_csv=True, is_header=True)
             continue
         if len(record) > limit:
             yield evolve(line, fault=too_long(limit), is_csv=True)
             continue
         try:
-            yield evolve(line, item=parse_record(names, record), is_csv=True)
+            yield evolve(line, item=parse_record(header, record), is_csv=True)
         except ValueError as problem:
             yield evolve(line, fault=str(problem), is_csv=True)
 
 
-def _names(record: bytes, line: Line, limit: int) -> tuple[str, ...]:
+def _header(record: bytes, line: Line, limit: int) -> Header:
     """Returns the names of columns in a file's first record."""
     header = header_of(record, limit)
     if header.problem is not None:
@@ -79,5 +80,5 @@ def _names(record: bytes, line: Line, limit: int) -> tuple[str, ...]:
     elif any(name.startswith(MARKER_NAMES) for name in header.names):
         code, (message, hint) = "RQ212", NO_MARKERS
     else:
-        return header.names
+        return header
     raise DiagnosticError([line.mark(Diagnostic(code, "error", message, help=hint), line.text)])

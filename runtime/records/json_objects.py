@@ -28,6 +28,9 @@ class NoObject:
     """Placeholder for a value whose path leads through a value that is not an object."""
 
 
+ARRAY = "the line is an array of objects: `jq -c '.[]'` writes them as lines"
+
+
 class JsonObject(dict[str, Any]):
     """The object of a line: numbers with a point are `Decimal`, NaN and infinities `float`. `line`: its text.
     `written`: attribute -> its text, for formats that write values as texts."""
@@ -75,7 +78,8 @@ def parse_line(text: str) -> JsonObject:
     """Parses a line to an object. Raises `ValueError` if it is not a JSON object."""
     item: Any = _parsed(text)
     if not isinstance(item, dict):
-        raise ValueError("the line is no JSON object")
+        is_array = isinstance(item, list) and item and all(isinstance(each, dict) for each in item)  # type: ignore[reportUnknownVariableType]
+        raise ValueError(ARRAY if is_array else "the line is no JSON object")
     parsed = JsonObject(item)  # type: ignore[reportUnknownArgumentType]
     parsed.line = text
     return parsed

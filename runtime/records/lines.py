@@ -254,18 +254,52 @@ def lines_of(file: Path, limit: int = LONGEST_LINE) -> Generator[Line]:
         text.detach()
 
 
+SEVERAL_LINES = "RQ404"
+
+
+def json_over_lines(first: str) -> tuple[str, str] | None:
+    """Returns message and hint for a file of JSON text that is not in lines (RQ404), by its first line that is not
+    blank: it opens an array or an object and no more, or an array with one element. `None` for other files."""
+    line = first.strip(" \t\r")
+    if line == "{":
+        what, command = "an object", "jq -c ."
+    elif line in ("[", "[{") or (line[:2] in ("[{", "[ ") and line.endswith(",") and _is_object(line[1:-1])):
+        what, command = "an array", "jq -c '.[]'"
+    else:
+        return None
+    return (
+        f"the file begins with {what} over several lines, and each line has to be an object",
+        f"`{command} FILE` writes its objects as lines, for another file",
+    )
+
+
+def _is_object(text: str) -> bool:
+    try:
+        parse_line(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _as_text(stream: Any) -> io.TextIOWrapper:
     return io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape")
 
 
 def _lines(text: io.TextIOWrapper, name: str, limit: int) -> Iterator[Line]:
+    is_first = True
     for number, line in enumerate(map(_without_end, _cut_lines(text, limit)), 1):
         fault = too_long(limit) if _is_too_long(line, limit) else ""
         if not (fault or line.strip(_BLANK)):
             continue
         is_utf8 = line.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in line)
         shown = line if is_utf8 else line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        yield Line(shown, f"{name}:{number}", is_utf8, fault=fault)
+        read = Line(shown, f"{name}:{number}", is_utf8, fault=fault)
+        if is_first and not fault and (problem := json_over_lines(shown)) is not None:
+            raise DiagnosticError(
+                [read.mark(Diagnostic(SEVERAL_LINES, "error", problem[0], help=problem[1]), shown)]
+            )
+        is_first = False
+        yield read
 
 
 def _cut_lines(text: io.TextIOWrapper, limit: int) -> Iterator[str]:

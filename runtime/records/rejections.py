@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.records.json_objects import ARRAY
 from cedilla.runtime.records.nested import Paths, read_from
 
 _NO_PATHS: Paths = {}
@@ -28,6 +29,11 @@ REASONS = {
 """Reasons by code, with `{}` for the attribute. RQ301 has `NO_OBJECT`, `misfit`, or a text of the source's format."""
 
 NO_OBJECT = "the line is no JSON object"
+
+
+def no_object(problem: ValueError) -> str:
+    """Returns the reason for a line that `parse_line` refuses."""
+    return ARRAY if str(problem) == ARRAY else NO_OBJECT
 
 
 def reason(code: str, attribute: str, paths: Paths = _NO_PATHS) -> str:

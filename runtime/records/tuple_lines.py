@@ -8,6 +8,7 @@ from attrs import evolve
 
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.telemetry import REQUESTS
+from cedilla.runtime.records.csv_records import without_none
 from cedilla.runtime.records.json_objects import JsonObject, json_text
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.near_markers import marker_of
@@ -22,12 +23,12 @@ def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
         yield from _points(lines, PointReader.of(source))
         return
     paths = source.paths
-    if not paths:
+    if not paths and not source.none:
         yield from lines
         return
     for line in lines:
-        item = None if line.is_csv or line.only_markers else _tuple(line)
-        yield line if item is None else evolve(line, item=by_names(item, paths))
+        item = None if line.only_markers else line.item if line.is_csv else _tuple(line)
+        yield line if item is None else evolve(line, item=by_names(without_none(item, source.none), paths))
 
 
 def _points(lines: Iterable[Line], reader: PointReader) -> Iterator[Line]:

@@ -11,6 +11,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.records import csv_records
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.near_markers import KINDS, marker_of
+from cedilla.runtime.records.rejections import no_object
 from cedilla.runtime.reference.reference import Item
 
 
@@ -45,15 +46,16 @@ def parsed(source: Source, line: Line) -> Input:
         return Input(source.name, _of_record(line), line)
     if line.item is not None:
         return Input(source.name, line.item, line)
+    fault = line.fault
     try:
         item: Any = line.holds() if line.is_utf8 else None
-    except ValueError:
-        item = None
+    except ValueError as problem:
+        item, fault = None, fault or no_object(problem)
     marker = marker_of(line.text, item, {attribute.name for attribute in source.attributes})
     if marker is not None and marker[0] not in KINDS:
         item = {"$malformed": line.text}
     elif item is None:
-        item = {"$corrupt": line.text, **({"$fault": line.fault} if line.fault else {})}
+        item = {"$corrupt": line.text, **({"$fault": fault} if fault else {})}
     return Input(source.name, item, line)
 
 

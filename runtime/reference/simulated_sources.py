@@ -112,4 +112,4 @@ def order_notes(plan: Plan) -> Iterator[str]:
 
 
 def _names(source: Source) -> frozenset[str]:
-    return frozenset(attribute.name for attribute in source.attributes)
+    return source.columns(attribute.name for attribute in source.attributes)

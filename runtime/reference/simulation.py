@@ -45,7 +45,7 @@ def simulate(
     Raises `DiagnosticError` if a marker or, by setting, a tuple ends the query.
     """
     compiled, name = compiled_query(query)
-    options = printing(compiled.plan, (options or Options()).of_query(name))
+    options = printing(compiled.plan, (options or Options()).of_query(name, compiled.plan))
     _check(apply(compiled.plan, options))
     for emit in compiled.plan.emits:
         if is_topic(options.sinks.get(emit.name, "-")):

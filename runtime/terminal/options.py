@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial, reduce, wraps
 from typing import Any
@@ -64,16 +65,18 @@ class Options:
     yes: bool = False
     verbose: bool = False
 
-    def of_query(self, query: str) -> Options:
-        """Returns options that also allow the query's own folder. `query`: its file, if it has one."""
-        return evolve(self, allow_paths=(*self.allow_paths, *folder_of(query)))
+    def of_query(self, query: str, plan: Plan) -> Options:
+        """Returns options that also allow the query's own folder, with sinks by the names of emits. `query`: its file,
+        if it has one. Raises `DiagnosticError` RQ477 if two sinks are one."""
+        allowed = (*self.allow_paths, *folder_of(query))
+        return evolve(self, allow_paths=allowed, sinks=_by_emit(plan, self.sinks))
 
     def check(self, plan: Plan) -> None:
         """Raises `DiagnosticError` RQ477 if an option does not exist in the plan, has an invalid value, or belongs to
         another engine."""
         topics = [source.name for source in plan.sources if source.is_topic]
         _check_names("--source", self.sources, [*(name for name, *_ in folders(plan)), *topics])
-        _check_names("--sink", self.sinks, [emit.name for emit in plan.emits])
+        _check_names("--sink", self.sinks, _sink_names(plan))
         for name, value in self.settings.items():
             if name not in SETTINGS:
                 raise _wrong(f"--set: unknown setting `{name}`", did_you_mean(name, SETTINGS, "settings"))
@@ -137,6 +140,24 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, options=Options(**chosen), **given)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), with_options)
+
+
+def _sink_names(plan: Plan) -> dict[str, str]:
+    """Maps names of sinks to emits: their own names, and those of folders or topics that only one emit writes to."""
+    folders = [(emit.path.rstrip("/").rpartition("/")[2], emit.name) for emit in plan.emits]
+    counts = Counter(folder for folder, _ in folders)
+    names = {emit.name: emit.name for emit in plan.emits}
+    return {**{folder: name for folder, name in folders if counts[folder] == 1}, **names}
+
+
+def _by_emit(plan: Plan, sinks: Texts) -> Texts:
+    """Returns sinks by the names of emits; unknown names stay."""
+    emits, paths = _sink_names(plan), dict[str, str]()
+    for name, path in sinks.items():
+        if (emit := emits.get(name, name)) in paths:
+            raise _wrong(f"--sink: `{emit}` is given twice", f"`{name}` is the folder of `{emit}`")
+        paths[emit] = path
+    return paths
 
 
 def _check_names(option: str, names: Iterable[str], valid: Iterable[str]) -> None:
@@ -226,7 +247,7 @@ _SINK = click.option(
     metavar="NAME=PATH",
     multiple=True,
     callback=_pairs,
-    help="Write a result to another path than in the query; its name is that of the emitted relation.",
+    help="Write a result to another path than in the query; its name is that of the emitted relation, or its folder.",
 )
 _SET = click.option(
     "--set",

@@ -199,7 +199,7 @@ def _with_next(
 
 def _with_columns(plan: Plan, result: MarkerEffects, source: str, marker: MarkerLine) -> MarkerEffects:
     """Returns the effects, with a stop if a CSV header contains no attribute that the source has at that position."""
-    field_names = result.states[source].field_types.keys()
+    field_names = plan.source_of[source].columns(result.states[source].field_types)
     fault = None if plan.settings["drift"] == "infer" else unknown_columns(marker.text, field_names, source)
     if fault is None:
         return result

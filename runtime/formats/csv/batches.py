@@ -6,15 +6,17 @@ words for infinities, invalid UTF-8 in unread columns. These cases are excluded 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Set
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.csv.blocks import CsvBlock, stand_well
 from cedilla.runtime.formats.lines.batches import (
@@ -29,8 +31,9 @@ from cedilla.runtime.formats.lines.batches import (
     whole_numbers,
 )
 from cedilla.runtime.formats.lines.blocks import Block, Places
-from cedilla.runtime.records.csv_records import FALSE, MARK, TRUE, parse_record
+from cedilla.runtime.records.csv_records import FALSE, MARK, TRUE, Header, parse_record, without_none
 from cedilla.runtime.records.json_objects import JsonObject
+from cedilla.runtime.records.nested import Paths, by_names
 
 pc: Any = pyarrow.compute
 
@@ -41,9 +44,11 @@ _DOUBLE = rf"{_NUMBER}|^(NaN|[+-]?Infinity|[+-]INF)$"
 
 @frozen
 class CsvBatches:
-    """Makes batches of records, using the column names of their file."""
+    """Makes batches of records, using the column names of their file. `paths`: the columns of attributes that have
+    another name than theirs."""
 
     types: Mapping[str, Type]
+    paths: Paths = field(factory=dict[str, FieldPath])
 
     @property
     def schema(self) -> pa.Schema:
@@ -52,33 +57,36 @@ class CsvBatches:
 
     def batch(self, block: CsvBlock, place: int) -> pa.RecordBatch:
         """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
-        return RecordBatches(self.types, block.header.names).batch(block, place)
+        return RecordBatches(self.types, block.header, self.paths, block.none).batch(block, place)
 
 
 @frozen
 class RecordBatches(TextBatches):
-    """Makes batches of the records of a file with these columns."""
+    """Makes batches of the records of a file with this header. `paths`, `none`: as in `CsvBatches` and `CsvBlock`."""
 
-    names: tuple[str, ...]
+    header: Header
+    paths: Paths = field(factory=dict[str, FieldPath])
+    none: Set[str] = frozenset()
 
     def tuple_lines(self, block: Block) -> tuple[Places, Places]:
         return block.lines()
 
     def item(self, row: bytes) -> JsonObject:
-        return parse_record(self.names, row)
+        return by_names(without_none(parse_record(self.header, row), self.none), self.paths)
 
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         text, count = _records(text, starts, ends), len(starts)
-        if text.startswith(MARK) or not is_utf8(text) or not stand_well(text):
+        if text.startswith(MARK) or not is_utf8(text) or not stand_well(text, self.header.separator):
             return None
-        places = {name: f"c{n}" for n, name in enumerate(self.names) if name in self.types}
+        text = self._without_quotes(text)
+        places = self._places()
         if any(self.types[name].element is not None for name in places):
             return None
         kinds = {places[name]: _parsed_as(self.types[name]) for name in places}
-        table = read_csv(text, len(self.names), kinds)
+        table = self._read_csv(text, kinds)
         if table is None:  # a whole number may have a point
             whole = {column_id: pa.string() for column_id, kind in kinds.items() if pa.types.is_integer(kind)}
-            table = read_csv(text, len(self.names), kinds | whole) if whole else None
+            table = self._read_csv(text, kinds | whole) if whole else None
         if table is None or table.num_rows != count:
             return None
         texts = self._texts_to_look_at(text, table, places)
@@ -102,6 +110,21 @@ class RecordBatches(TextBatches):
             columns.append(column)
         return [*columns, pa.nulls(count, pa.string())]
 
+    def _places(self) -> dict[str, str]:
+        """Returns the columns of `_read_csv` that hold attributes."""
+        at = {name: n for n, name in enumerate(self.header.names)}
+        columns = {name: self.paths.get(name, (name,))[0] for name in self.types}
+        return {name: f"c{at[column]}" for name, column in columns.items() if column in at}
+
+    def _without_quotes(self, text: bytes) -> bytes:
+        """Returns records without quotes around words for an undefined value, so that the parser knows these."""
+        words = [re.escape(word.encode()) for word in self.none if word and f'"{word}"'.encode() in text]
+        if not words:
+            return text
+        sign = re.escape(self.header.separator.encode())
+        pattern = rb'(?<![^%b\r\n])"(%b)"(?=[%b\r\n]|\Z)' % (sign, b"|".join(words), sign)
+        return re.sub(pattern, rb"\1", text)
+
     def _texts_to_look_at(self, text: bytes, table: pa.Table, places: Mapping[str, str]) -> pa.Table | None:
         """Returns the texts of numbers that the parser may have misread."""
         kinds = {places[name]: self.types[name].name for name in places}
@@ -112,7 +135,10 @@ class RecordBatches(TextBatches):
         }
         if b"0x" in text or b"0X" in text:
             odd |= {index for index, kind in kinds.items() if kind in ("int", "long", "double", "decimal")}
-        return read_csv(text, len(self.names), dict.fromkeys(odd, pa.string())) if odd else None
+        return self._read_csv(text, dict.fromkeys(odd, pa.string())) if odd else None
+
+    def _read_csv(self, text: bytes, types: Mapping[str, pa.DataType]) -> pa.Table | None:
+        return read_csv(text, len(self.header.names), types, self.header.separator, self.none)
 
 
 def _records(text: bytes, starts: Places, ends: Places) -> bytes:
@@ -126,20 +152,27 @@ def _parsed_as(type_: Type) -> pa.DataType:
     return pa.string() if type_.name in _MOMENTS else arrow_type(type_)
 
 
-def read_csv(text: bytes, width: int, types: Mapping[str, pa.DataType]) -> pa.Table | None:
-    """Returns some of the columns `c0`, `c1` ... of records with `width` columns; `None` if the parser refuses them."""
+def read_csv(
+    text: bytes,
+    width: int,
+    types: Mapping[str, pa.DataType],
+    separator: str = ",",
+    none: Set[str] = frozenset(),
+) -> pa.Table | None:
+    """Returns some of the columns `c0`, `c1` ... of records with `width` columns; `None` if the parser refuses them.
+    `none`: words for a null."""
     if crashes_parsers(text, types.values()):
         return None
     reading = pyarrow.csv.ReadOptions(
         use_threads=False, block_size=len(text) + 1, column_names=[f"c{n}" for n in range(width)]
     )
-    parsing = pyarrow.csv.ParseOptions(newlines_in_values=b'"' in text)
+    parsing = pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in text)
     converting = pyarrow.csv.ConvertOptions(
         column_types=types or {"c0": pa.string()},
         include_columns=[*types] or ["c0"],
-        null_values=[""],
+        null_values=["", *none],
         strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
+        quoted_strings_can_be_null="" in none,
         true_values=list(TRUE),
         false_values=list(FALSE),
     )

@@ -8,28 +8,30 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.lines.blocks import Block, Part, Places, opened_part, passed
 from cedilla.runtime.formats.lines.rows import RowBlock
 from cedilla.runtime.records import csv_records
-from cedilla.runtime.records.csv_records import BLANK, MARK, Header
+from cedilla.runtime.records.csv_records import MARK, Header
 
 _QUOTE, _FEED, _RETURN = ord('"'), ord("\n"), ord("\r")
 Signs = np.ndarray[Any, np.dtype[np.uint8]]
-_BEFORE = np.frombuffer(b',\n"', np.uint8)
-"""Characters that may precede the quote that begins a field, or the second of two quotes."""
-_AFTER = np.frombuffer(b',\r\n"', np.uint8)
+_BEFORE = np.frombuffer(b'\n"', np.uint8)
+"""Characters beside a separator that may precede the quote that begins a field, or the second of two quotes."""
+_AFTER = np.frombuffer(b'\r\n"', np.uint8)
 
 
 @frozen(eq=False)
 class CsvBlock(RowBlock):
-    """Whole records, with the file's `header` and its text. `header_at`: its start in the block that contains it."""
+    """Whole records, with the file's `header` and its text. `header_at`: its start in the block that contains it.
+    `none`: the source's words for an undefined value."""
 
     header: Header
     header_text: str
     header_at: int | None
+    none: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     def line_ends(self, begin: int, end: int | None = None) -> int:
         return csv_records.line_ends(self.text[begin:end])
@@ -37,30 +39,43 @@ class CsvBlock(RowBlock):
 
 @frozen
 class CsvPart(Part):
-    """All records of a file. A file is not split, because a line in its middle may be inside quotes."""
+    """All records of a file. A file is not split, because a line in its middle may be inside quotes.
+    `none`: as in `CsvBlock`."""
+
+    none: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     def blocks(self) -> Iterator[Block]:
         with opened_part(self) as stream:
             at, rest, is_last = 0, b"", False
-            header, header_text = None, ""
+            header, header_text, separator = None, "", ","
             while not is_last:
                 chunk: bytes = stream.read(costs.BLOCK)
                 is_last, text = not chunk, rest + chunk
                 rest = text
                 if not is_last and at == 0 and len(text) < len(MARK):
                     continue
-                starts, ends, whole = bounds(
-                    text, len(MARK) if at == 0 and text.startswith(MARK) else 0, is_last=is_last
-                )
-                header_at = int(starts[0]) if header is None and len(starts) else None
-                if header_at is not None:
-                    header_text = text[header_at : ends[0]].decode("utf-8", "replace")
-                    header = csv_records.header_of(text[header_at : ends[0]], self.longest)
+                begin = len(MARK) if at == 0 and text.startswith(MARK) else 0
+                if header is None:
+                    separator = csv_records.separator_of(text[begin:])
+                starts, ends, whole = bounds(text, begin, separator, is_last=is_last)
+                header_at = None
+                while header is None and len(starts):
+                    row, header_at = text[starts[0] : ends[0]], int(starts[0])
+                    if row.strip(csv_records.blank(None)):
+                        header_text = row.decode("utf-8", "replace")
+                        header = csv_records.header_of(row, self.longest)
                     starts, ends = starts[1:], ends[1:]
                 if whole:
                     yield from _rows_apart(
                         CsvBlock(
-                            text[:whole], at, starts, ends, header or Header(()), header_text, header_at
+                            text[:whole],
+                            at,
+                            starts,
+                            ends,
+                            header or Header(()),
+                            header_text,
+                            header_at,
+                            none=self.none,
                         ),
                         self.longest,
                     )
@@ -101,14 +116,14 @@ def _rows_apart(block: CsvBlock, longest: int) -> Iterator[CsvBlock]:
         )
 
 
-def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, int]:
+def bounds(text: bytes, begin: int, separator: str, *, is_last: bool) -> tuple[Places, Places, int]:
     """Returns the starts and ends of whole records that are not blank, and the start of the rest."""
     nothing = np.zeros(0, np.int64)
     if begin >= len(text):
         return nothing, nothing, begin
-    plain_bounds = _plain_bounds(text, begin, is_last=is_last)
+    plain_bounds = _plain_bounds(text, begin, separator, is_last=is_last)
     if plain_bounds is None:
-        pairs, whole = csv_records.bounds(text, begin, is_last=is_last)
+        pairs, whole = csv_records.bounds(text, begin, separator, is_last=is_last)
         starts, ends = np.array(pairs, np.int64).reshape(-1, 2).T
     else:
         starts, ends, whole = plain_bounds
@@ -116,12 +131,15 @@ def bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, i
         return starts, ends, whole
     kept = ends > starts
     first = np.frombuffer(text, np.uint8)[np.minimum(starts, len(text) - 1)]
-    for n in np.flatnonzero(kept & ((first == BLANK[0]) | (first == BLANK[1]))).tolist():
-        kept[n] = bool(text[starts[n] : ends[n]].strip(BLANK))
+    blank = csv_records.blank(separator)
+    for n in np.flatnonzero(kept & ((first == blank[0]) | (first == blank[-1]))).tolist():
+        kept[n] = bool(text[starts[n] : ends[n]].strip(blank))
     return (starts, ends, whole) if kept.all() else (starts[kept], ends[kept], whole)
 
 
-def _plain_bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Places, int] | None:
+def _plain_bounds(
+    text: bytes, begin: int, separator: str, *, is_last: bool
+) -> tuple[Places, Places, int] | None:
     """Returns the result of `bounds` without the check for blank records; `None` unless all quotes are at the ends of
     fields or doubled inside them, and all lines end alike."""
     if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
@@ -135,7 +153,7 @@ def _plain_bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Pl
         quotes = np.flatnonzero(signs == _QUOTE)
         feeds = feeds[np.searchsorted(quotes, feeds) % 2 == 0]
         quotes = quotes[: np.searchsorted(quotes, feeds[-1])] if len(feeds) else quotes
-        if not len(feeds) or not _stand_well(signs, quotes, begin):
+        if not len(feeds) or not _stand_well(signs, quotes, begin, separator):
             return None
     whole = min(int(feeds[-1]) + 1, len(text)) if len(feeds) else begin
     starts = np.append(np.array([begin], np.int64), feeds[:-1] + 1)[: len(feeds)]
@@ -147,19 +165,22 @@ def _plain_bounds(text: bytes, begin: int, *, is_last: bool) -> tuple[Places, Pl
     return starts, feeds - returns, whole
 
 
-def _stand_well(signs: Signs, quotes: Places, begin: int) -> bool:
+def _stand_well(signs: Signs, quotes: Places, begin: int, separator: str) -> bool:
     """Returns True if every opening quote begins a field and every closing quote ends one, or the two are a doubled
     quote."""
-    opening, closing = quotes[0::2], quotes[1::2]
+    opening, closing, sign = quotes[0::2], quotes[1::2], ord(separator)
     before = signs[opening[opening > begin] - 1]
     after = signs[closing[closing + 1 < len(signs)] + 1]
-    return bool(np.isin(before, _BEFORE).all() and np.isin(after, _AFTER).all())
+    return bool(
+        (np.isin(before, _BEFORE) | (before == sign)).all()
+        and (np.isin(after, _AFTER) | (after == sign)).all()
+    )
 
 
-def stand_well(text: bytes) -> bool:
+def stand_well(text: bytes, separator: str) -> bool:
     """Returns True if all quotes of some records are regular."""
     if b'"' not in text:
         return True
     signs = np.frombuffer(text, np.uint8)
     quotes = np.flatnonzero(signs == _QUOTE)
-    return len(quotes) % 2 == 0 and _stand_well(signs, quotes, 0)
+    return len(quotes) % 2 == 0 and _stand_well(signs, quotes, 0, separator)

@@ -1,11 +1,11 @@
 """Finds the columns in CSV files and the types of their values, for attributes that nothing has announced (`set
-drift`). Fields without a value do not count."""
+drift`). Undefined values do not count."""
 
 from __future__ import annotations
 
 from cedilla.runtime.formats.csv.blocks import CsvBlock
 from cedilla.runtime.formats.jsonl.fields import OWN_NAMES, common, kind_of
-from cedilla.runtime.records.csv_records import parse_record
+from cedilla.runtime.records.csv_records import parse_record, without_none
 
 
 def of_block(block: CsvBlock) -> dict[str, str]:
@@ -15,7 +15,7 @@ def of_block(block: CsvBlock) -> dict[str, str]:
         return {}
     for begin, end in zip(block.starts.tolist(), block.ends.tolist(), strict=True):
         try:
-            item = parse_record(block.header.names, block.text[begin:end])
+            item = without_none(parse_record(block.header, block.text[begin:end]), block.none)
         except ValueError:
             continue
         for name, value in item.items():

@@ -5,17 +5,21 @@ The first record of each file names its columns; their order may differ between 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import ClassVar
+
+from pyspark.sql import SparkSession
 
 from cedilla.runtime.formats.csv import fields
 from cedilla.runtime.formats.csv.batches import CsvBatches
 from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
-from cedilla.runtime.formats.jsonl.fields import merged
+from cedilla.runtime.formats.jsonl.fields import merged, without_paths
 from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.lines.text_format import FoundMarker, TextFormat
-from cedilla.runtime.formats.source import InputFile, MarkerLine, Types
+from cedilla.runtime.formats.source import InputFile, MarkerLine, Numbered, Types
 from cedilla.runtime.records import csv_records
+from cedilla.runtime.records.lines import LONGEST_LINE
+from cedilla.runtime.records.nested import Paths
 
 _KEYS = (b"$accent", b"$punctuation")
 
@@ -37,18 +41,32 @@ def markers_in(block: CsvBlock) -> Iterator[FoundMarker]:
 
 
 class Csv(TextFormat):
-    """One record is one tuple; one task reads a whole file."""
+    """One record is one tuple; one task reads a whole file. `paths`: the columns of attributes that have another name
+    than theirs. `none`: words for an undefined value."""
 
     malformed: ClassVar[str] = "the record is malformed, or a value is not of its attribute's type"
     markers_in = markers_in
     fields_in = fields.of_block
     merged = merged
 
+    def __init__(
+        self, longest: int = LONGEST_LINE, paths: Paths | None = None, none: Set[str] = frozenset()
+    ) -> None:
+        super().__init__(longest)
+        self._paths, self._none = paths or {}, frozenset(none)
+
+    @property
+    def paths(self) -> Paths:
+        return self._paths
+
     def batches(self, types: Types) -> CsvBatches:
-        return CsvBatches(dict(types))
+        return CsvBatches(dict(types), self.paths)
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return CsvPart(file.path, number, longest=self.longest)
+        return CsvPart(file.path, number, longest=self.longest, none=self._none)
+
+    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
+        return without_paths(super().fields(spark, files), self.paths)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind == "columns":

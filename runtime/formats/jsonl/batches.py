@@ -37,7 +37,7 @@ from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.formats.source import quoted
 from cedilla.runtime.records.json_objects import DEEPEST, JsonObject, parse_line
 from cedilla.runtime.records.nested import Paths, by_names
-from cedilla.runtime.records.rejections import NO_OBJECT
+from cedilla.runtime.records.rejections import no_object
 
 pc: Any = pyarrow.compute
 
@@ -64,8 +64,8 @@ class JsonBatches(TextBatches):
     def item(self, row: bytes) -> JsonObject:
         try:
             return by_names(parse_line(row.decode().strip("\r")), self.paths)
-        except ValueError:
-            raise ValueError(NO_OBJECT) from None
+        except ValueError as problem:
+            raise ValueError(no_object(problem)) from None
 
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns of lines that are one object each; `None` if the parser refuses some line."""

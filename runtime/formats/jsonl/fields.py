@@ -21,6 +21,7 @@ from cedilla.runtime.formats.lines.batches import joined
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.formats.source import CORRUPT, FILE
 from cedilla.runtime.records.json_objects import parse_line
+from cedilla.runtime.records.nested import Paths
 
 pc: Any = pyarrow.compute
 
@@ -93,6 +94,12 @@ def _kind_of_type(type_: pa.DataType) -> str:
     if pa.types.is_list(type_):
         return f"array<{_kind_of_type(type_.value_type)}>"
     return _KINDS.get(type_, "string")  # texts that look like moments
+
+
+def without_paths(fields: Mapping[str, str], paths: Paths) -> dict[str, str]:
+    """Excludes fields that are read under another name, or that a path begins with."""
+    elsewhere = {*paths, *(keys[0] for keys in paths.values())}
+    return {name: kind for name, kind in fields.items() if name not in elsewhere}
 
 
 def _fields(line: bytes) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, place_of
 from cedilla.runtime.formats.lines.text_format import FoundMarker
 from cedilla.runtime.records.json_objects import parse_line
+from cedilla.runtime.records.lines import json_over_lines
 from cedilla.runtime.records.near_markers import EDGE, KEYS, marker_of
 
 _KEYS = tuple((key.encode(), b"$") for key in KEYS)
@@ -23,6 +24,8 @@ _ESCAPED = re.compile(rb"\\u00(?:24|6[1359ef]|7[045])", re.IGNORECASE)
 """An escaped letter of a marker's key; writers of JSON do not escape these."""
 _USUAL = re.compile(rb'\{"\$(accent|punctuation)": ?"((?:[ !#-\[\]-~]|\\")*+)"\}\r?')
 """The usual form of markers in ASCII, which needs no other parsing."""
+_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*\n)*([ \t]*(?:\[[^\n]*?|\{[ \t]*))\r?(?:\n|\Z)")
+"""A first line that may open an array or an object over several lines."""
 _WINDOW = 4 * EDGE
 """Number of bytes that contain all the characters to check."""
 
@@ -41,6 +44,15 @@ def markers_in(block: Block) -> Iterator[FoundMarker]:
     for begin, end in sorted(lines.items()):
         if (marker := _marker(text[begin:end], begin, end, is_whole=block.exceeds is None)) is not None:
             yield marker
+
+
+def markers_in_file(block: Block) -> Iterator[FoundMarker]:
+    """Yields the markers of a block, and the first line of a file whose JSON text is not in lines (RQ404)."""
+    if block.place == 0 and block.exceeds is None and (first := _OPENING.match(block.text)) is not None:
+        text = first[1].decode("utf-8", "replace")
+        if json_over_lines(text) is not None:
+            yield FoundMarker("array", text, *first.span(1))
+    yield from markers_in(block)
 
 
 def _lines_with(block: Block, sign: bytes, rare: bytes) -> Iterator[tuple[int, int]]:

@@ -11,6 +11,7 @@ import numpy as np
 from attrs import evolve, frozen
 from pyspark.sql import SparkSession
 
+from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.lines.blocks import Part, lines_at
 from cedilla.runtime.formats.source import InputFile, Numbered, Scan
@@ -48,6 +49,7 @@ class Records(JsonLines):
     """One record is one tuple or marker; a marker applies to its partition (theory N9)."""
 
     malformed: ClassVar[str] = "the record is no JSON object, or a value is not of its attribute's type"
+    markers_in = markers_in
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
         return RecordPart(file.path, number, longest=self.longest)

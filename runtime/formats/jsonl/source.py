@@ -10,12 +10,12 @@ from pyspark.sql import SparkSession
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.jsonl import fields
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
-from cedilla.runtime.formats.jsonl.markers import markers_in
+from cedilla.runtime.formats.jsonl.markers import markers_in, markers_in_file
 from cedilla.runtime.formats.lines.batches import TextBatches
 from cedilla.runtime.formats.lines.blocks import Part, parts_of
 from cedilla.runtime.formats.lines.text_format import TextFormat
-from cedilla.runtime.formats.source import InputFile, Numbered, Types
-from cedilla.runtime.records.lines import LONGEST_LINE
+from cedilla.runtime.formats.source import InputFile, MarkerLine, Numbered, Types
+from cedilla.runtime.records.lines import LONGEST_LINE, SEVERAL_LINES, json_over_lines
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.records.nested import Paths
 
@@ -25,7 +25,7 @@ class JsonLines(TextFormat):
     line (`items.nested`)."""
 
     malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
-    markers_in = markers_in
+    markers_in = markers_in_file
     fields_in = fields.of_block
     merged = fields.merged
 
@@ -44,9 +44,13 @@ class JsonLines(TextFormat):
         return JsonBatches(dict(types), self.paths)
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        """Excludes fields that are read under another name, or that a path begins with."""
-        elsewhere = {*self.paths, *(keys[0] for keys in self.paths.values())}
-        return {name: kind for name, kind in super().fields(spark, files).items() if name not in elsewhere}
+        return fields.without_paths(super().fields(spark, files), self.paths)
+
+    def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
+        if kind == "array":
+            problem = json_over_lines(text)
+            return MarkerLine("malformed", text, position, problem=problem, code=SEVERAL_LINES)
+        return super().marker_line(kind, text, position, end)
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
         return Part(file.path, number, longest=self.longest)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from attrs import frozen
 from pyspark.sql import SparkSession
 
+from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.jsonl.records import offset_of, with_partitions
 from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.otlp.source import Otlp, RequestPart
@@ -23,6 +24,8 @@ class RecordPart(RequestPart):
 
 class RequestRecords(Otlp):
     """One record is one request or marker; a marker applies to its partition (theory N9)."""
+
+    markers_in = markers_in
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
         return RecordPart(file.path, number, reader=self.reader, longest=self.longest)

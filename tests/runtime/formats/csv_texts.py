@@ -109,27 +109,32 @@ ODD = {
 }
 
 
-SPOILT = ['"open', '"a"b', '"a" ', "a,b", '"', '"""', "\udc80", '"x\r\ny"', "a\rb"]
+SPOILT = ['"open', '"a"b', '"a" ', "a,b", "a;b", "a\tb", '"', '"""', "\udc80", '"x\r\ny"', "a\rb"]
+NONE = ["NA", '"NA"', "-", '"a,""NA"",b"', '"x;""-"";"']
+"""Words for an undefined value, and texts that contain one."""
 
 
-def record(chance: Random, odd: float) -> str:
+def record(chance: Random, odd: float, separator: str) -> str:
     fields = []
     for texts in ODD.values():
         roll = chance.random()
         if roll < odd / 8:
             fields.append(chance.choice(SPOILT))
         elif roll < odd:
-            fields.append(chance.choice(texts))
+            fields.append(chance.choice([*texts, *NONE]))
         else:
             fields.append(chance.choice(["", texts[0]]))
     if chance.random() < odd / 8:
         fields = fields[: chance.randrange(1, 9)]
-    return ",".join(fields)
+    return separator.join(fields)
 
 
 def text_of(chance: Random) -> bytes:
-    odd = chance.choice([0, 0.02, 0.3])
+    odd, separator = chance.choice([0, 0.02, 0.3]), chance.choice(csv_records.SEPARATORS)
     end = chance.choice(["\n", "\n", "\r\n", "\r"])
-    lines = [record(chance, odd) if chance.random() > 0.05 else chance.choice(["", " \t"]) for _ in range(40)]
-    text = end.join([",".join(TYPES), *lines[: chance.randrange(41)]]) + chance.choice(["", end])
+    lines = [
+        record(chance, odd, separator) if chance.random() > 0.05 else chance.choice(["", " \t"])
+        for _ in range(40)
+    ]
+    text = end.join([separator.join(TYPES), *lines[: chance.randrange(41)]]) + chance.choice(["", end])
     return chance.choice([b"", csv_records.MARK]) + text.encode("utf-8", "surrogateescape")

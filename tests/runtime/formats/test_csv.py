@@ -209,12 +209,8 @@ OPTIONAL = QUERY.replace(
     "ts: long, pump: int in {1, 2}, t: double", "ts?: long, pump?: int in {1, 2}, t?: double"
 )
 UNKNOWN: dict[bytes, str] = {
-    b"ts;pump;t\n1;1;1\n": "its first line looks parted by `;`",
-    b"ts;pump;t\n1;1;1,5\n": "its first line looks parted by `;`",
-    b'"ts";"pump";"t"\n1;1;1\n': "and looks parted by `;`",
-    b"ts\tpump\tt\n1\t1\t1\n": "its first line looks parted by tabs",
-    b"when|pump|t\n1|1|1\n": "its first line looks parted by `|`",
-    b"a;b\n1;1\n": "its first line looks parted by `;`",
+    b"a;b\n1;1\n": "no attribute of `r` is a column of it",
+    b"ts:pump:t\n1:1:1\n": "no attribute of `r` is a column of it",
     b"1,2,20.5\n2,1,21\n": "its first line looks like a record",
     b"TS,Pump,T\n1,1,1\n": "no attribute of `r` is a column of it",
     b"a,b\n": "no attribute of `r` is a column of it",
@@ -245,6 +241,69 @@ def test_run_ends_at_a_file_without_a_known_column_too(spark: SparkSession, tmp_
         for _ in range(2):
             assert ending(lambda each=each: run(OPTIONAL, each, spark=spark)) == expected
         assert [item for item in read_output(root / "out") if "city" in item] == [{"city": "York"}]
+
+
+ARCHIVE = """
+stream r(ts: long, province?: string from "Province/State", n?: long from "No. of cases, new", t?: double)
+  from csv "r" markers "ops" none {"NA", "..", "-"};
+emit r to json "out";
+"""
+ARCHIVES = {
+    "1.csv": b'\xef\xbb\xbf"ts";"Province/State";"No. of cases, new";"t"\r\n1;"Hubei; a";5;..\r\n2;"NA";"NA";1.5\r\n',
+    "2.csv": b'No. of cases, new\tts\tProvince/State\tprovince\n-\t3\tx"y\tother\n\t4\t"-"\t\n\t\t\t\n',
+    "3.csv": b'ts|t\n5|1,5\n6|-\n7|"1.5"\n',
+    "4.csv": b'ts,t,"Province/State"\n8,1,"say ""NA"""\n9,1,""\n10,N/A,NA \n',
+}
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("few", [1 << 20, 0])
+def test_files_of_archives_are_read(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    """Names of columns, separators that differ from file to file, and words for undefined values."""
+    monkeypatch.setattr(costs, "PARSED_BY_DRIVER", few)
+    write_files(tmp_path / "r", ARCHIVES)
+    (tmp_path / "ops").mkdir()
+    for _ in range(2):  # once more after a restart: nothing is read again
+        run(ARCHIVE, evolve(options(tmp_path), files_per_epoch=1 if few else None), spark=spark)
+    tuples, rejected = by_reference(ARCHIVE, tmp_path)
+    assert ordered(tmp_path / "out") == tuples
+    assert sorted(tuples, key=lambda row: row["ts"]) == [
+        {"ts": 1, "province": "Hubei; a", "n": 5},
+        {"ts": 2, "t": 1.5},
+        {"ts": 3, "province": 'x"y'},
+        {"ts": 4},
+        {"ts": 6},
+        {"ts": 7, "t": 1.5},
+        {"ts": 8, "t": 1.0, "province": 'say "NA"'},
+        {"ts": 9, "t": 1.0, "province": ""},
+    ]
+    assert rejected == quarantine(tmp_path)
+    assert [(code, place) for code, place, *_ in rejected] == [
+        ("RQ301", "3.csv:2"),
+        ("RQ301", "4.csv:4"),
+        ("RQ302", "2.csv:4"),
+    ]
+
+
+def test_validate_reads_columns_by_their_names(tmp_path: Path) -> None:
+    write_files(tmp_path / "r", ARCHIVES)
+    (tmp_path / "q.rq").write_text(ARCHIVE)
+    result = cedilla("validate", str(tmp_path / "r"), "--query", str(tmp_path / "q.rq"))
+    assert "(11 lines, 9 tuples" in result.output
+    assert result.output.count("error[RQ30") == 3
+
+
+def test_a_column_that_is_read_under_another_name_is_no_drift(tmp_path: Path) -> None:
+    query = ARCHIVE + "set drift = quarantine;"
+    write_files(tmp_path / "r", {"1.csv": b"ts;Province/State;province\n1;a;b\n", "2.csv": b"ts,x\n2,y\n"})
+    (tmp_path / "ops").mkdir()
+    tuples, rejected = by_reference(query, tmp_path)
+    assert tuples == [{"ts": 1, "province": "a"}]
+    assert [each[0] for each in rejected] == ["RQ306"]
+    run(query, evolve(options(tmp_path), engine="sail"))
+    assert (ordered(tmp_path / "out"), quarantine(tmp_path)) == (tuples, rejected)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from cedilla.runtime.formats.csv.batches import CsvBatches, RecordBatches
 from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
 from cedilla.runtime.formats.lines.blocks import lines_at
 from cedilla.runtime.records import csv_records
-from cedilla.runtime.records.csv_records import records_of
+from cedilla.runtime.records.csv_records import Header, records_of
 from cedilla.runtime.records.lines import LONGEST_LINE
 from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
@@ -23,12 +23,16 @@ from tests.runtime.formats.text_rows import TYPES, rows_of
 
 
 def blocks_of(
-    text: bytes, monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22, longest: int = LONGEST_LINE
+    text: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int = 1 << 22,
+    longest: int = LONGEST_LINE,
+    none: frozenset[str] = frozenset(),
 ) -> list[CsvBlock]:
     with monkeypatch.context() as patch:
         patch.setattr(costs, "BLOCK", size)
         patch.setattr(blocks, "opened_part", lambda part: io.BytesIO(text))
-        part = CsvPart("", 0, longest=longest)
+        part = CsvPart("", 0, longest=longest, none=none)
         return [block for block in part.blocks() if isinstance(block, CsvBlock)]
 
 
@@ -55,7 +59,8 @@ def test_records_end_where_they_end_however_a_file_is_cut(
         monkeypatch.setattr(blocks, "opened_part", lambda part, text=text: io.BytesIO(text))
         located = lines_at(CsvPart("", 0), [place for place, _ in rows_of(whole)])
         assert [(row, line) for row, line in located] == read[1:]
-        plain += blocks._plain_bounds(text, 0, is_last=True) is not None
+        separator = csv_records.separator_of(text)
+        plain += blocks._plain_bounds(text, 0, separator, is_last=True) is not None
     assert plain > 5 or longest == 30
 
 
@@ -63,12 +68,14 @@ def test_records_end_where_they_end_however_a_file_is_cut(
 def test_records_that_are_too_long_are_the_same_however_a_file_is_cut(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other records stay where they are, and no line is held that is much longer."""
+    """The other records stay where they are, and no line is held that is much longer. A second first line has the same
+    separator."""
     chance = Random(f"long {seed}")
     monkeypatch.setattr(csv_records, "MAX_RECORD", 30)
     for _ in range(30):
         limit = chance.choice([70, 90, 120])
-        text = ",".join(TYPES).encode() + b"\n" + text_of(chance)
+        rest = text_of(chance)
+        text = csv_records.separator_of(rest).join(TYPES).encode() + b"\n" + rest
         text = text.replace(b"today", b"today" * chance.choice([1, 1, 5, 40]))
         all_rows = dict(rows_of(blocks_of(text, monkeypatch)))
         long = {place: row for place, row in all_rows.items() if len(row) > limit}
@@ -92,7 +99,8 @@ def test_all_at_once_is_the_same_as_record_by_record(seed: int, monkeypatch: pyt
     batches = CsvBatches(TYPES)
     at_once = 0
     for _ in range(100):
-        for block in blocks_of(text_of(chance), monkeypatch):
+        none = frozenset(chance.sample(["NA", "-", "", "5"], chance.choice([0, 0, 2])))
+        for block in blocks_of(text_of(chance), monkeypatch, none=none):
             found = batches.batch(block, 1000).to_pylist()
             with monkeypatch.context() as patch:
                 patch.setattr(RecordBatches, "parsed", lambda *_: None)
@@ -108,7 +116,7 @@ def test_all_at_once_is_the_same_as_record_by_record(seed: int, monkeypatch: pyt
                     same_row,
                 )
             at_once += bool(len(block.starts)) and (
-                RecordBatches(TYPES, tuple(TYPES)).parsed(block.text, block.starts, block.ends) is not None
+                RecordBatches(TYPES, block.header).parsed(block.text, block.starts, block.ends) is not None
             )
     assert at_once > 20
 
@@ -116,7 +124,7 @@ def test_all_at_once_is_the_same_as_record_by_record(seed: int, monkeypatch: pyt
 @pytest.mark.parametrize("name", TYPES)
 def test_every_odd_text_is_the_same_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One at a time, so that none hides another."""
-    batches = RecordBatches({name: TYPES[name]}, (name, "z"))
+    batches = RecordBatches({name: TYPES[name]}, Header((name, "z")))
     for text in [*ODD[name], *SPOILT]:
         row = f"{text},1".encode("utf-8", "surrogateescape")
         at_once = batches.parsed(row, np.array([0]), np.array([len(row)]))

@@ -83,3 +83,20 @@ def test_a_query_that_cannot_be_read_is_told_as_by_the_command(
     assert told(lambda: call("nosuch.rq")).startswith("RQ400 nosuch.rq cannot be read: no such file")
     Path("latin.rq").write_bytes(b"# \xe9")
     assert "RQ400 latin.rq cannot be read: byte 2 is not UTF-8" in told(lambda: call(Path("latin.rq")))
+
+
+def test_a_sink_may_have_the_name_of_its_folder(folder: Path) -> None:
+    for number, name in enumerate(("meters", "usage")):
+        run("q.rq", Options(once=True, sinks={name: f"o{number}"}, checkpoint=f"ck{number}", engine="sail"))
+        simulate("q.rq", Options(sinks={name: f"s{number}"}))
+        assert read_output(folder / f"o{number}") == read_output(folder / f"s{number}") == [{"k": 1}]
+    assert "given twice" in told(lambda: simulate("q.rq", Options(sinks={"meters": "a", "usage": "b"})))
+
+
+def test_a_folder_that_two_sinks_share_names_neither(folder: Path) -> None:
+    query = QUERY + 'big := select[k > 1](meters); emit big to json "more/usage";'
+    message = told(lambda: simulate(query, Options(sinks={"usage": "a"})))
+    assert message.startswith("RQ477 --sink: the query has no `usage`; it has meters, big")
+    crossed = QUERY + 'usage := select[k > 1](meters); emit usage to json "big";'
+    simulate(crossed, Options(sinks={"usage": "a", "meters": "b"}))
+    assert (read_output(folder / "a"), read_output(folder / "b")) == ([], [{"k": 1}])
