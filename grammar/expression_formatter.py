@@ -183,6 +183,8 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
             return (
                 f"recode({name}, {{{', '.join(f'{before.text}: {after.text}' for before, after in codes)}}})"
             )
+        case syntax.MissingValues(_, values):
+            return f"missing({one_or_set}, {_set(values)})"
         case syntax.GrowDomain(name, members):
             return f"grow({name}, {pattern_text(members)})"
 

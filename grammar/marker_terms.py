@@ -115,6 +115,16 @@ class MarkerBuilder(TermBuilder):
     ) -> tuple[syntax.Literal, syntax.Literal]:
         return before, after
 
+    def missing(
+        self,
+        meta: Meta,
+        _missing: Token,
+        names: Token | tuple[Token, ...],
+        *values: syntax.Literal | None,
+    ) -> tuple[syntax.MissingValues, ...]:
+        span, listed = self._span(meta), tuple(value for value in values if value is not None)
+        return tuple(syntax.MissingValues(name, listed, span=span) for name in _each(names))
+
     def mapping(self, meta: Meta, parameter: Token, body: Expression) -> syntax.Inverse:
         return syntax.Inverse(str(parameter), body, span=self._span(meta))
 

@@ -79,7 +79,7 @@ def single_accents(text: str, source: str = "<accent>") -> tuple[str, ...]:
     return (text,) if len(singles) == 1 else tuple(map(format_accent, singles))
 
 
-_SEVERAL = re.compile(r"(?:alter|unit|≀)\s*\(\s*\{|[-−]\s*\(")
+_SEVERAL = re.compile(r"(?:alter|unit|missing|≀)\s*\(\s*\{|[-−]\s*\(")
 """An accent that may name several attributes."""
 
 

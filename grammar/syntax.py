@@ -338,8 +338,23 @@ class RecodeAttribute(Node):
     codes: tuple[tuple[Literal, Literal], ...]
 
 
+@frozen
+class MissingValues(Node):
+    """`missing(x, {-999, 9999.9})`: these values mean undefined; without values, each value is itself again."""
+
+    name: str
+    values: tuple[Literal, ...]
+
+
 Primitive = (
-    AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | RenameAttribute | RecodeAttribute
+    AddAttribute
+    | DropAttribute
+    | AlterAttribute
+    | GrowDomain
+    | SetUnit
+    | RenameAttribute
+    | RecodeAttribute
+    | MissingValues
 )
 
 

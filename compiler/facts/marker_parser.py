@@ -13,6 +13,7 @@ from cedilla.compiler.expressions import expressions, patterns
 from cedilla.compiler.expressions.conversions import check_is_number, converted, known_unit
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_inference import Units, has_units
+from cedilla.compiler.facts.coded_values import as_marker_error, read_missing, read_recode
 from cedilla.compiler.facts.markers import (
     Accent,
     Add,
@@ -21,17 +22,14 @@ from cedilla.compiler.facts.markers import (
     Grow,
     Primitive,
     Punctuation,
-    Recode,
     Rename,
     SourceAlter,
     ToUnit,
 )
 from cedilla.compiler.facts.quantities import split_quantities
-from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal
-from cedilla.compiler.regions.value_mapping import ValueMapping
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
+from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.grammar.suggestions import did_you_mean
@@ -46,6 +44,7 @@ from cedilla.grammar.syntax import (
     Expression,
     GrowDomain,
     Literal,
+    MissingValues,
     Points,
     RecodeAttribute,
     RenameAttribute,
@@ -109,7 +108,7 @@ def accent_of(
         plain, quantities = split_quantities(conditions, types, units)
         description = patterns.region_of(plain, types)
     except DiagnosticError as error:
-        raise _as_marker_error(error) from None
+        raise as_marker_error(error) from None
     places = {condition.attribute: condition.span for condition in reversed(conditions)}
     change = _read_primitive(primitive, types, arrays, units, names)
     return Accent(description, mentions, change, text, primitive.span, places, named, quantities)
@@ -154,7 +153,7 @@ def read_growth(text: str, types: Types, source: str = "<accent>", names: Names 
     try:
         members = patterns.value_set(name, types[name], primitive.members)
     except DiagnosticError as error:
-        raise _as_marker_error(error) from None
+        raise as_marker_error(error) from None
     return Grow(name, members, text, primitive.span)
 
 
@@ -174,11 +173,22 @@ def read_punctuation(
         plain, quantities = split_quantities(conditions, types, units)
         return Punctuation(patterns.region_of(plain, types), text, named, quantities)
     except DiagnosticError as error:
-        raise _as_marker_error(error) from None
+        raise as_marker_error(error) from None
+
+
+_Change = (
+    AddAttribute
+    | DropAttribute
+    | AlterAttribute
+    | SetUnit
+    | RenameAttribute
+    | RecodeAttribute
+    | MissingValues
+)
 
 
 def _read_primitive(
-    node: AddAttribute | DropAttribute | AlterAttribute | SetUnit | RenameAttribute | RecodeAttribute,
+    node: _Change,
     types: Types,
     arrays: bool,
     units: Units,
@@ -203,7 +213,9 @@ def _read_primitive(
     if isinstance(node, RenameAttribute):
         return _read_rename(node, types, names)
     if isinstance(node, RecodeAttribute):
-        return _read_recode(node, types[node.name])
+        return read_recode(node, types[node.name])
+    if isinstance(node, MissingValues):
+        return read_missing(node, types[node.name])
     if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
         raise failure(
             "RQ208",
@@ -236,9 +248,7 @@ def _read_primitive(
     return Alter(node.name, function, node.unit, _canonical_unit(node, units))
 
 
-def _turned_round(
-    node: DropAttribute | AlterAttribute | SetUnit | RenameAttribute | RecodeAttribute, types: Types
-) -> str | None:
+def _turned_round(node: _Change, types: Types) -> str | None:
     """Returns a hint for swapped arguments, as in `unit(degC, t)` and `rename(t, temp)`."""
     if isinstance(node, SetUnit) and node.unit in types:
         return f"the attribute comes first: `unit({node.unit}, {unit_text(node.name)})`"
@@ -274,7 +284,12 @@ def _canonical_unit(node: AlterAttribute, units: Units) -> str | None:
     return of
 
 
-_VERBS: Mapping[type, str] = {DropAttribute: "drops", RenameAttribute: "renames", RecodeAttribute: "recodes"}
+_VERBS: Mapping[type, str] = {
+    DropAttribute: "drops",
+    RenameAttribute: "renames",
+    RecodeAttribute: "recodes",
+    MissingValues: "lists missing values of",
+}
 
 
 def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
@@ -283,44 +298,6 @@ def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
     if taken != node.name:
         raise _taken(f"the accent renames `{node.name}`", node.field, taken, node.span)
     return Rename(node.name, node.field)
-
-
-def _read_recode(node: RecodeAttribute, type_: Type) -> Recode:
-    """Raises RQ208 if the attribute cannot have codes, or a value is not of its type.
-
-    Raises RQ462 if two values have one code, or one has two.
-    """
-    if type_.name not in ("string", *_BITS):
-        raise failure(
-            "RQ208",
-            f"`{node.name}` is of type {type_}; only strings and whole numbers are codes",
-            node.span,
-            hint="numbers that measure something are altered; else a drop and an add, under a new name",
-        )
-    pairs = [tuple(_code_value(type_, literal) for literal in pair) for pair in node.codes]
-    for side, problem in enumerate(("has two codes", "is the code of two values")):
-        values = [pair[side] for pair in pairs]
-        if (twice := next((v for n, v in enumerate(values) if v in values[:n]), None)) is not None:
-            span = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
-            hint = "each value has a code of its own: afterwards the two could not be distinguished"
-            raise failure("RQ462", f"{type_.wire(twice)} {problem}", span, hint=hint)
-    return Recode(node.name, ValueMapping(tuple((before, after) for before, after in pairs)), type_)
-
-
-def _code_value(type_: Type, literal: Literal) -> Value:
-    try:
-        value = patterns.value_of(type_, literal)
-    except DiagnosticError as error:
-        raise _as_marker_error(error) from None
-    limit = 2 ** _BITS.get(type_.name, 0)
-    if type_.name != "string" and not (isinstance(value, int) and -limit <= value < limit):
-        hint = "a code of whole numbers is one, and as large as its type has them"
-        raise failure("RQ208", f"{literal.text} is no {type_}", literal.span, hint=hint)
-    return value
-
-
-_BITS = {"int": 31, "long": 63}
-"""The whole-number types that may be codes, with their bits."""
 
 
 def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:
@@ -382,16 +359,3 @@ def _by_points(node: Points) -> ByPoints:
         hint = "at least two; the first numbers rise, and the second ones rise or fall throughout"
         raise failure("RQ203", "these points are not a function with an inverse", node.span, hint=hint)
     return ByPoints(tuple(points))
-
-
-def _as_marker_error(error: DiagnosticError) -> DiagnosticError:
-    """Turns codes of queries into those of markers: RQ207 for an unknown attribute, RQ208 for a clash of
-    types.
-    """
-    codes = {"RQ102": "RQ207", "RQ103": "RQ208"}
-    return DiagnosticError(
-        [
-            Diagnostic(codes.get(d.code, d.code), d.severity, d.message, d.span, d.notes, d.help)
-            for d in error.diagnostics
-        ]
-    )

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.quantities import Quantities
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent, ByPoints
 from cedilla.compiler.regions.value_mapping import ValueMapping
@@ -121,7 +121,24 @@ class SourceAlter:
         return f"alter({self.attribute}, {parameter} -> {self.function.text(parameter)})"
 
 
-Primitive = Add | Drop | Alter | ToUnit | Rename | Recode | SourceAlter
+@frozen
+class Missing:
+    """`missing(X, V)`: values from here on that are undefined although a tuple has them (theory N11).
+
+    `values`: as the producer writes them. They replace an earlier list.
+    """
+
+    attribute: str
+    values: tuple[Value, ...]
+    type: Type
+
+    def __str__(self) -> str:
+        return f"missing({self.attribute}, {{{', '.join(map(self.type.wire, self.values))}}})"
+
+
+AtSource = Rename | Recode | SourceAlter | Missing
+"""What only the source undoes; no operator sees it, and no output announces it (theory N2, N3, N11)."""
+Primitive = Add | Drop | Alter | ToUnit | AtSource
 
 
 @frozen

@@ -48,6 +48,7 @@ CHANGES = {
     "unit": "unit(t, degC)",
     "rename": "rename(new, old)",
     "recode": "recode(k, {1: 2, 2: 1})",
+    "missing": "missing(x, {-999})",
     "grow": "grow(s, {3})",
 }
 """Maps changes of an accent to their forms."""

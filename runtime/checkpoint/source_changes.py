@@ -118,11 +118,13 @@ class _Comparison:
         state = self.state
         trees = [state.closed, *state.present.values(), *state.units.values(), *state.original.values()]
         trees += [*state.names.here.values(), *state.codes.values(), *state.bent.values()]
+        trees += [tree for of, tree in state.sentinels.here.items() if of != name]
         return any(name in regions.attributes(tree) for tree in trees)
 
     def _forget(self, name: str) -> None:
         state = self.state
-        changed = any(name in kept for kept in (state.units, state.codes, state.bent, state.names.here))
+        kinds = (state.units, state.codes, state.bent, state.names.here, state.sentinels.here)
+        changed = any(name in kept for kept in kinds)
         self.state = evolve(
             state,
             types={n: kept for n, kept in state.types.items() if n != name},
@@ -137,6 +139,7 @@ class _Comparison:
             names=state.names.without(name),
             codes={n: kept for n, kept in state.codes.items() if n != name},
             bent={n: kept for n, kept in state.bent.items() if n != name},
+            sentinels=state.sentinels.without(name),
             added_units={n: kept for n, kept in state.added_units.items() if n != name},
             named_units={n: kept for n, kept in state.named_units.items() if n != name},
             undeclared={**state.undeclared, name: "an accent before it was removed"}

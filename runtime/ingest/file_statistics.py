@@ -40,13 +40,14 @@ def proven_valid(
     numbers of files without tuples. `partitions`: those of files of records.
     """
     wrong: Mapping[int, Tree] = {}
-    names = [raw_name for name in (*state.codes, *state.bent) for raw_name in state.names.all_of(name)]
+    undone = (*state.codes, *state.bent, *state.sentinels.here)
+    names = [raw_name for name in undone for raw_name in state.names.all_of(name)]
     if any(
         values is None or values.nulls < file.rows
         for file in statistics.values()
         for values in map(file.ranges.get, names)
     ):
-        return None  # a range does not show which codes occur, or what a bent function takes
+        return None  # a range does not show which codes and sentinels occur, or what a bent function takes
     if state.names.of:
         named = statistics_by_attributes(state.names, statistics)
         if named is None:

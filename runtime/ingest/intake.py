@@ -140,7 +140,7 @@ def read(
 def _is_canonical(state: SourceState) -> bool:
     """Returns True if values, as read, are canonical and under the names of attributes."""
     are_decoded = any(tree != IDENTITY for tree in state.placed_original.values())
-    return not (are_decoded or state.names.of or state.codes or state.inexact)
+    return not (are_decoded or state.names.of or state.codes or state.sentinels.here or state.inexact)
 
 
 def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tuple[Numbered, Types]:
@@ -223,6 +223,13 @@ def _canonical(
     noted = [*map(came, state.names.here)]
     tables = Tables.of(spark)
     places = _places(part)
+    for layer in state.sentinels.layers:
+        testing = Lookups(tables, state.types, places)
+        defined = [
+            _without_sentinels(source.name, name, state, testing) if name in layer else column(name)
+            for name in state.types
+        ]
+        raw = testing.joined(raw).selectExpr(*defined, *kept, *noted)
     decoding = Lookups(tables, state.types, places)
     decoded = {name: _decoded(source.name, name, state, decoding) for name in state.types}
     raw = decoding.joined(raw)
@@ -248,6 +255,12 @@ def _canonical(
     checking = Lookups(tables, state.types, places)
     rejection = f"{_rejection(source, state, undeclared, checking)} AS {column(REJECT)}"
     return checking.joined(raw).selectExpr(*map(column, state.types), *kept, rejection)
+
+
+def _without_sentinels(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
+    """Returns SQL for a raw value, null in place of a sentinel (theory N11)."""
+    is_sentinel = lookups.predicate(("sentinels", source, name), state.sentinels.placed[name])
+    return f"CASE WHEN NOT coalesce({is_sentinel}, false) THEN {column(name)} END AS {column(name)}"
 
 
 def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> str:

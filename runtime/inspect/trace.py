@@ -14,7 +14,7 @@ from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
 from cedilla.compiler.explain.wrapping import columns
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, SourceAlter, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, AtSource, Drop, ToUnit
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
@@ -146,8 +146,9 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrac
 
 
 def _is_undone(before: SourceState, after: SourceState) -> bool:
-    """Returns True if a marker changed names, codes or bent functions, which only the source uses."""
-    return (before.names.here, before.codes, before.bent) != (after.names.here, after.codes, after.bent)
+    """Returns True if a marker changed what only the source uses: names, codes, bent functions or sentinels."""
+    kinds = ((state.names.here, state.codes, state.bent, state.sentinels.here) for state in (before, after))
+    return next(kinds) != next(kinds)
 
 
 def marker_name(number: int) -> str:
@@ -217,9 +218,10 @@ def _is_dead(begun: SourceState, accent: Accent) -> bool:
 
 def _steps(plan: Plan, source: str, accent: Accent, found: Safety) -> dict[str, list[tuple[Kind, Step]]]:
     """Returns the steps of an accent by operator."""
-    match accent.primitive:
-        case Rename() | Recode() | SourceAlter():
-            return {}  # undone at the source (N2, N3, N11)
+    primitive = accent.primitive
+    if isinstance(primitive, AtSource):
+        return {}
+    match primitive:
         case Add(attribute):
             kind: Kind = "add"
         case Drop(attribute):
@@ -227,7 +229,6 @@ def _steps(plan: Plan, source: str, accent: Accent, found: Safety) -> dict[str, 
         case Alter(attribute) | ToUnit(attribute):
             kind = "alter"
     by_operator: dict[str, list[tuple[Kind, Step]]] = {}
-    primitive = accent.primitive
     function = primitive.function if isinstance(primitive, Alter | ToUnit) else SCALED
     for step in walk(plan, source, kind, attribute, accent.mentions, found, function)[0]:
         by_operator.setdefault(step.operator.name, []).append((kind, step))

@@ -121,8 +121,9 @@ class Units:
     def _single(self, text: str, position: int) -> None:
         if isinstance(parse_accent(text).primitive, syntax.GrowDomain):
             return
-        if isinstance(parse_accent(text).primitive, syntax.RenameAttribute | syntax.RecodeAttribute):
-            why = "no output renames or recodes: a query undoes both at its sources"
+        undone = syntax.RenameAttribute | syntax.RecodeAttribute | syntax.MissingValues
+        if isinstance(parse_accent(text).primitive, undone):
+            why = "no output renames, recodes or lists missing values: a query undoes these at its sources"
             raise failure("RQ460", "the accent cannot be read here", hint=why)
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)

@@ -19,9 +19,7 @@ from cedilla.compiler.facts.facts import ABSENT, MOST, NO_STATE, PRESENT, Facts,
 from cedilla.compiler.plan import Emit, Plan, derive
 from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
-from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
-from cedilla.compiler.regions.bent import Bent, takes
-from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
 from cedilla.runtime.control.markers.advance import advance
@@ -40,8 +38,9 @@ from cedilla.runtime.records.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
+from cedilla.runtime.reference.raw_values import NO_CODE, applied, canonical_values, value_at
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd, loses_digits
-from cedilla.runtime.reference.scalars.decoded import decoded, nearest
+from cedilla.runtime.reference.scalars.decoded import nearest
 from cedilla.runtime.reference.tuples import Union
 from cedilla.runtime.reference.values import misfit_of, read_value, write_value
 
@@ -200,8 +199,8 @@ class Reference:
         for name, attribute in state.names.of.items():
             if name in fields:
                 raw.setdefault(attribute, fields[name])
-        row = {name: _decoded(state.original.get(name, IDENTITY), raw, value) for name, value in raw.items()}
-        if strange := sorted(name for name, value in row.items() if value is _NO_CODE):
+        row = canonical_values(state, raw)
+        if strange := sorted(name for name, value in row.items() if value is NO_CODE):
             code = "RQ315" if strange[0] in state.bent else "RQ314"
             return {}, (code, reason(code, strange[0]))
         for name in sorted(state.inexact & row.keys()):
@@ -237,7 +236,7 @@ class Reference:
             by = [raw for raw in names if state.names.of.get(raw, raw) == name and item.get(raw) is not None]
             if len(by) > 1:
                 return "RQ312", name
-            if by and _at(tree, row) != by[0]:
+            if by and value_at(tree, row) != by[0]:
                 return "RQ313", by[0]
         declared = self.plan.source_of[source].attributes
         for attribute in declared:
@@ -340,12 +339,12 @@ class Reference:
                 presence = regions.combine(
                     sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST
                 )
-                if _at(presence, row) is ABSENT:
+                if value_at(presence, row) is ABSENT:
                     continue
-            function = _at(sink.scale.get(name, IDENTITY), row)
+            function = value_at(sink.scale.get(name, IDENTITY), row)
             if isinstance(value, int | Fraction) and _was_exact(start, name, after) and loses_digits(value):
                 raise beyond(name)
-            result[name] = write_value(after.types[name], _applied(function, value))
+            result[name] = write_value(after.types[name], applied(function, value))
         return result
 
 
@@ -379,22 +378,3 @@ def _beaten(beat: Heartbeat, state: SourceState, came: Sequence[tuple[Row, Item]
 def _was_exact(start: Facts, name: str, after: Facts) -> bool:
     """Returns True if an Alter has turned an attribute into doubles since the query began."""
     return after.types[name] == DOUBLE and start.types.get(name, DOUBLE) != DOUBLE
-
-
-def _at(tree: Tree, row: Row) -> Any:
-    return regions.contains(tree, {name: control(row.get(name)) for name in regions.attributes(tree)})
-
-
-def _decoded(tree: Tree, raw: Row, value: Any) -> Any:
-    return _applied(_at(tree, raw), value)
-
-
-_NO_CODE = object()
-
-
-def _applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:
-    if isinstance(function, ValueMapping):
-        return next((canonical for code, canonical in function.pairs if code == value), _NO_CODE)
-    if isinstance(function, Bent) and not takes(function, value):
-        return _NO_CODE
-    return decoded(function, value)

@@ -27,7 +27,6 @@ from cedilla.compiler.facts.markers import (
     Punctuation,
     Recode,
     Rename,
-    SourceAlter,
     ToUnit,
 )
 from cedilla.compiler.plan import Plan
@@ -46,7 +45,7 @@ from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.values import applied, number_to_json
 from cedilla.runtime.stream_tools import replacements
 from cedilla.runtime.stream_tools.canonical import Canonical, CanonicalMarker, Writer
-from cedilla.runtime.stream_tools.not_canonical import grows, turns
+from cedilla.runtime.stream_tools.not_canonical import grows, only_undone
 from cedilla.runtime.stream_tools.replacements import Closing, Described, Item, Tuple
 from cedilla.runtime.stream_tools.schema import Schema
 from cedilla.runtime.stream_tools.stream_checker import Row, StreamChecker
@@ -80,8 +79,8 @@ def canonize(
                 if follower.state is not before:
                     raise DiagnosticError([line.mark(grows(item), item.text)])
                 continue  # no change
-            if isinstance(item, Accent) and isinstance(item.primitive, SourceAlter):
-                raise DiagnosticError([line.mark(turns(item), item.text)])
+            if isinstance(item, Accent) and (problem := only_undone(item)) is not None:
+                raise DiagnosticError([line.mark(problem, item.text)])
             warnings += diagnostics
             if isinstance(item, PassedOver):
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cedilla.compiler.facts.markers import Accent, Grow
+from cedilla.compiler.facts.markers import Accent, AtSource, Grow, Recode, Rename
 from cedilla.grammar.diagnostics import Diagnostic
 
 
@@ -19,10 +19,11 @@ def grows(growth: Grow) -> Diagnostic:
     )
 
 
-def turns(accent: Accent) -> Diagnostic:
-    """Returns RQ213 for a function that falls or bends (theory N11)."""
-    why = f"the function of `{accent.primitive.attribute}` falls or bends: only a source can undo it (theory N11)"
+def only_undone(accent: Accent) -> Diagnostic | None:
+    """Returns RQ213 for what only a source undoes, except for names and codes, which end in the first ones (N11)."""
+    if not isinstance(accent.primitive, AtSource) or isinstance(accent.primitive, Rename | Recode):
+        return None
+    why = f"only a source can undo {accent.primitive} (theory N11)"
     hint = "`cedilla canonize` takes the part before it"
-    return Diagnostic(
-        "RQ213", "error", "a stream whose values turn has no canonical form", accent.span, (why,), hint
-    )
+    what = "a stream of which only sources can undo an accent has no canonical form"
+    return Diagnostic("RQ213", "error", what, accent.span, (why,), hint)

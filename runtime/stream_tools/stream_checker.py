@@ -151,7 +151,7 @@ class StreamChecker:
 
     def _punctuation(self, text: str, line: Line) -> Punctuation:
         punctuation = read_punctuation(self._source, self.state, text)
-        closed = self.state.canonical(punctuation.pattern)
+        closed = self.state.closed_by(punctuation)
         self.state = self.state.close(closed)
         self._closing.append((text, line.place, closed))
         self._punctuations += 1
@@ -191,6 +191,8 @@ class StreamChecker:
                 diagnostics.append(_complaint(line, "RQ301", wrong, None))
         if any(diagnostic.code == "RQ301" for diagnostic in diagnostics):
             return None, diagnostics
+        for name in state.sentinels.among(raw):
+            del raw[name]
         canonical = {
             name: applied(regions.contains(state.original[name], raw), value)
             if name in state.original

@@ -225,6 +225,7 @@ PRIMITIVES = (
     | make(syntax.SetUnit, NAMES, UNITS)
     | make(syntax.RenameAttribute, NAMES, NAMES)
     | make(syntax.RecodeAttribute, NAMES, several(st.tuples(LITERALS, LITERALS)))
+    | make(syntax.MissingValues, NAMES, several(LITERALS, 0))
 )
 
 

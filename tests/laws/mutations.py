@@ -185,8 +185,8 @@ MUTATIONS = (
     Mutation(
         "P-alter a pattern closes canonical tuples",
         "runtime/control/sources/source_state.py",
-        "        return self.close(self.canonical(punctuation.pattern), positions_after(position))",
-        "        return self.close(punctuation.pattern, positions_after(position))",
+        "        return self.canonical(self.sentinels.removed(punctuation.pattern))",
+        "        return punctuation.pattern",
     ),
     Mutation(
         "R6, D0 the latest Alter is undone first",
@@ -305,7 +305,7 @@ MUTATIONS = (
     Mutation(
         "G22 what a run describes is not altered",
         "runtime/control/markers/marker_groups.py",
-        "    if accent.mentions & state.original.keys() or not _are_possible(state, step):",
+        "    if accent.mentions & state.decoded or not _are_possible(state, step):",
         "    if not _are_possible(state, step):",
     ),
     Mutation(
@@ -341,7 +341,7 @@ MUTATIONS = (
     Mutation(
         "G32 what was the code of none may tell others apart, too",
         "runtime/control/markers/added_again.py",
-        "        *_dependent_on(name, translate(anew, raw), (state.original,), {name: state.universe[name]}),\n",
+        "        *_dependent_on(name, translate(anew, raw), maps, {name: state.universe[name]}),\n",
         "",
     ),
     Mutation(

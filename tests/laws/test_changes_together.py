@@ -114,6 +114,10 @@ CHANGES = [
         Change(f"rename({to}, {name})", name, "rename", to)
         for to, name in (("hh", "h"), ("h", "h"), ("kk", "k"), ("xx", "x"))
     ),
+    *(
+        Change(f"missing({name}, {{{', '.join(map(str, values))}}})", name, "missing", values)
+        for name, values in (("k", (-1, 3)), ("k", ()), ("p", (-999.5, 9999)), ("p", (1000,)))
+    ),
     *(Change(f"-({name})", name, "drop") for name in "khxp"),
     *(
         Change(f"+({name}: {type_})", name, "add")
@@ -171,25 +175,35 @@ class Sender:
         for _ in range(6):
             if (found := self.raw(canonical, len(self.accents))) is None:
                 return None
-            raw, names, gone = found
+            raw, names, gone, sentinels = found
             if (first := next(filter(canonical.__contains__, gone), None)) is None:
+                raw |= {
+                    n: values[len(self.texts) % len(values)]
+                    for n, values in sentinels.items()
+                    if n not in raw
+                }
                 plain = {n: v if isinstance(v, str | int) else float(v) for n, v in raw.items()}
                 return {names.get(n, n): v for n, v in plain.items()}, canonical
             # Accents are about the tuple as it comes, so about one without this attribute from the start.
             canonical = {n: v for n, v in canonical.items() if n != first}
         return None
 
-    def raw(self, canonical: Item, accents: int) -> tuple[Item, dict[str, str], list[str]] | None:
-        """A tuple as it is written behind so many accents, by the names of attributes; the names that it has; and which
-        attributes are not there, in the order in which they went."""
+    def raw(
+        self, canonical: Item, accents: int
+    ) -> tuple[Item, dict[str, str], list[str], dict[str, tuple[float, ...]]] | None:
+        """A tuple as it is written behind so many accents, by the names of attributes; the names that it has; which
+        attributes are not there, in the order in which they went; and the values that mean undefined."""
         raw = {**canonical, "t": converted("t", canonical["u"])(Fraction(canonical["t"]))}
         names: dict[str, str] = {}
         gone: list[str] = []
+        sentinels: dict[str, tuple[float, ...]] = {}
         for tests, change in self.accents[:accents]:
             name = change.attribute
             if not all(test(raw, canonical) for test in tests):
                 continue
             match change.kind:
+                case "missing":
+                    sentinels[name] = change.by
                 case "drop":
                     gone.append(name)
                 case "rename":
@@ -197,6 +211,7 @@ class Sender:
                 case "add":
                     gone = [each for each in gone if each != name]
                     names.pop(name, None)
+                    sentinels.pop(name, None)
                     if name in raw:
                         unit = change.by
                         value = canonical[name]
@@ -211,7 +226,10 @@ class Sender:
                     if raw[name] not in change.by:
                         return None
                     raw[name] = change.by[raw[name]]
-        return raw, names, gone
+        sentinels = {name: values for name, values in sentinels.items() if values}
+        if any(raw.get(name) in values for name, values in sentinels.items()):
+            return None  # such a value cannot be written
+        return raw, names, gone, sentinels
 
 
 def is_valid(accents: list[str]) -> bool:

@@ -84,6 +84,13 @@ def rename_raw_values(trees: Mapping[str, Tree], attribute: str, functions: Tree
     The rewrite covers every map, including the attribute's own. `[[p > 1, ≀t]]` and then `[[t > 1, ≀p]]` leave a map of
     t whose cells depend on t.
     """
+    changed = conditions_renamed(trees, attribute, functions)
+    return changed_by(changed, attribute, IDENTITY, functions, _undone_first)
+
+
+def conditions_renamed(trees: Mapping[str, Tree], attribute: str, functions: Tree) -> dict[str, Tree]:
+    """Returns trees over raw values whose conditions on an attribute have its raw values after an Alter; `functions`
+    as above."""
     changed = dict(trees)
     for other, tree in trees.items():
         if attribute in regions.attributes(tree):
@@ -91,7 +98,7 @@ def rename_raw_values(trees: Mapping[str, Tree], attribute: str, functions: Tree
                 if function is not False:
                     renamed = regions.transform(tree, attribute, function)
                     changed[other] = regions.choose(where, renamed, changed[other])
-    return changed_by(changed, attribute, IDENTITY, functions, _undone_first)
+    return changed
 
 
 def unlike(functions: Tree, original: Tree, wanted: Affine) -> Tree:

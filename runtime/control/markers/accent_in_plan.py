@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, SourceAlter, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, AtSource, Drop, ToUnit
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.plan import Plan, derive, follow
@@ -21,7 +21,7 @@ def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, acc
     """Raises `DiagnosticError` if an operator cannot continue after an accent (RQ209, RQ210; Foundation, J2), or must
     not (RQ211, `set accents = strict`). Raises `EpochMustEnd` if the epoch must end before it."""
     primitive = accent.primitive
-    if isinstance(primitive, Rename | Recode | SourceAlter):
+    if isinstance(primitive, AtSource):
         return  # the source undoes it (N2, N3, N11)
     kind: Kind = "add" if isinstance(primitive, Add) else "drop" if isinstance(primitive, Drop) else "alter"
     name = primitive.attribute

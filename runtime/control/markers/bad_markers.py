@@ -18,6 +18,7 @@ from cedilla.grammar.syntax import (
     AlterAttribute,
     DropAttribute,
     GrowDomain,
+    MissingValues,
     Primitive,
     RecodeAttribute,
     RenameAttribute,
@@ -131,6 +132,8 @@ def _what_stays(
             return f"{what} comes by the name that it had"
         case RecodeAttribute():
             return f"{what} keeps the codes that it had"
+        case MissingValues():
+            return f"{what} keeps the missing values that it had"
         case GrowDomain():
             return f"the domain of `{name}` does not grow"
         case AlterAttribute() | SetUnit():

@@ -260,7 +260,7 @@ def _function(member: GroupedMarker) -> Affine:
 
 def _closed(state: SourceState, step: _Step) -> SourceState | None:
     region = step.region()
-    if regions.attributes(region) & state.original.keys():
+    if regions.attributes(region) & state.decoded:
         return None
     return state.close(region, step.places())
 
@@ -272,7 +272,7 @@ def _evolved(
     those that are remembered."""
     accent = evolve(step.alone(step.members[0]), description=step.region())
     where = accent.description  # raw and canonical values are equal here, see the next check
-    if accent.mentions & state.original.keys() or not _are_possible(state, step):
+    if accent.mentions & state.decoded or not _are_possible(state, step):
         return None
     if any(warnings_about(state, single) for single in step.one_by_others()):
         return None

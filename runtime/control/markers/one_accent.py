@@ -7,13 +7,24 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Recode, Rename, SourceAlter, ToUnit
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Add,
+    Alter,
+    Drop,
+    Missing,
+    Recode,
+    Rename,
+    SourceAlter,
+    ToUnit,
+)
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents import unit_accents
 from cedilla.runtime.control.accents.codes import check_recode, no_codes
 from cedilla.runtime.control.accents.names import renamed_to
+from cedilla.runtime.control.accents.sentinels import check_order
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.added_again import check_added_again
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -35,9 +46,17 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
     """Returns the state after an accent. `place`: its position, for messages about later accents.
 
     Raises `DiagnosticError`: RQ205 (adds an existing attribute), RQ206 (drops or alters a missing one), RQ208 (adds it
-    with another type), RQ219 (names a unit that values are not in), RQ461 (renames to a name in use), RQ467 (adds an
-    attribute again on which others depend). Raises `EpochMustEnd` if it adds an attribute that this epoch dropped.
+    with another type), RQ219 (names a unit that values are not in), RQ239 (missing values depend on each other), RQ461
+    (renames to a name in use), RQ467 (adds an attribute again on which others depend). Raises `EpochMustEnd` if it adds
+    an attribute that this epoch dropped.
     """
+    after = _applied(state, accent, position, place)
+    if after.sentinels is not state.sentinels:
+        check_order(after.sentinels, accent)
+    return after
+
+
+def _applied(state: SourceState, accent: Accent, position: int, place: str) -> SourceState:
     where, places = state.canonical(accent.description), positions_after(position)
     live = regions.difference(where, state.closed)
     match accent.primitive:
@@ -62,6 +81,9 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
             no_codes(accent, state.units, "recodes", "altered")
             check_recode(state.codes, state.universe, accent, recode, state.there(attribute, live))
             return state.with_code(attribute, code, accent.description, where, places)
+        case Missing(attribute) as missing:
+            _require(state, accent, attribute, where, live, "lists missing values of")
+            return state.with_missing(missing, accent.description, places)
         case ToUnit(attribute) as change:
             _require(state, accent, attribute, where, live, "alters")
             named = state.naming(change)

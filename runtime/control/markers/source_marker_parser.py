@@ -6,7 +6,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts import marker_parser
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Punctuation, Rename
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Missing, Punctuation, Rename
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import path_text
@@ -32,6 +32,7 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     accent = marker_parser.read_accent(text, state.types, units=units, names=state.names.of)
     _check_field(source, accent)
     _check_unit(source, state, accent, units)
+    _check_optional(source, accent)
     if isinstance(accent.primitive, Alter) and accent.primitive.of is not None:
         required = frozenset(attribute.name for attribute in source.attributes if not attribute.optional)
         accent = evolve(accent, primitive=evolve(accent.primitive, required=required))
@@ -107,6 +108,15 @@ def _check_field(source: Source, accent: Accent) -> None:
         of, keys = inside[name]
         message = f"the accent brings an attribute by `{name}`, and `{of}` is read from inside of it, {path_text(keys)}"
         raise failure("RQ460", message, accent.span, hint="another name: a field is a value, or an object")
+
+
+def _check_optional(source: Source, accent: Accent) -> None:
+    """Raises `DiagnosticError` RQ238 if an accent lists missing values of a required attribute."""
+    name = accent.primitive.attribute
+    required = next((a for a in source.attributes if a.name == name and not a.optional), None)
+    if isinstance(accent.primitive, Missing) and required is not None:
+        message = f"the accent lists missing values of `{name}`, which is required"
+        raise failure("RQ238", message, accent.span, hint=f"`{name}?: {required.type}` may be undefined")
 
 
 def read_growth(state: SourceState, text: str) -> Grow | None:

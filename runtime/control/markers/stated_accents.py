@@ -12,6 +12,7 @@ from cedilla.compiler.facts.markers import (
     Add,
     Alter,
     Drop,
+    Missing,
     Primitive,
     Recode,
     Rename,
@@ -103,7 +104,8 @@ def _with_first(
 def inverse(source: Source, state: SourceState, accent: StatedAccent) -> tuple[str, ...] | None:
     """Returns the accents that undo a stated one for the tuples from here on; `None` if nothing does (theory N10).
 
-    A Drop has no inverse, because nothing says in which unit its values come back. A unit has none where tuples have
+    A Drop has no inverse, because nothing says in which unit its values come back. Missing values have none, because
+    nothing says which list was before. A unit has none where tuples have
     another one by now.
     """
     undoing: list[str] = []
@@ -137,5 +139,5 @@ def _inverse(source: Source, state: SourceState, accent: Accent) -> Primitive | 
             return Rename(attribute, attribute)
         case Recode(attribute, code, type_):
             return Recode(attribute, code.inverse(), type_)
-        case Drop():
+        case Drop() | Missing():
             return None

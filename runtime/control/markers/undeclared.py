@@ -27,6 +27,7 @@ from cedilla.grammar.syntax import (
     AddAttribute,
     DropAttribute,
     GrowDomain,
+    MissingValues,
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
@@ -38,6 +39,7 @@ _VERBS: dict[type, str] = {
     DropAttribute: "drops",
     RenameAttribute: "renames",
     RecodeAttribute: "recodes",
+    MissingValues: "lists missing values of",
     GrowDomain: "lets the domain grow of",
 }
 _SHORTEST_STEM = 3

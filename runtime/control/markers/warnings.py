@@ -13,7 +13,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.nearest import nearest, written
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
-from cedilla.compiler.facts.markers import Accent, Alter, Drop, Recode, ToUnit, accent_text
+from cedilla.compiler.facts.markers import Accent, Alter, Drop, Missing, Recode, ToUnit, accent_text
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping
@@ -37,7 +37,7 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
 
     Raises `DiagnosticError` RQ216 if the declared domains allow no tuple that matches its description.
     """
-    where = state.canonical(accent.description)
+    where = state.canonical(state.sentinels.removed(accent.description))
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
     repeated = (*_repeated(state, accent, where), *_recodes(state, accent, where))
@@ -146,6 +146,8 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
         case Alter(_, function, None) if function.is_identity and _was_double(state, name):
             pass
         case Recode(_, code) if name not in state.codes and all(one == other for one, other in code.pairs):
+            pass
+        case Missing(_, ()) if name not in state.sentinels.here:
             pass
         case _:
             return

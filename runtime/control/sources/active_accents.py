@@ -9,11 +9,11 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Rename, SourceAlter
+from cedilla.compiler.facts.markers import Add, Alter, Missing, Rename, SourceAlter
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.control.accents.codes import active_recodes
+from cedilla.runtime.control.accents.codes import active_recodes, listed
 from cedilla.runtime.control.sources.partitions import described
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
@@ -48,7 +48,9 @@ def of_source(
     facts = evolve(facts, types=described(facts))
     scale = {name: _latest(tree) for name, tree in state.units.items()}
     accents = active_accents(facts, source.facts(frozenset()).present, facts.present, scale, names)
-    return facts, chain(_grown(source, state), _renamed(state), _recoded(state), _bent(state), accents)
+    return facts, chain(
+        _grown(source, state), _renamed(state), _recoded(state), _bent(state), _missing(state), accents
+    )
 
 
 def _renamed(state: SourceState) -> Iterator[tuple[str, Tree]]:
@@ -76,6 +78,19 @@ def _bent(state: SourceState) -> Iterator[tuple[str, Tree]]:
         for function, cell in regions.cells(tree).items():
             if not isinstance(function, Affine):
                 yield str(SourceAlter(name, function)), regions.intersection(cell, facts.may_have(name))
+
+
+def _missing(state: SourceState) -> Iterator[tuple[str, Tree]]:
+    """Yields the values that mean undefined (theory N11)."""
+    for name, tree in state.sentinels.here.items():
+        cells: dict[Missing, Tree] = {}
+        for conditions, is_sentinel in regions.boxes(tree):
+            if is_sentinel:
+                missing = Missing(name, tuple(listed(conditions[name])), state.types[name])
+                others = regions.box({n: values for n, values in conditions.items() if n != name})
+                cells[missing] = regions.union(cells.get(missing, False), others)
+        for missing, cell in cells.items():
+            yield str(missing), state.canonical(cell)
 
 
 def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:

@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Grow, Punctuation, ToUnit
+from cedilla.compiler.facts.markers import Add, Alter, Grow, Missing, Punctuation, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
@@ -21,6 +21,7 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.accents import new_codes, unit_accents
 from cedilla.runtime.control.accents.codes import is_own, unspoken
 from cedilla.runtime.control.accents.names import Names
+from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.trees import (
     Altered,
     altered,
@@ -53,7 +54,8 @@ class SourceState:
     the current epoch. `alters`: the latest Alters with few cells. `doubled`: attributes of whole numbers or
     decimals that an Alter has turned into doubles, or is about to (`expecting`). `codes`: attribute -> tree over
     canonical values: the code that leads to raw ones (theory N3). `bent`: attribute that a function falls or bends
-    -> tree over canonical values: all functions that lead to raw ones (theory N11). `digits`: attribute -> the
+    -> tree over canonical values: all functions that lead to raw ones (theory N11). `sentinels`: raw values that mean
+    undefined; "raw" values elsewhere are those without them. `digits`: attribute -> the
     digits after the point that its type had before it was altered (`near_digits`). `grown`: attribute -> the values
     that markers have added to its declared domain; for a domain from a table, all of its values. `undeclared`:
     attribute of skipped markers -> the first accent that changed how its values are written, else empty.
@@ -81,6 +83,7 @@ class SourceState:
     named_units: unit_accents.Named = field(factory=dict[str, tuple[str, ...]])
     codes: Mapping[str, Tree] = field(factory=dict[str, Tree])
     bent: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    sentinels: Sentinels = field(factory=Sentinels)
     undeclared: Mapping[str, str] = field(factory=dict[str, str])
 
     @classmethod
@@ -109,6 +112,7 @@ class SourceState:
             most_present=self.present,
             dropped={},
             names=self.names.next_epoch(),
+            sentinels=self.sentinels.next_epoch(),
         )
 
     def _remembered(self, tree: Tree, closed: Tree) -> Tree:
@@ -124,6 +128,11 @@ class SourceState:
     def inexact(self) -> frozenset[str]:
         """Returns the attributes whose values beyond 2^53 cannot be kept (RQ310)."""
         return frozenset(name for name in self.doubled if self.types[name] == DOUBLE)
+
+    @property
+    def decoded(self) -> frozenset[str]:
+        """Returns the attributes of which raw values may differ from canonical ones."""
+        return frozenset((*self.original, *self.sentinels.here))
 
     def facts(self) -> Facts:
         """Returns the facts of the stream after the markers so far."""
@@ -154,7 +163,11 @@ class SourceState:
 
     def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
         """Returns the state after a punctuation (theory 3), which closes its region permanently."""
-        return self.close(self.canonical(punctuation.pattern), positions_after(position))
+        return self.close(self.closed_by(punctuation), positions_after(position))
+
+    def closed_by(self, punctuation: Punctuation) -> Tree:
+        """Returns the canonical tuples that a punctuation closes; sentinels match no pattern (N11)."""
+        return self.canonical(self.sentinels.removed(punctuation.pattern))
 
     def close(self, region: Tree, places: Tree = False) -> SourceState:
         """Returns the state after closing a canonical region at some positions (by default from the epoch's end on)."""
@@ -266,6 +279,9 @@ class SourceState:
             names=self.names.with_add(attribute, where, here),
             added_units=unit_accents.with_unit(self.added_units, added),
             named_units=unit_accents.with_name(self.named_units, added),
+            sentinels=self.sentinels.with_values(attribute, False, raw, places)
+            if attribute in self.sentinels.here
+            else self.sentinels,
         )
         if attribute not in self.original:
             return state
@@ -329,7 +345,14 @@ class SourceState:
             placed_original=rename_raw_values(
                 self.placed_original, attribute, regions.restricted(raw, places)
             ),
+            sentinels=self.sentinels.with_functions(attribute, raw, places),
         )
+
+    def with_missing(self, missing: Missing, raw: Tree, places: Tree) -> SourceState:
+        """Returns the state after an accent `missing`. `raw`: the raw tuples described."""
+        name = missing.attribute
+        members = regions.values(name, missing.values)
+        return evolve(self, sentinels=self.sentinels.with_values(name, members, raw, places))
 
     def with_code(
         self, attribute: str, code: ValueMapping, raw: Tree, where: Tree, places: Tree
@@ -344,6 +367,7 @@ class SourceState:
             placed_original=rename_raw_values(
                 self.placed_original, attribute, regions.restricted(codes, places)
             ),
+            sentinels=self.sentinels.with_functions(attribute, codes, places),
         )
 
     def _without_holes(self, closed: Tree, attribute: str) -> Tree:

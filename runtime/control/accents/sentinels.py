@@ -1,0 +1,113 @@
+"""Raw values that mean undefined: sentinels of accents `missing` (theory N11).
+
+A sentinel is what the producer writes, whatever the unit or the codes of the attribute are. So it is removed before
+anything else is undone, and an Alter or a recode does not change it. Raw tuples without their sentinels are those that
+all descriptions and maps speak of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.markers import Accent
+from cedilla.compiler.regions import Tree
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.accents.trees import conditions_renamed
+
+
+@frozen
+class Sentinels:
+    """The sentinels of a source.
+
+    `here`: maps an attribute to the raw tuples whose value of it is a sentinel. Their other conditions are over raw
+    tuples without sentinels. `placed`: the same with positions, for the tuples of the current epoch.
+    """
+
+    here: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
+
+    def next_epoch(self) -> Sentinels:
+        """Returns the sentinels for the start of the next epoch."""
+        return evolve(self, placed=self.here) if self.here else self
+
+    def with_values(self, attribute: str, members: Tree, raw: Tree, places: Tree) -> Sentinels:
+        """Returns the sentinels after some raw tuples get other ones; `members`: their values, in place of earlier
+        ones. `places`: the positions where they apply."""
+
+        def changed(trees: Mapping[str, Tree], where: Tree) -> dict[str, Tree]:
+            return {**trees, attribute: regions.choose(where, members, trees.get(attribute, False))}
+
+        here = regions.intersection(raw, places)
+        return evolve(self, here=changed(self.here, raw), placed=changed(self.placed, here))
+
+    def with_functions(self, attribute: str, functions: Tree, places: Tree) -> Sentinels:
+        """Returns the sentinels after functions of an attribute: conditions of others by its raw values change with
+        them. `functions`: over raw values, `False` for unchanged cells."""
+        if not any(attribute in regions.attributes(tree) for tree in self.here.values()):
+            return self
+        functions = self.removed(functions)
+
+        def changed(trees: Mapping[str, Tree], functions: Tree) -> dict[str, Tree]:
+            others = {name: tree for name, tree in trees.items() if name != attribute}
+            return {**trees, **conditions_renamed(others, attribute, functions)}
+
+        here, placed = (
+            changed(self.here, functions),
+            changed(self.placed, regions.restricted(functions, places)),
+        )
+        return evolve(self, here=here, placed=placed)
+
+    def without(self, attribute: str) -> Sentinels:
+        """Returns the sentinels of all attributes except one."""
+        here = {name: tree for name, tree in self.here.items() if name != attribute}
+        return Sentinels(here, here)
+
+    @cached_property
+    def layers(self) -> tuple[tuple[str, ...], ...]:
+        """The attributes in the order of their removal: each depends on those of earlier layers only.
+
+        Raises `CycleError` if two depend on each other.
+        """
+        graph = {name: self._others(name) for name in self.here}
+        sorter, layers = TopologicalSorter(graph), list[tuple[str, ...]]()
+        sorter.prepare()
+        while sorter.is_active():
+            layers.append(tuple(sorted(sorter.get_ready())))
+            sorter.done(*layers[-1])
+        return tuple(layers)
+
+    def _others(self, name: str) -> frozenset[str]:
+        trees = (self.here[name], self.placed[name])
+        return (frozenset[str]().union(*map(regions.attributes, trees)) & self.here.keys()) - {name}
+
+    def among(self, row: Mapping[str, Any]) -> frozenset[str]:
+        """Returns the attributes of a raw tuple, in values of regions, that have a sentinel."""
+        undefined = frozenset[str]()
+        for name in (each for layer in self.layers for each in layer if each in row):
+            if regions.contains(self.here[name], row):
+                undefined |= {name}
+                row = {other: value for other, value in row.items() if other != name}
+        return undefined
+
+    def removed(self, raw: Tree) -> Tree:
+        """Returns a region of raw tuples, or a tree with `False` elsewhere, without the tuples that have a sentinel of
+        an attribute in its conditions: they match no pattern, as tuples without the attribute do."""
+        sentinels = [self.here[name] for name in regions.attributes(raw) & self.here.keys()]
+        return regions.restricted(raw, regions.complement(regions.union(*sentinels))) if sentinels else raw
+
+
+def check_order(sentinels: Sentinels, accent: Accent) -> None:
+    """Raises `DiagnosticError` RQ239 if sentinels of two attributes depend on each other after an accent."""
+    try:
+        _ = sentinels.layers
+    except CycleError as error:
+        names = " and ".join(f"`{name}`" for name in sorted({*error.args[1]}))
+        hint = "one of the descriptions must name another attribute"
+        message = f"missing values of {names} would depend on each other"
+        raise failure("RQ239", message, accent.span, hint=hint) from None

@@ -1,0 +1,40 @@
+"""Converts raw tuples to canonical ones: removes sentinels, then undoes the function of each value (theory D0, N11)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cedilla.compiler import regions
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.bent import Bent, takes
+from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.reference.node import Row, control
+from cedilla.runtime.reference.scalars.decoded import decoded
+
+NO_CODE = object()
+"""In place of a value that a code, or a bent function, does not take."""
+
+
+def canonical_values(state: SourceState, raw: Row) -> Row:
+    """Returns the canonical values of a raw tuple, by attribute; `NO_CODE` for a value without one."""
+    if state.sentinels.here:
+        undefined = state.sentinels.among({name: control(value) for name, value in raw.items()})
+        raw = {name: value for name, value in raw.items() if name not in undefined}
+    functions = {name: value_at(state.original.get(name, IDENTITY), raw) for name in raw}
+    return {name: applied(functions[name], value) for name, value in raw.items()}
+
+
+def value_at(tree: Tree, row: Row) -> Any:
+    """Returns the leaf of a tree for a tuple."""
+    return regions.contains(tree, {name: control(row.get(name)) for name in regions.attributes(tree)})
+
+
+def applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:
+    """Applies a function to a value; returns `NO_CODE` if it does not take the value."""
+    if isinstance(function, ValueMapping):
+        return next((canonical for code, canonical in function.pairs if code == value), NO_CODE)
+    if isinstance(function, Bent) and not takes(function, value):
+        return NO_CODE
+    return decoded(function, value)
