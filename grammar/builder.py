@@ -73,6 +73,7 @@ class Builder(ClauseBuilder):
             bool(orders),
             bool(folders) and folders[0].only,
             words[0].words if words else (),
+            tuple(pair for clause in clauses if isinstance(clause, syntax.Metrics) for pair in clause.over),
             span=self._span(meta),
         )
 
@@ -272,6 +273,9 @@ class Builder(ClauseBuilder):
         self, meta: Meta, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
     ) -> syntax.Project:
         return evolve(self.project(meta, items, input), rest=True)
+
+    def project_2(self, meta: Meta, excepts: tuple[str, ...], input: Relation) -> syntax.Project:
+        return syntax.Project((), input, True, excepts, span=self._span(meta))
 
     def items(
         self, _meta: Meta, *items: syntax.ProjectItem | Token

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, pairwise
+
 from lark import Token
 from lark.tree import Meta
 
@@ -42,5 +44,9 @@ class ClauseBuilder(MarkerBuilder):
     def none(self, meta: Meta, *words: Token) -> syntax.NoneWords:
         return syntax.NoneWords(tuple(map(self._string, words)), span=self._span(meta))
 
-    def metrics(self, meta: Meta, *names: Token) -> syntax.Metrics:
-        return syntax.Metrics(tuple(map(self._string, names)), span=self._span(meta))
+    def metric(self, _meta: Meta, *names: Token) -> tuple[str, ...]:
+        return tuple(map(self._string, names))
+
+    def metrics(self, meta: Meta, *chains: tuple[str, ...]) -> syntax.Metrics:
+        pairs = chain.from_iterable(map(pairwise, chains))
+        return syntax.Metrics(tuple(chain.from_iterable(chains)), tuple(pairs), span=self._span(meta))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import partial
+from itertools import pairwise
 from typing import Any, cast
 
 from attrs import frozen
@@ -122,7 +123,7 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
     if stream.markers is not None:
         clauses.append(f"markers {'only ' if stream.markers_only else ''}{quote(stream.markers)}")
     if stream.metrics:
-        clauses.append(f"metrics {', '.join(map(quote, stream.metrics))}")
+        clauses.append(f"metrics {_metrics(stream)}")
     if stream.partitioned is not None:
         clauses.append(f"partitioned by {stream.partitioned}")
     if stream.by_name:
@@ -136,6 +137,15 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
     if len(clauses) == 1 and len(line) <= _width():
         return line
     return "\n  ".join([declared, *clauses]) + ";"
+
+
+def _metrics(stream: syntax.StreamDeclaration) -> str:
+    """The metrics, with `over` between two of which the first replaces the second."""
+    first, *_ = stream.metrics
+    joined = (
+        f"{' over ' if pair in stream.over else ', '}{quote(pair[1])}" for pair in pairwise(stream.metrics)
+    )
+    return quote(first) + "".join(joined)
 
 
 def _declared(operator: syntax.OperatorDeclaration) -> str:
@@ -292,7 +302,7 @@ def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
     match relation, first:
         case syntax.Select(predicate), _:
             parts = _connected(predicate)
-        case syntax.Project(), (_, *_):
+        case syntax.Project(items=(_, *_)), _:
             parts = _separated(_laid_item(item, indent + _STEP) for item in relation.items)
         case _, (syntax.Renamed() | syntax.ProjectItem() | syntax.AggregateCall(), *_):
             parts = _separated(_part(form.holes[0], item) for item in first)
@@ -354,7 +364,7 @@ def _operator(relation: syntax.OneInput) -> str:
 
 
 def _form(relation: syntax.OneInput) -> Form:
-    if isinstance(relation, syntax.Project):
+    if isinstance(relation, syntax.Project) and not relation.excepts:
         return FORMS["extend" if relation.rest and relation.items else "project"]
     return form_of(relation)
 

@@ -52,15 +52,20 @@ class ProjectItem(Node):
 
 @frozen
 class Project(OneInput):
-    """`project[items](input)`; with `rest`, `extend[items](input)` or `project[*, items](input)`."""
+    """`project[items](input)`; with `rest`, `extend[items](input)` or `project[*, items](input)`.
+
+    With `excepts`, `project[* except note](input)`.
+    """
 
     forms: ClassVar[tuple[str, ...]] = (
         "project|π[{items:l, t * 1.8 + 32 as f}](R)",
         "extend[{items:t * 1.8 + 32 as f}](R)",
+        "project|π[* except {excepts:note}](R)",
     )
     items: tuple[ProjectItem, ...]
     input: Relation
     rest: bool = False
+    excepts: tuple[str, ...] = ()
 
 
 @frozen

@@ -104,9 +104,13 @@ class MarkerFolder(Node):
 
 @frozen
 class Metrics(Node):
-    """`metrics "http.server.duration", "http.server.request.duration"`."""
+    """`metrics "http.server.request.duration" over "http.server.duration", "jvm.memory.used"`.
+
+    `over`: pairs of a metric and the next one that it replaces.
+    """
 
     names: tuple[str, ...]
+    over: tuple[tuple[str, str], ...] = ()
 
 
 @frozen
@@ -132,7 +136,8 @@ class OrderedBy(Node):
 class StreamDeclaration(Node):
     """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names.
 
-    `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read;
+    `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read; `over`: pairs
+    of these, of which the first is taken where an instance sends both;
     `partitioned`: the attribute each of whose values comes from one partition of a topic; `by_name`: files are read in
     the order of their names; `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean
     an undefined value.
@@ -152,6 +157,7 @@ class StreamDeclaration(Node):
     by_name: bool = False
     markers_only: bool = False
     none: tuple[str, ...] = ()
+    over: tuple[tuple[str, str], ...] = ()
 
 
 @frozen

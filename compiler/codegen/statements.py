@@ -134,6 +134,8 @@ def _select(operator: Select, types: Types, frame: str) -> str:
 
 def _project(operator: Project, types: Types, frame: str) -> str:
     items = items_sql(operator, types)
+    if operator.excepts:
+        return f"{frame}.drop({', '.join(map(repr, operator.excepts))})"
     if operator.rest:
         return f"{frame}.{_with_columns(items)}"
     return f"{frame}.selectExpr({', '.join(repr(alias_sql(text, name)) for name, text in items.items())})"

@@ -253,6 +253,7 @@ def source_facts(source: Source) -> list[str]:
         facts.append(f'markers {"only " if source.markers_only else ""}"{source.markers}"')
     if source.metrics:
         facts.append(f"metrics {', '.join(map(quote, source.metrics))}")
+        facts += [f"metric {quote(new)} over {quote(old)}" for new, old in source.over]
     if source.partitioned is not None:
         facts.append(f"partitioned by {source.partitioned}")
     if source.by_name:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, FUNCTIONS, Function
+from cedilla.compiler.expressions.aggregate_function import CONSTANTS, Function
+from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span
@@ -15,7 +16,7 @@ from cedilla.grammar.expression_formatter import called
 from cedilla.grammar.parser import parse_query
 from cedilla.grammar.syntax import AggregateCall, Expression, Literal
 
-_COLLECTING = {"median", "quantile", "collect"}
+_COLLECTING = {"median", "quantile", "collect", "mode", "string_agg"}
 
 _INDIFFERENT = {"min", "max"}
 """Functions that give the same result with `distinct`."""
@@ -57,7 +58,7 @@ class Call:
     @property
     def how(self) -> Function:
         """The function, over distinct values if the call says so. Only for calls that were checked."""
-        function = FUNCTIONS[self.function]
+        function = FUNCTIONS[self.function].with_arguments(len(self.arguments))
         return function.distinct or function if self.distinct else function
 
     def over(self, types: Mapping[str, Type]) -> Function:

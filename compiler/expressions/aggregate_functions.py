@@ -1,19 +1,13 @@
-"""Aggregate functions: partial results, how these merge, and the effect of an Alter on them (theory 2.8).
-
-All texts are Spark SQL templates. `{x}` and `{y}` are the arguments, null if a tuple does not count. `{real}`
-is the first of them as a double, and `{k}` a constant argument. `{order}` is the order of arrival, and `{p}` the
-name of the result.
-"""
+"""Aggregate functions: partial results, how these merge, and the effect of an Alter on them (theory 2.8)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from decimal import Decimal
-from typing import Literal as OneOf
 
-from attrs import evolve, field, frozen
+from attrs import evolve
 
-from cedilla.compiler.expressions import angles
+from cedilla.compiler.expressions import angles, chosen_values, variances
+from cedilla.compiler.expressions.aggregate_function import Function
 from cedilla.compiler.expressions.aggregate_parts import (
     all_values,
     argument_type,
@@ -26,84 +20,11 @@ from cedilla.compiler.expressions.aggregate_parts import (
     scaled_alter,
     slope_of_alter,
     squared_slope,
+    string_type,
     sum_type,
     unless_empty,
 )
 from cedilla.compiler.expressions.types import LONG, Type, array_of
-from cedilla.compiler.regions.affine import Affine
-
-Carry = Callable[[Affine], Affine | None]
-Takes = OneOf["value", "number", "share", "size", "circle"]
-"""The kinds of arguments: any value, a number, a constant in [0, 1], a positive whole constant, a positive
-one.
-"""
-
-CONSTANTS: tuple[Takes, ...] = ("share", "size", "circle")
-
-
-@frozen
-class Function:
-    """One aggregate function. `usage`: a sample call.
-
-    `partials`: suffix -> SQL, computed per group over new tuples. `merge`: suffix -> SQL over the partial
-    columns ``{p}$suffix`` of partial results of a group, in any grouping of them. `finish`: SQL over merged
-    columns. `has_value`: SQL over partial columns, null if no value came. `carry`: the effect of an
-    argument's Alter on the result; `None` absorbs it. `type`: result type by the first argument's. `ordered`:
-    the result depends on the order of arrival.
-    """
-
-    usage: str
-    partials: Mapping[str, str]
-    merge: Mapping[str, str]
-    finish: str
-    has_value: str
-    carry: Carry
-    type: Callable[[Type], Type]
-    takes: tuple[Takes, ...] = ("number",)
-    ordered: bool = False
-    distinct: Function | None = field(default=None, repr=False)
-    """The function over distinct values; `None` if the language does not have it."""
-    special: Callable[[Type], Function | None] = field(default=lambda _: None, repr=False)
-    """Returns another function for arguments of a type, if that type needs one."""
-
-    def over(self, argument: Type) -> Function:
-        return self.special(argument) or self
-
-    @property
-    def numeric(self) -> bool:
-        """True if the first argument must be a number."""
-        return self.takes[0] == "number"
-
-
-# Chan, Golub and LeVeque's pairwise update: stable where sums of squares would cancel.
-_SPREAD = (
-    "aggregate(collect_list(`{p}$spread`), named_struct('n', 0L, 'mean', 0D, 'm2', 0D), "
-    "(a, b) -> IF(b.n = 0, a, named_struct("
-    "'n', a.n + b.n, "
-    "'mean', a.mean + (b.mean - a.mean) * b.n / (a.n + b.n), "
-    "'m2', a.m2 + b.m2 + (b.mean - a.mean) * (b.mean - a.mean) * a.n * b.n / (a.n + b.n))))"
-)
-_VARIANCE = "`{p}$spread`.m2 / (`{p}$spread`.n - 1)"
-
-_JOINT = {
-    "joint": "named_struct('n', count({x}), "
-    "'mx', avg(CAST({x} AS DOUBLE)), 'my', avg(CAST({y} AS DOUBLE)), "
-    "'xx', var_pop({x}) * count({x}), 'yy', var_pop({y}) * count({x}), 'xy', covar_pop({x}, {y}) * count({x}))",
-    # Only this decides exactly if values differ: moments of equal values can be slightly above zero.
-    **{f"{end}_{v}": f"{end}({{{v}}})" for end in ("min", "max") for v in "xy"},
-}
-_MERGE_JOINT = {
-    "joint": "aggregate(collect_list(`{p}$joint`), "
-    "named_struct('n', 0L, 'mx', 0D, 'my', 0D, 'xx', 0D, 'yy', 0D, 'xy', 0D), "
-    "(a, b) -> IF(b.n = 0, a, named_struct("
-    "'n', a.n + b.n, "
-    "'mx', a.mx + (b.mx - a.mx) * b.n / (a.n + b.n), "
-    "'my', a.my + (b.my - a.my) * b.n / (a.n + b.n), "
-    "'xx', a.xx + b.xx + (b.mx - a.mx) * (b.mx - a.mx) * a.n * b.n / (a.n + b.n), "
-    "'yy', a.yy + b.yy + (b.my - a.my) * (b.my - a.my) * a.n * b.n / (a.n + b.n), "
-    "'xy', a.xy + b.xy + (b.mx - a.mx) * (b.my - a.my) * a.n * b.n / (a.n + b.n))))",
-    **{f"{end}_{v}": f"{end}(`{{p}}${end}_{v}`)" for end in ("min", "max") for v in "xy"},
-}
 
 
 def _exact(text: str) -> str:
@@ -197,34 +118,6 @@ def _quantile(share: str) -> str:
     )
 
 
-def _best(usage: str, ascending: str) -> Function:
-    return Function(
-        usage,
-        {"best": f"slice(sort_array(collect_list({{x}}), {ascending}), 1, {{k}})"},
-        {"best": f"slice(sort_array({all_values('best')}, {ascending}), 1, {{k}})"},
-        unless_empty("`{p}$best`"),
-        unless_empty("`{p}$best`"),
-        same_alter,
-        array_of,
-        ("value", "size"),
-    )
-
-
-def _end(usage: str, end: str) -> Function:
-    """Returns the first or last value. The order of arrival may have ties, so the value counts too."""
-    return Function(
-        usage,
-        {"end": f"{end}(struct({{order}} AS o, {{x}} AS v)) FILTER (WHERE {{x}} IS NOT NULL)"},
-        {"end": f"{end}(`{{p}}$end`)"},
-        "`{p}$end`.v",
-        "`{p}$end`",
-        same_alter,
-        argument_type,
-        ("value",),
-        ordered=True,
-    )
-
-
 def _distinct(function: Function, finish: str) -> Function:
     """Returns a function of the set of values."""
     return evolve(
@@ -283,14 +176,12 @@ _MIN, _MAX = (
     )
     for end in ("min", "max")
 )
+_VARIANCE, _VARIANCE_POP = (of("`{p}$spread`.m2") for of in (variances.of_sample, variances.of_population))
 _VAR = Function(
     "var(x)",
-    {
-        "spread": "named_struct('n', count({x}), 'mean', avg(CAST({x} AS DOUBLE)), "
-        "'m2', var_pop({x}) * count({x}))"
-    },
-    {"spread": _SPREAD},
-    f"IF(`{{p}}$spread`.n > 1, {_VARIANCE}, NULL)",
+    variances.SPREAD,
+    variances.MERGE_SPREAD,
+    _VARIANCE,
     "nullif(`{p}$spread`.n, 0)",
     squared_slope,
     double_type,
@@ -316,6 +207,14 @@ _COLLECT = Function(
     ("value",),
     ordered=True,
 )
+_STRING_AGG = evolve(
+    _COLLECT,
+    usage="string_agg(x, ', ')",
+    finish="IF(size(`{p}$list`) > 0, array_join(transform(array_sort(`{p}$list`), e -> e.v), {k}), NULL)",
+    carry=no_alter,
+    type=string_type,
+    takes=("string", "text"),
+)
 _PRODUCT = Function(
     "product(x)",
     {"product": f"{fold_array('collect_list({real})', '*')}"},
@@ -327,8 +226,8 @@ _PRODUCT = Function(
 )
 _CORR = Function(
     "corr(x, y)",
-    _JOINT,
-    _MERGE_JOINT,
+    variances.JOINT,
+    variances.MERGE_JOINT,
     "IF(`{p}$min_x` < `{p}$max_x` AND `{p}$min_y` < `{p}$max_y`, "
     "`{p}$joint`.xy / nullif(sqrt(`{p}$joint`.xx) * sqrt(`{p}$joint`.yy), 0), NULL)",
     "nullif(`{p}$joint`.n, 0)",
@@ -367,14 +266,14 @@ FUNCTIONS: dict[str, Function] = {
     "min": evolve(_MIN, distinct=_MIN),
     "max": evolve(_MAX, distinct=_MAX),
     "var": _VAR,
-    "stddev": evolve(
-        _VAR,
-        usage="stddev(x)",
-        finish=f"IF(`{{p}}$spread`.n > 1, sqrt({_VARIANCE}), NULL)",
-        carry=slope_of_alter,
-    ),
-    "first": _end("first(x)", "min"),
-    "last": _end("last(x)", "max"),
+    "stddev": evolve(_VAR, usage="stddev(x)", finish=f"sqrt({_VARIANCE})", carry=slope_of_alter),
+    "var_pop": evolve(_VAR, usage="var_pop(x)", finish=_VARIANCE_POP),
+    "stddev_pop": evolve(_VAR, usage="stddev_pop(x)", finish=f"sqrt({_VARIANCE_POP})", carry=slope_of_alter),
+    "first": chosen_values.end_of("first", "min"),
+    "last": chosen_values.end_of("last", "max"),
+    "arg_max": chosen_values.extreme("arg_max", "max"),
+    "arg_min": chosen_values.extreme("arg_min", "min"),
+    "mode": chosen_values.MODE,
     "median": evolve(_QUANTILE, usage="median(x)", finish=_quantile("0.5D"), takes=("number",)),
     "quantile": _QUANTILE,
     "collect": evolve(
@@ -383,9 +282,21 @@ FUNCTIONS: dict[str, Function] = {
             _COLLECT, finish=unless_empty("array_distinct(transform(array_sort(`{p}$list`), e -> e.v))")
         ),
     ),
-    "largest": _best("largest(x, 3)", "false"),
-    "smallest": _best("smallest(x, 3)", "true"),
+    "string_agg": evolve(
+        _STRING_AGG,
+        distinct=evolve(
+            _STRING_AGG,
+            finish="IF(size(`{p}$list`) > 0, "
+            "array_join(array_distinct(transform(array_sort(`{p}$list`), e -> e.v)), {k}), NULL)",
+        ),
+    ),
+    "largest": chosen_values.best("largest(x, 3)", "false"),
+    "smallest": chosen_values.best("smallest(x, 3)", "true"),
     "product": evolve(_PRODUCT, distinct=_distinct(_PRODUCT, fold_array(_DOUBLES, "*"))),
+    "bit_and": chosen_values.bits("bit_and"),
+    "bit_or": chosen_values.bits("bit_or"),
+    "covar": evolve(_CORR, usage="covar(x, y)", finish=variances.of_sample("`{p}$joint`.xy")),
+    "covar_pop": evolve(_CORR, usage="covar_pop(x, y)", finish=variances.of_population("`{p}$joint`.xy")),
     "corr": _CORR,
     "slope": evolve(
         _CORR,
@@ -394,7 +305,7 @@ FUNCTIONS: dict[str, Function] = {
         finish="IF(`{p}$min_y` < `{p}$max_y`, `{p}$joint`.xy / nullif(`{p}$joint`.yy, 0), NULL)",
     ),
 }
-"""Name in the language -> function; `var` and `stddev` are those of a sample, as in Spark."""
+"""Name in the language -> function; `var`, `stddev` and `covar` are those of a sample."""
 
 DISTINCT = tuple(name for name, function in FUNCTIONS.items() if function.distinct is not None)
 """The functions that can be taken of distinct values."""

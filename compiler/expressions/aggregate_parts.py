@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, Type
 from cedilla.compiler.regions.affine import Affine
 
 
@@ -47,6 +47,11 @@ def double_type(argument: Type) -> Type:
 def long_type(argument: Type) -> Type:
     """Returns long."""
     return LONG
+
+
+def string_type(argument: Type) -> Type:
+    """Returns string."""
+    return STRING
 
 
 def sum_type(argument: Type) -> Type:

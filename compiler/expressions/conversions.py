@@ -42,6 +42,9 @@ _SAME = {
     "max",
     "first",
     "last",
+    "arg_max",
+    "arg_min",
+    "mode",
     "median",
     "quantile",
     "collect",
@@ -223,13 +226,23 @@ def unit_of_call(function: str, arguments: Sequence[str | None]) -> str | None:
     match function:
         case "sum":  # the sum of points of a scale, as degC, contains the scale's zero many times
             return unit if unit == SECOND or not units.is_scale(unit) else None
-        case "stddev":
+        case "stddev" | "stddev_pop":
             return unit if unit == SECOND else units.difference(unit)
-        case "var":
+        case "covar" | "covar_pop":
+            return _of_products(*arguments)
+        case "var" | "var_pop":
             difference = units.difference(unit)
             return None if difference is None or unit == SECOND else units.power(difference, Fraction(2))
         case _:
             return unit if function in _SAME else None
+
+
+def _of_products(left: str | None, right: str | None) -> str | None:
+    """Returns the unit of products of differences of values in two units."""
+    if left is None or right is None or SECOND in (left, right):
+        return None
+    one, other = units.difference(left), units.difference(right)
+    return None if one is None or other is None else units.product("*", one, other)
 
 
 def is_of_differences(unit: str | None, of: str | None) -> bool:

@@ -12,10 +12,11 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates, type_hints
 from cedilla.compiler.expressions import scalar_functions as scalars
 from cedilla.compiler.expressions.aggregate_calls import Call
-from cedilla.compiler.expressions.aggregate_functions import CONSTANTS, DISTINCT, FUNCTIONS, Function, Takes
+from cedilla.compiler.expressions.aggregate_function import CONSTANTS, Function, Takes
+from cedilla.compiler.expressions.aggregate_functions import DISTINCT, FUNCTIONS
 from cedilla.compiler.expressions.conversions import unit_of_call
 from cedilla.compiler.expressions.function_hints import hint_for_aggregate
-from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, Type
+from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
@@ -68,8 +69,8 @@ class Aggregate(Operator):
     remedy: ClassVar[str] = "a group by a window of a punctuated attribute"
     rules: ClassVar[Rules] = Rules("A2", "A3", "A4", ignored="A1")
     instead: ClassVar[str] = (
-        "first, last and collect are of a stream's order: `sort[a](R)` gives one, `top[1 by a desc per k](R)` is the"
-        " last by its values"
+        "first, last, collect and string_agg are of a stream's order: `sort[a](R)` gives one, and "
+        "`top[1 by a desc per k](R)` is the last by its values"
     )
     state: ClassVar[Kept] = Kept(
         "groups that are open then lack the tuples read before", row="group", stored="parts"
@@ -138,7 +139,7 @@ class Aggregate(Operator):
 
     def _check_call(self, call: Call, source: Facts) -> None:
         self._check_function(call.function, call.span or self.span)
-        function = FUNCTIONS[call.function]
+        function = FUNCTIONS[call.function].with_arguments(len(call.arguments))
         if call.distinct and function.distinct is None:
             message = f"{call.function} of distinct values is not in the language"
             raise failure(
@@ -169,7 +170,7 @@ class Aggregate(Operator):
     def _doubtful(self, call: Call, source: Facts) -> Iterator[Diagnostic]:
         if not call.distinct or call.function in ("min", "max"):  # which it does not change
             return
-        (argument,) = call.arguments
+        (argument,) = call.columns
         if expressions.type_of(argument, source.types) == DOUBLE:
             yield Diagnostic(
                 "RQ108",
@@ -204,7 +205,7 @@ class Aggregate(Operator):
         return {name: function for name, function in refused.items() if function is not None}
 
     def refused_by(self, type_: Type) -> str | None:
-        is_refused = self.function and FUNCTIONS[self.function].numeric and not type_.is_numeric
+        is_refused = self.function and not FUNCTIONS[self.function].can_take(type_)
         return self.function if is_refused else None
 
     def _others(self, source: Facts) -> list[str]:
@@ -309,26 +310,31 @@ def _check_is_plain(argument: Expression) -> None:
 
 def _check_argument(function: str, argument: Expression, kind: Takes, source: Facts) -> None:
     if kind in CONSTANTS:
-        value = argument.value if isinstance(argument, Literal) else None
-        if isinstance(value, bool | str | None) or not _CONSTANT[kind](value):
+        if not isinstance(argument, Literal) or not _CONSTANT[kind](argument.value):
             hint = f"as in `{FUNCTIONS[function].usage}`"
             raise failure("RQ109", f"{function} requires {_WANTED[kind]}", argument.span, hint=hint)
         return
     type_ = expressions.type_of(argument, source.types)
-    if kind == "number" and not type_.is_numeric:
-        hint = type_hints.conversion("number", type_, argument)
-        raise failure("RQ103", f"{function} requires a number, found {type_}", argument.span, hint=hint)
+    if (kind == "number" and not type_.is_numeric) or (kind == "string" and type_ != STRING):
+        hint = type_hints.conversion(kind, type_, argument)
+        raise failure("RQ103", f"{function} requires a {kind}, found {type_}", argument.span, hint=hint)
 
 
-_CONSTANT: dict[Takes, Callable[[int | Fraction], bool]] = {
-    "share": lambda value: 0 <= value <= 1,
-    "size": lambda value: value >= 1 and value == int(value),
-    "circle": lambda value: value > 0,
+def _number(test: Callable[[int | Fraction], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, int | Fraction) and not isinstance(value, bool) and test(value)
+
+
+_CONSTANT: dict[Takes, Callable[[object], bool]] = {
+    "share": _number(lambda value: 0 <= value <= 1),
+    "size": _number(lambda value: value >= 1 and value == int(value)),
+    "circle": _number(lambda value: value > 0),
+    "text": lambda value: isinstance(value, str),
 }
 _WANTED: dict[Takes, str] = {
     "share": "a constant between 0 and 1",
     "size": "a whole constant above 0",
     "circle": "a constant above 0, the full circle",
+    "text": "a constant string",
 }
 
 

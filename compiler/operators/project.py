@@ -55,16 +55,17 @@ class Project(Operator):
     """`project[items](input)`; `items`: output attribute -> the expression that computes it.
 
     A plain attribute may not exist yet (P4). Everything read by a computed one must exist, and must not be dropped
-    unless it is optional (G20). With `rest`, `project[*, items](input)`, all attributes of the input stay, later ones
-    too; the items have other names than those (J2). With `convert`, too, the items are attributes of the input in other
-    units, and take their place: a Drop of one takes it away, whatever is computed. With `absorb` their units never
-    change behind it: Alters of them end here (theory N6), and they are doubles from the start, so that no Alter changes
-    a type behind it either. `differences`: the items that are differences of points of a scale, as of temperatures: an
-    Alter scales these, and does not shift them (2.8).
+    unless it is optional (G20). With `rest`, `project[*, items](input)`, all attributes of the input stay but those of
+    `excepts`, later ones too; the items have other names than those (J2). With `convert`, too, the items are
+    attributes of the input in other units, and take their place: a Drop of one takes it away, whatever is computed.
+    With `absorb` their units never change behind it: Alters of them end here (theory N6), and they are doubles from
+    the start, so that no Alter changes a type behind it either. `differences`: the items that are differences of
+    points of a scale, as of temperatures: an Alter scales these, and does not shift them (2.8).
     """
 
     items: dict[str, Expression] = field(converter=_parsed)
     rest: bool = False
+    excepts: tuple[str, ...] = field(default=(), converter=tuple)
     convert: bool = False
     absorb: bool = False
     differences: tuple[str, ...] = field(default=(), converter=tuple)
@@ -84,7 +85,7 @@ class Project(Operator):
 
     def chosen(self, names: Iterable[str]) -> dict[str, Expression]:
         """The items over an input with some attributes, those that stay by themselves too."""
-        rest = names if self.rest else ()
+        rest = (name for name in names if name not in self.excepts) if self.rest else ()
         return {**{name: Attribute(name, span=_NOWHERE) for name in rest}, **self.items}
 
     def conversion(self, name: str) -> Affine | None:
@@ -134,6 +135,10 @@ class Project(Operator):
         for expression in self.items.values():
             if not isinstance(expression, Attribute):
                 expressions.type_of(expression, source.types)
+        absent = [name for name in self.excepts if name not in source.types]
+        if self.excepts and not self.chosen(source.types):
+            hint = "`project[a](R)` keeps one of them"
+            raise failure("RQ102", "no attribute of the input stays", self.span, hint=hint)
         missing = {
             n: e for n, e in self.items.items() if not expressions.attributes(e) <= source.types.keys()
         }
@@ -147,7 +152,21 @@ class Project(Operator):
         if not self.rest and len(missing) == len(self.items):
             hint = did_you_mean(next(iter(missing)), source.types, "attributes")
             raise failure("RQ102", "no attribute of the projection exists in its input", self.span, hint=hint)
-        return warnings + later
+        return warnings + later + [self._left_out_later(name, source) for name in absent]
+
+    def _left_out_later(self, name: str, source: Facts) -> Diagnostic:
+        """The warning about an attribute to leave out that does not exist yet. Raises RQ102 for a misspelt name."""
+        if (near := misspelt(name, source.types.keys() - {*self.excepts})) is not None:
+            hint = f"did you mean `{near}`?"
+            raise failure("RQ102", f"unknown attribute `{name}` after `except`", self.span, hint=hint)
+        return Diagnostic(
+            "RQ106",
+            "warning",
+            f"`{name}` does not exist yet",
+            self.span,
+            ("it is left out once an accent adds it (theory P2)",),
+            f"known attributes: {', '.join(source.types)}",
+        )
 
     def _later(self, attribute: Attribute, source: Facts) -> Diagnostic:
         """The warning about an attribute that does not exist yet (P4).
@@ -295,7 +314,7 @@ class Project(Operator):
         return tuple(Memory(what=what, side=0, within=kept, accents=True) for what in waiting)
 
     def parameters(self) -> dict[str, object]:
-        rest = ["*"] if self.rest else []
+        rest = [" except ".join(filter(None, ("*", ", ".join(self.excepts))))] if self.rest else []
         return {"items": [*rest, *(_written(name, e) for name, e in self.items.items())]}
 
 

@@ -14,7 +14,7 @@ from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import format_expression
 
-_LINEAR = ("avg", "sum", "median", "quantile", "stddev", "var")
+_LINEAR = ("avg", "sum", "median", "quantile", "stddev", "stddev_pop", "var", "var_pop")
 """Functions that are wrong for angles that pass a full circle."""
 
 

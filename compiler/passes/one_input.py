@@ -191,6 +191,7 @@ def _items(items: tuple[syntax.ProjectItem, ...]) -> dict[str, syntax.ProjectIte
 
 def _project(node: syntax.Project, common: dict[str, Any], source: Input) -> operators.Project:
     """Builds a projection; computed attributes have units of their own."""
+    check_once(node.excepts, "except", node.span)
     chosen = {
         name: _in_given_unit(item, source.read(item.expression), source.facts.types)
         for name, item in _items(node.items).items()
@@ -199,6 +200,7 @@ def _project(node: syntax.Project, common: dict[str, Any], source: Input) -> ope
         **common,
         items={name: value.expression for name, value in chosen.items()},
         rest=node.rest,
+        excepts=node.excepts,
         units={name: value.unit for name, value in chosen.items() if value.unit is not None},
         differences=[name for name, value in chosen.items() if _is_difference(value, source.units)],
     )

@@ -50,6 +50,7 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
         heartbeat=heartbeat_of(node.heartbeat, types, units),
         markers=node.markers,
         metrics=node.metrics,
+        over=node.over,
         partitioned=node.partitioned,
         by_name=node.by_name,
         markers_only=node.markers_only,

@@ -137,6 +137,8 @@ class Source:
     """A folder of files that hold markers only."""
     metrics: tuple[str, ...] = ()
     """The metrics whose data points are read; empty for all."""
+    over: tuple[tuple[str, str], ...] = ()
+    """Pairs of metrics: where an instance sends both, the first is taken (theory N16)."""
     partitioned: str | None = None
     """The attribute whose values each come from one partition of a topic (theory N9)."""
     by_name: bool = False

@@ -52,8 +52,8 @@ def keys_in_point(name: str, keys: FieldPath = ()) -> FieldPath:
 def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
     """Checks the attributes of a stream of data points.
 
-    Raises RQ147 if a format without metrics picks data points by their metric, RQ148 if a data point has no
-    such attribute, RQ149 if it is of another type.
+    Raises RQ104 if a metric is named twice, RQ147 if a format without metrics picks data points by their metric, RQ148
+    if a data point has no such attribute, RQ149 if it is of another type.
     """
     if node.format not in REQUESTS:
         if node.metrics:
@@ -62,6 +62,9 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
                 "RQ147", f"tuples of format `{node.format}` are of no metrics", node.span, hint=hint
             )
         return
+    if (twice := next((name for name in node.metrics if node.metrics.count(name) > 1), None)) is not None:
+        hint = 'each metric once; a chain replaces in its order: `metrics "newest" over "newer" over "old"`'
+        raise failure("RQ104", f"the metric `{twice}` is named twice", node.span, hint=hint)
     for declared in node.attributes:
         keys = attributes[declared.name].keys or (declared.name,)
         span = declared.span if declared.origin is None else declared.origin.span

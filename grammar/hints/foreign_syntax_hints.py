@@ -122,8 +122,8 @@ def clause(slip: Slip) -> Diagnostic | None:
     )
     if {"COMMA", "RSQB"} <= slip.accepts and (help := synonyms.AFTER_GROUPS.get(word)):
         return slip.unexpected(help)
-    if slip.last == "*" and clause_word in ("except", "exclude", "excluding", "but", "without", "minus"):
-        return slip.unexpected("attributes that stay are named: `project[a, b](R)`")
+    if slip.last == "*" and clause_word in ("exclude", "excluding", "but", "without", "minus"):
+        return slip.unexpected("attributes that go are named: `project[* except a](R)`")
     return None
 
 

@@ -10,7 +10,6 @@ _EARLIER = "functions of the tuples before are `running[lag(x) as before, delta(
 _BEST = "the best tuples of each group are `top[1 by at desc per k](R)`"
 _NO_LISTS = "values are numbers, strings, booleans and times, not lists or objects"
 _INSIDE = 'a field inside of an object is declared: `city: string from "address.city"`'
-_EXTREME = "the tuple with the largest `y` of each group is `top[1 by y desc per k](R)`"
 _COUNTER = "a counter in a window `w`: `aggregate[last(x) - first(x) as grown by w](R)`, by seconds `/ 300`"
 _MOVING = (
     "a moving average is `avg(x)` over a sliding window, `window[5 minutes every 1 minute on at as w](R)`"
@@ -18,8 +17,7 @@ _MOVING = (
 _CAST = "a value is converted by `int(x)`, `double(x)`, `string(x)`, `date(x)` or `timestamp(x)`"
 _COLUMN = "an attribute is written by its name alone, without quotes: `a`; a constant as it is: `5`"
 _ANY = "whether a condition holds for some tuples is `count(where t > 90) > 0`, for all `count(where t <= 90) = 0`"
-_JOINED = "`collect(x)` gives the values as an array"
-_REGRESSION = "of two values there are `slope(x, y)` and `corr(x, y)`"
+_REGRESSION = "of two values there are `slope(x, y)`, `corr(x, y)` and `covar(x, y)`"
 
 _AGGREGATES = {
     "avg(x)": "mean average avrg",
@@ -49,24 +47,27 @@ _AGGREGATES = {
     "sum(x * w) / sum(w)": "weighted_avg wavg weighted_average weighted_mean",
     "exp(avg(ln(x)))": "geomean geometric_mean gmean",
     "quantile(x, 0.75) - quantile(x, 0.25)": "iqr",
-    "stddev(x) * sqrt((count(x) - 1) / count(x))": "stddev_pop stdev_p stdevp stddevp",
-    "var(x) * (count(x) - 1) / count(x)": "var_pop varp var_p variance_pop variancep",
+    "stddev_pop(x)": "stdev_p stdevp stddevp",
+    "var_pop(x)": "varp var_p variance_pop variancep",
+    "covar(x, y)": "covar_samp covariance cov",
+    "mode(x)": "most_frequent most_common",
+    "arg_max(x, y)": "max_by maxby argmax max_row idxmax",
+    "arg_min(x, y)": "min_by minby argmin idxmin",
+    "string_agg(x, ', ')": "listagg group_concat concat_agg string_join textjoin concat_all wm_concat strings_concat",
+    "bit_and(x)": "bitand",
+    "bit_or(x)": "bitor",
 }
 _AGGREGATES_INSTEAD = {
-    _EXTREME: "max_by min_by maxby minby argmax argmin arg_max arg_min max_row idxmax idxmin",
-    "count first, then choose: `top[1 by n desc per k](aggregate[count() as n by k, x](R))`": "mode "
-    "most_frequent most_common approx_top_k",
+    "count first, then choose: `top[3 by n desc per k](aggregate[count() as n by k, x](R))`": "approx_top_k",
     _ANY: "bool_or bool_and boolor booland any every all some logical_or logical_and or_agg and_agg",
-    "no function combines the bits of numbers": "bit_and bit_or bit_xor bitand bitor bitxor",
-    _JOINED: "string_agg listagg group_concat concat_agg string_join textjoin concat_all wm_concat strings_concat",
+    "bits are combined by `bit_and(x)` and `bit_or(x)`": "bit_xor bitxor",
     _COUNTER: "rate irate increase delta idelta deriv derivative changes resets differences",
     "`count()` by `floor(x / 10)` counts in bins: `extend[floor(x / 10) as bin](R)`": "histogram "
     "histogram_numeric width_bucket bucket",
     _MOVING: "ewma ema moving_avg moving_average rolling rolling_mean sma movingaverage",
     "`quantile(x, 0.95)` lies between two neighbours, `largest(x, n)` is one of the values": "percentile_disc "
     "quantile_disc",
-    _REGRESSION: "covar covar_pop covar_samp covariance cov skewness kurtosis skew kurt regr_slope regr_r2 "
-    "linear_regression entropy",
+    _REGRESSION: "skewness kurtosis skew kurt regr_slope regr_r2 linear_regression entropy",
     _BEST: "topk top_k nth_value bottomk",
 }
 _SCALARS = {

@@ -85,7 +85,7 @@ class _Comparison:
             yield self._change("at once", f"path {self.old.path} → {self.new.path}", why)
         if self.old.punctuated != self.new.punctuated:
             yield self._change("at once", "`punctuated on`", "it promises, and changes nothing in a run")
-        if self.old.metrics != self.new.metrics:
+        if (self.old.metrics, self.old.over) != (self.new.metrics, self.new.over):
             yield self._change("at once", "`metrics`", "data points of these are read from now on")
         if self.old.partitioned != self.new.partitioned:
             yield self._change(

@@ -30,13 +30,16 @@ from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuple
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import NEXT_FILE
+from cedilla.runtime.records.rejections import REPLACED
 from cedilla.runtime.records.values import near_digits_sql
 
 REJECT = "$reject"
 """A column: null for a tuple; else the code that rejects it, followed by a blank and the invalid attribute, if any."""
 CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
 """SQL for the two parts."""
-CODES = tuple(f"RQ{number}" for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314, 315))
+CODES = tuple(
+    f"RQ{number}" for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314, 315, 333)
+)
 """Codes that can reject a tuple; `rejections.REASONS` has their texts."""
 
 _NOTHING: Mapping[str, str] = {}
@@ -311,7 +314,8 @@ def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
 
 
 def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups) -> str:
-    cases = [(f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
+    replaced = [(f"{column(CORRUPT)} = {quote(REPLACED)}", quote(REPLACED))] if source.over else []
+    cases = [*replaced, (f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
     if state.codes or state.bent:
         cases.append((f"{column(_UNCODED)} IS NOT NULL", column(_UNCODED)))
     if state.inexact:

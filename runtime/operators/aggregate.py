@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions import expression_sql, expressions
-from cedilla.compiler.expressions.aggregate_functions import Function, with_infinities
-from cedilla.compiler.expressions.types import DOUBLE, Type, column
+from cedilla.compiler.expressions.aggregate_function import Function
+from cedilla.compiler.expressions.aggregate_functions import with_infinities
+from cedilla.compiler.expressions.types import DOUBLE, Type, column, quote
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate, Call, Operator
 from cedilla.compiler.regions import Tree
@@ -159,9 +160,11 @@ def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:
     if call.columns and expressions.type_of(call.columns[0], types) != DOUBLE:
         # Sail names an aggregate without casts: `sum(CAST(n AS DOUBLE))` alone would be `sum(n)` once more.
         real = f"CAST({real} AS DOUBLE) + 0D"
+    of_doubles = bool(call.columns) and expressions.type_of(call.columns[-1], types) == DOUBLE
     return {
         **dict(zip("xy", texts, strict=False)),
         "real": real,
+        "key": f"{texts[-1]} + 0D" if of_doubles else texts[-1],
         "k": _constant(call),
         "order": column(ORDER),
     }
@@ -171,7 +174,8 @@ def _constant(call: Call) -> str:
     if call.constant is None:
         return ""
     value = call.constant.value
-    assert not isinstance(value, str)
+    if isinstance(value, str):
+        return quote(value)
     return str(value) if isinstance(value, int) else f"{float(value)!r}D"
 
 

@@ -67,6 +67,8 @@ class Epoch:
         operator: Any = self.plan.operator_of[name]
         if operator.absorb:
             frame = with_doubles(frame, operator.conversions)
+        if operator.excepts:
+            return self._result(operator, frame.drop(*operator.excepts))
         items = items_sql(operator, types_of(frame))
         if operator.rest:
             return self._result(

@@ -7,10 +7,10 @@ This module parses point by point; `formats/otlp` does the same for many lines a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from math import isfinite
 from typing import Any
 
@@ -46,10 +46,15 @@ _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+_Parts = tuple[Any, Any, Any, str, Any]
+"""The resource, scope, metric, kind and data point of a tuple."""
+
+
 class Point(JsonObject):
     """A data point by the names of attributes. `known`: the attributes that were read. `read`: reads further attributes
-    from its request."""
+    from its request. `is_replaced`: its request has a newer metric of the same instance and time (theory N16)."""
 
+    is_replaced: bool = False
     paths: Paths
     known: Mapping[str, Type]
     read: Callable[[Mapping[str, Type]], Mapping[str, Any]]
@@ -72,19 +77,21 @@ class Point(JsonObject):
         return point
 
 
-@frozen
+@frozen(slots=False)
 class PointReader:
     """Reads data points. `types`: the types of the wanted attributes. `paths`: the paths of declared attributes that
-    are not in the field of their name. `metrics`: the wanted metrics; all if empty."""
+    are not in the field of their name. `metrics`: the wanted metrics; all if empty. `over`: pairs of metrics, of which
+    the first replaces the second."""
 
     types: Mapping[str, Type]
     paths: Paths = field(factory=dict[str, FieldPath])
     metrics: tuple[str, ...] = ()
+    over: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, source: Source) -> PointReader:
         """Returns the reader for a source."""
-        return cls({a.name: a.type for a in source.attributes}, source.paths, source.metrics)
+        return cls({a.name: a.type for a in source.attributes}, source.paths, source.metrics, source.over)
 
     def keys(self, name: str) -> FieldPath:
         """Returns the path of an attribute in a data point."""
@@ -92,8 +99,41 @@ class PointReader:
 
     def points(self, request: JsonObject) -> Iterator[Point]:
         """Yields the data points of a request in order. Raises `ValueError` if it is malformed."""
-        for resource, scope, metric, kind, point in self._raw(request):
-            yield self._point(resource, scope, metric, kind, point)
+        raw = [*self._raw(request)] if self.over else self._raw(request)
+        replaced = self._replaced(raw) if isinstance(raw, list) else set[int]()
+        for number, parts in enumerate(raw):
+            point = self._point(*parts)
+            point.is_replaced = number in replaced
+            yield point
+
+    @cached_property
+    def ranks(self) -> Mapping[str, tuple[int, int]]:
+        """The metrics with several names: the number of the quantity, and the rank of the name, the newest first."""
+        ranks: dict[str, tuple[int, int]] = {}
+        for number, (new, old) in enumerate(self.over):
+            chain, rank = ranks.setdefault(new, (number, 0))
+            ranks[old] = chain, rank + 1
+        return ranks
+
+    def _replaced(self, raw: Sequence[_Parts]) -> set[int]:
+        """Returns the numbers of the points of an instance and time that have a newer name there, too."""
+        keys = {n: self._instance(parts) for n, parts in enumerate(raw) if parts[2].get("name") in self.ranks}
+        ranks = {n: self.ranks[raw[n][2]["name"]][1] for n in keys}
+        newest: dict[Any, int] = {}
+        for number, key in keys.items():
+            newest[key] = min(ranks[number], newest.get(key, ranks[number]))
+        return {number for number, key in keys.items() if ranks[number] > newest[key]}
+
+    def _instance(self, parts: _Parts) -> tuple[Any, ...]:
+        """Returns what the points of several names of one quantity share: resource, scope and time."""
+        resource, scope, metric, _, point = parts
+        time = _integer(point.get(MOMENTS["time"]))
+        return (
+            self.ranks[metric["name"]][0],
+            instance_text(_objects(_object(resource, "resource"), "attributes")),
+            json_text(_object(scope, "scope").get("name")),
+            json_text(time),
+        )
 
     def only(self, request: JsonObject, number: int) -> dict[str, Any] | None:
         """Returns the request with only one of its data points, by number; `None` if it has no such point."""
@@ -110,7 +150,7 @@ class PointReader:
         of = {"resource": resource["resource"]} if "resource" in resource else {}
         return {"resourceMetrics": [{**of, "scopeMetrics": [in_scope]}]}
 
-    def _raw(self, request: Mapping[str, Any]) -> Iterator[tuple[Any, Any, Any, str, Any]]:
+    def _raw(self, request: Mapping[str, Any]) -> Iterator[_Parts]:
         if request and request.get("resourceMetrics") is None:
             raise ValueError(NO_REQUEST)
         for resource in _objects(request, "resourceMetrics"):
@@ -151,6 +191,11 @@ class PointReader:
             if value is not None:
                 values[name] = in_text(value) if isinstance(self.paths.get(name), TextPath) else value
         return values
+
+
+def instance_text(attributes: Iterable[Mapping[str, Any]]) -> str:
+    """Returns the attributes of a resource as a text that does not depend on their order."""
+    return json_text(sorted(json_text(each) for each in attributes))
 
 
 def _objects(of: Mapping[str, Any], key: str) -> list[Any]:

@@ -23,6 +23,7 @@ REASONS = {
     "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
     "RQ315": "`{}` has a value that the function of the last accent among tuples like this does not take",
     "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
+    "RQ333": "its request has a newer metric of this instance and time, too",
     "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
     "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
 }
@@ -41,6 +42,11 @@ def reason(code: str, attribute: str, paths: Paths = _NO_PATHS) -> str:
     return f"{REASONS[code].replace('{}', attribute)}{read_from(attribute, paths)}"
 
 
+def of_fault(fault: str) -> tuple[str, str]:
+    """Returns the code and the reason for a line with a fault: RQ301, or RQ333 for a point that another replaces."""
+    return (REPLACED, REASONS[REPLACED]) if fault == REPLACED else ("RQ301", fault)
+
+
 def misfit(attribute: str, type_: Type, shown: str) -> str:
     """Returns the reason of RQ301 for a value that is not of its attribute's type."""
     return f"`{attribute}` is no {type_}: {shown}"
@@ -50,6 +56,8 @@ BEYOND_HINT = "a coarser unit has smaller numbers; declared as `double`, the att
 """Hint for RQ310."""
 
 LATE = "RQ305"
+REPLACED = "RQ333"
+"""The code of a data point that another metric replaces; such points are counted, and neither bad nor set aside."""
 FOREIGN = "RQ326"
 """The code of a marker among the tuples of a stream that takes none there."""
 _SETTINGS = {LATE: "late", "RQ306": "drift", "RQ307": "drift", "RQ301": "invalid"}
@@ -62,12 +70,12 @@ def _setting(code: str) -> str:
 
 def is_ignored(code: str, settings: Mapping[str, str]) -> bool:
     """Returns True if tuples with a code are only counted."""
-    return code == LATE and settings["late"] == "ignore"
+    return code == REPLACED or (code == LATE and settings["late"] == "ignore")
 
 
 def is_fatal(code: str, settings: Mapping[str, str]) -> bool:
     """Returns True if a tuple or marker with a code ends the query."""
-    return settings[_setting(code)] == "abort"
+    return code != REPLACED and settings[_setting(code)] == "abort"
 
 
 def refusal(code: str, count: int, reason: str, place: str, raw: str) -> DiagnosticError:

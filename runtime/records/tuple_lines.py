@@ -14,6 +14,7 @@ from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.near_markers import marker_of
 from cedilla.runtime.records.nested import by_names
 from cedilla.runtime.records.otlp import PointReader
+from cedilla.runtime.records.rejections import REPLACED
 
 
 def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
@@ -42,7 +43,9 @@ def _points(lines: Iterable[Line], reader: PointReader) -> Iterator[Line]:
         if item is None:
             yield line
         for number, point in enumerate(points):
-            yield evolve(line, text=json_text(reader.only(item or point, number)), item=point)
+            text = json_text(reader.only(item or point, number))
+            of_it = {"fault": REPLACED} if point.is_replaced else {"item": point}
+            yield evolve(line, text=text, **of_it)
 
 
 def _tuple(line: Line) -> JsonObject | None:

@@ -4,10 +4,12 @@ them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from math import atan2, ceil, cos, floor, fmod, isfinite, nan, prod, sin, sqrt
+from operator import and_, or_
 from typing import Any
 
 from cedilla.compiler.expressions import angles
@@ -17,7 +19,8 @@ from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.operators import Call
 from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.evaluate import Row, evaluate
-from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond
+from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond, is_odd
+from cedilla.runtime.reference.scalars.numbers import rounded
 from cedilla.runtime.reference.scalars.order import comparable, equal, rank
 
 ORDER = "$order"
@@ -87,16 +90,41 @@ def _average_angle(x: Sequence[Any], circle: Sequence[Any]) -> float | None:
     return float(direction % angles.STEPS) * full / angles.STEPS
 
 
-def _variance(x: Sequence[Any]) -> Any:
-    if len(x) < 2:
+def _covariance(x: Sequence[Any], y: Sequence[Any], less: int = 1) -> Any:
+    """Returns the covariance of a sample, or of a population if `less` is 0."""
+    if len(x) <= less:
         return None
-    mean = _average(x)
-    return sum((v - mean) * (v - mean) for v in x) / (len(x) - 1)
+    a, b = _average(x), _average(y)
+    return sum((v - a) * (w - b) for v, w in zip(x, y, strict=True)) / (len(x) - less)
 
 
-def _stddev(x: Sequence[Any]) -> Any:
-    variance = _variance(x)
+def _variance(x: Sequence[Any], less: int = 1) -> Any:
+    return _covariance(x, x, less)
+
+
+def _stddev(x: Sequence[Any], less: int = 1) -> Any:
+    variance = _variance(x, less)
     return None if variance is None else sqrt(variance)
+
+
+def _mode(x: Sequence[Any]) -> Any:
+    """Returns the most frequent value; of several, the least."""
+    counts = Counter(map(comparable, x))
+    return min(x, key=lambda value: (-counts[comparable(value)], rank(value)))
+
+
+def _extreme(of: Callable[..., Any]) -> Callable[[Sequence[Any], Sequence[Any]], Any]:
+    """Returns the `x` of the extreme `y`; of several, the extreme one."""
+    return lambda x, y: of(zip(x, y, strict=True), key=lambda pair: (rank(pair[1]), rank(pair[0])))[0]
+
+
+def _bits(of: Callable[[int, int], int]) -> Callable[[Sequence[Any]], int | None]:
+    def result(x: Sequence[Any]) -> int | None:
+        numbers = [int(rounded(value)) for value in x if not is_odd(value)]
+        whole = [number for number in numbers if -(2**63) <= number < 2**63]
+        return reduce(of, whole) if whole else None
+
+    return result
 
 
 def _quantile(x: Sequence[Any], share: Sequence[Any]) -> Any:
@@ -138,14 +166,24 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "max": partial(max, key=rank),
     "var": _variance,
     "stddev": _stddev,
-    "first": lambda x: x[0],
-    "last": lambda x: x[-1],
+    "var_pop": partial(_variance, less=0),
+    "stddev_pop": partial(_stddev, less=0),
+    "first": lambda x, count=None: x[0] if count is None else [*x[: count[0]]],
+    "last": lambda x, count=None: x[-1] if count is None else [*x[-count[0] :]],
+    "arg_max": _extreme(max),
+    "arg_min": _extreme(min),
+    "mode": _mode,
     "median": lambda x: _quantile(x, [Fraction(1, 2)]),
     "quantile": _quantile,
     "collect": list,
+    "string_agg": lambda x, by: by[0].join(x),
     "largest": lambda x, count: sorted(x, key=rank, reverse=True)[: count[0]],
     "smallest": lambda x, count: sorted(x, key=rank)[: count[0]],
     "product": _product,
+    "bit_and": _bits(and_),
+    "bit_or": _bits(or_),
+    "covar": _covariance,
+    "covar_pop": partial(_covariance, less=0),
     "corr": _correlation,
     "slope": _slope,
 }

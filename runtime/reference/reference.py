@@ -33,7 +33,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.marker import STRAY, MarkerLine
-from cedilla.runtime.records.rejections import FOREIGN, NO_OBJECT, beyond, is_ignored, reason
+from cedilla.runtime.records.rejections import FOREIGN, NO_OBJECT, beyond, is_ignored, of_fault, reason
 from cedilla.runtime.records.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
@@ -181,7 +181,7 @@ class Reference:
     def _tuple(self, state: SourceState, source: str, item: Item) -> tuple[Row, Rejection | None]:
         """Returns a tuple in canonical values, and the reason for its rejection."""
         if "$corrupt" in item:
-            return {}, ("RQ301", str(item.get("$fault", NO_OBJECT)))
+            return {}, of_fault(str(item.get("$fault", NO_OBJECT)))
         if "$foreign" in item:
             return {}, (FOREIGN, reason(FOREIGN, ""))
         types = state.field_types

@@ -254,7 +254,8 @@ def _aggregate(name: str) -> tuple[str, ...]:
     scaled, shifted = function.carry(Affine(2, 0)), function.carry(Affine(2, 7))
     carried = "absorbed" if scaled is None else "passes" if shifted else "passes without an offset"
     distinct = ", also `distinct`" if function.distinct else ""
-    usage = f"`{function.usage}`{distinct}"
+    several = f", `{function.several.usage}`" if function.several else ""
+    usage = f"`{function.usage}`{several}{distinct}"
     return usage, str(function.type(DOUBLE)), carried, "yes" if function.ordered else ""
 
 

@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,7 @@ RELATIONS = st.recursive(
             inner,
             st.booleans(),
         )
+        | make(syntax.Project, st.just(()), inner, st.just(True), SCHEMES)
         | make(syntax.Union, inner, inner)
         | make(syntax.Intersect, inner, inner, st.booleans())
         | make(syntax.Minus, inner, inner, st.booleans())
@@ -190,6 +192,20 @@ STATEMENTS = (
         several(STRINGS, 0),
         optional(NAMES),
         st.booleans(),
+    )
+    | st.builds(
+        lambda names, over: syntax.StreamDeclaration(
+            "stream",
+            "r",
+            (syntax.AttributeDeclaration("a", syntax.TypeName("int", span=HERE), span=HERE),),
+            "otlp",
+            "r",
+            metrics=tuple(names),
+            over=tuple(pair for pair, is_over in zip(pairwise(names), over, strict=False) if is_over),
+            span=HERE,
+        ),
+        st.lists(STRINGS, min_size=2, max_size=4, unique=True),
+        st.lists(st.booleans(), min_size=3, max_size=3),
     )
     | st.sampled_from([(name, value) for name, values in SETTINGS.items() for value in values]).map(
         lambda setting: syntax.Setting(*setting, span=HERE)

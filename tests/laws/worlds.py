@@ -121,6 +121,8 @@ class _Growing:
                 computed = self.computed(numbers, types)
                 if computed and rng.random() < 0.3:
                     return f"extend[{', '.join(computed)}]({a})"
+                if len(types) > len(kept) and rng.random() < 0.3:
+                    return f"project[* except {', '.join(n for n in types if n not in kept)}]({a})"
                 return f"project[{', '.join([*kept, *computed])}]({a})"
             case "rename":
                 name = any_of()
@@ -239,15 +241,17 @@ class _Growing:
         if x is not None:
             calls += [
                 f"{f}({x}) as {result_of(x, f'x{i}')}"
-                for i, f in enumerate(rng.sample(["avg", "sum", "min", "max", "var", "median"], 2))
+                for i, f in enumerate(rng.sample(["avg", "sum", "min", "max", "var", "median", "var_pop"], 2))
             ]
+            calls += [f"bit_or({x}) as bits"]
             calls += [f"count(distinct {x}) as c", f"sum({x} where {x} > 1) as {result_of(x, 'big')}"]
         edges = [n for n in types if edge_of(n) is not None]
-        for function in ("first", "last", "collect", "min", "max", "largest"):
+        for function in ("first", "last", "collect", "min", "max", "largest", "mode", "arg_max", "last of 2"):
             name = rng.choice(edges or list(types))
-            calls.append(
-                f"{function}({name}{', 2' if function == 'largest' else ''}) as {result_of(name, function)}"
-            )
+            more = {"largest": ", 2", "last of 2": ", 2", "arg_max": f", {rng.choice(list(types))}"}
+            word, _, _ = function.partition(" ")
+            result = result_of(name, function.replace(" ", "_"))
+            calls.append(f"{word}({name}{more.get(function, '')}) as {result}")
         if edges:
             calls.append(f"count(distinct {rng.choice(edges)}) as many")
         chosen = rng.sample(calls, rng.randint(1, min(3, len(calls))))

@@ -15,6 +15,7 @@ from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.formats.otlp.points import Requests
 from cedilla.runtime.records.json_objects import JsonObject, parse_line
 from cedilla.runtime.records.otlp import NO_REQUEST, PointReader
+from cedilla.runtime.records.rejections import REPLACED
 
 
 @frozen
@@ -53,6 +54,7 @@ class PointBatches(TextBatches):
 
     def _rows(self, line: bytes) -> list[tuple[dict[str, Any], str | None]]:
         try:
-            return [self.convert_row(point) for point in self.reader.points(self.item(line))]
+            points = self.reader.points(self.item(line))
+            return [({}, REPLACED) if point.is_replaced else self.convert_row(point) for point in points]
         except ValueError:
             return [({}, NO_REQUEST)]

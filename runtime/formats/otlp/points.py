@@ -21,8 +21,17 @@ from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.jsonl.batches import read_json
 from cedilla.runtime.formats.lines.batches import fits, moments_of, one_array
 from cedilla.runtime.formats.lines.blocks import Places
+from cedilla.runtime.formats.otlp.two_names import OF_INSTANCE, Refused, replaced_points
 from cedilla.runtime.records.json_objects import json_text
-from cedilla.runtime.records.otlp import FIELDS_OF, KINDS, MOMENTS, TEMPORALITIES, PointReader, shortest
+from cedilla.runtime.records.otlp import (
+    FIELDS_OF,
+    KINDS,
+    MOMENTS,
+    TEMPORALITIES,
+    PointReader,
+    shortest,
+)
+from cedilla.runtime.records.rejections import REPLACED
 
 pc: Any = pyarrow.compute
 
@@ -53,10 +62,6 @@ _WRITTEN: Mapping[str, Mapping[str, pa.DataType]] = {
 _WHOLE = "^-?[0-9]{1,19}$"
 
 
-class Refused(Exception):
-    """The lines are not in the form that is parsed here."""
-
-
 @frozen
 class Requests:
     """Parses requests. `reader`: selects their contents."""
@@ -67,8 +72,9 @@ class Requests:
         """Returns the columns and positions of the data points of lines that begin at `starts`; `None` if some lines
         may be different. The caller has checked that each line looks like one object."""
         keys = {name: self.reader.keys(name) for name in types}
+        read = {**keys, **(OF_INSTANCE if self.reader.over else {})}
         try:
-            table = read_json(text, {"resourceMetrics": _schema(keys)}, infer=False)
+            table = read_json(text, {"resourceMetrics": _schema(read)}, infer=False)
             if table.num_rows != len(starts):
                 return None
             return self._columns(one_array(table.column("resourceMetrics").chunks), starts, types, keys)
@@ -105,7 +111,9 @@ class Requests:
         places = pa.array(starts[lines] + np.arange(len(lines)) - first)
         if len(kinds) > 1:
             columns = [column.take(pa.array(order)) for column in columns]
-        return [*columns, pa.nulls(len(lines), pa.string()), places]
+        replaced = replaced_points(self.reader, kinds)[order]
+        faults = pc.if_else(pa.array(replaced), REPLACED, pa.nulls(len(lines), pa.string()))
+        return [*columns, faults, places]
 
 
 @define

@@ -26,11 +26,11 @@ def test_calls_in_hints_are_functions_of_the_language(table: dict[str, str]) -> 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("stddev_pop", "did you mean `stddev(x) * sqrt((count(x) - 1) / count(x))`?"),
-        ("mode", "count first"),
-        ("max_by", "`top[1 by y desc per k](R)`"),
+        ("stdevp", "did you mean `stddev_pop(x)`?"),
+        ("most_common", "did you mean `mode(x)`?"),
+        ("max_by", "did you mean `arg_max(x, y)`?"),
         ("p95", "quantile(x, 0.95)"),
-        ("bit_and", "no function combines the bits"),
+        ("bit_xor", "bits are combined by `bit_and(x)`"),
         ("averge", "did you mean `avg(x)`?"),
     ],
 )

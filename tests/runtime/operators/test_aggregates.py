@@ -6,6 +6,8 @@ import cmath
 import math
 import statistics
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import and_, or_
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,20 @@ def correlation(rows: list[Item]) -> float | None:
     return statistics.correlation(x, y) if len(set(x)) > 1 and len(set(y)) > 1 else None
 
 
+def covariance(population: bool) -> Callable[[list[Item]], float]:
+    def of(rows: list[Item]) -> float:
+        pairs = [(row["t"], float(row["n"])) for row in rows if "n" in row]
+        x, y = [p[0] for p in pairs], [p[1] for p in pairs]
+        found = statistics.covariance(x, y)
+        return found * (len(x) - 1) / len(x) if population else found
+
+    return of
+
+
+def extreme(x: str, y: str, end: Callable[..., Any]) -> Callable[[list[Item]], Any]:
+    return lambda rows: end((row[y], row[x]) for row in rows if x in row and y in row)[1]
+
+
 def slope(rows: list[Item]) -> float:
     return statistics.linear_regression([row["ts"] for row in rows], [row["t"] for row in rows]).slope
 
@@ -163,6 +179,23 @@ CALLS: dict[str, Callable[[list[Item]], Any]] = {
     "max(distinct t)": of("t", max),
     "var(t)": of("t", statistics.variance, 2),
     "stddev(n)": of("n", statistics.stdev, 2),
+    "var_pop(n)": of("n", statistics.pvariance),
+    "stddev_pop(t)": of("t", statistics.pstdev),
+    "covar(t, n)": covariance(population=False),
+    "covar_pop(n, t)": covariance(population=True),
+    "mode(n)": of("n", lambda x: min(statistics.multimode(x))),
+    "mode(l)": of("l", lambda x: min(statistics.multimode(x))),
+    "arg_max(n, l)": extreme("n", "l", max),
+    "arg_min(t, n)": extreme("t", "n", min),
+    "arg_max(l, t where s = 1)": where(lambda r: r["s"] == 1, extreme("l", "t", max)),
+    "bit_and(n where n > 3)": where(lambda r: r.get("n", 0) > 3, of("n", lambda x: reduce(and_, x))),
+    "bit_or(ts)": of("ts", lambda x: reduce(or_, x)),
+    "bit_or(t * 2.6)": of("t", lambda x: reduce(or_, (math.floor(v * 2.6 + 0.5) for v in x))),
+    "string_agg(l, ', {}\\'')": of("l", ", {}'".join),
+    "string_agg(distinct l, '')": of("l", unlike("".join)),
+    "first(n, 2)": of("n", lambda x: x[:2]),
+    "last(t, 3)": of("t", lambda x: x[-3:]),
+    "last(l, 99)": of("l", list),
     "first(n)": of("n", lambda x: x[0]),
     "last(n)": of("n", lambda x: x[-1]),
     "first(l where t > 8)": where(lambda r: r["t"] > 8, of("l", lambda x: x[0])),
@@ -303,14 +336,20 @@ def test_an_axis_that_an_alter_has_made_doubles_has_windows_as_before(
 HALVED = (
     *("median(n)", "quantile(n, 0)", "quantile(-n, 1)", "first(n)", "collect(n)", "collect(distinct n)"),
     *("sum(n)", "sum(distinct n)", "smallest(n, 2)", "avg(distinct n)", "stddev(n)", "avg_angle(n, 9)"),
+    *("mode(n)", "arg_max(n, l)", "first(n, 2)"),
 )
-DOUBLED = ("last(t)", "median(t)", "quantile(t, 0.9)", "largest(t, 3)", "collect(t)", "max(distinct t)")
+DOUBLED = (
+    *("last(t)", "median(t)", "quantile(t, 0.9)", "largest(t, 3)", "collect(t)", "max(distinct t)"),
+    *("arg_min(t, n)", "last(t, 3)"),
+)
 ABSORBING = (
     "sum(t)",
     "avg_angle(t, 7)",
     "product(distinct n)",
     "corr(t, n)",
     "slope(t, ts)",
+    "covar(t, n)",
+    "bit_and(n where n > 3)",
     "count(distinct n)",
 )
 

@@ -205,7 +205,8 @@ def chained(text: str, names: Sequence[str]) -> str:
 def every() -> list[str]:
     """Each aggregate function of each attribute that it takes."""
     any_of = ("min({})", "max({})", "first({})", "last({})", "collect({})", "count({})", "count(distinct {})")
-    any_of += ("largest({}, 3)", "smallest({}, 3)")
+    any_of += ("largest({}, 3)", "smallest({}, 3)", "first({}, 2)", "last({}, 2)", "mode({})")
+    any_of += ("arg_max({}, k)", "arg_min(k, {})")
     of_numbers = (
         "sum({})",
         "avg({})",
@@ -215,6 +216,14 @@ def every() -> list[str]:
         "stddev({})",
         "avg_angle({}, 360)",
         "product({})",
+    )
+    of_numbers += (
+        "var_pop({})",
+        "stddev_pop({})",
+        "covar({}, k)",
+        "covar_pop({}, k)",
+        "bit_and({})",
+        "bit_or({})",
     )
     of_numbers += (
         "corr({}, k)",
