@@ -13,7 +13,7 @@ WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
 
-.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint reference clean distclean
+.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint reference vscode clean distclean
 .DELETE_ON_ERROR:
 
 # The engine of a demo: Spark where there is Java, else Sail, which is installed then. ENGINE=spark asks for Java,
@@ -77,6 +77,15 @@ mutants: .venv/dev.stamp
 # Writes docs/reference and the tables of the operator pages from code.
 reference: .venv/dev.stamp
 	$(BIN)/python -m tests.docs.reference
+
+# Packs the extension of docs/editors/vscode into build/cedilla.vsix; this needs Node.
+vscode:
+	rm -rf build/vscode
+	mkdir -p build
+	cp -R docs/editors/vscode build/vscode
+	cp LICENSE build/vscode/LICENSE
+	cd build/vscode && npm install --no-audit --no-fund --silent && \
+	  npx --yes @vscode/vsce package --allow-missing-repository --out ../cedilla.vsix
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

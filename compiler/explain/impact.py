@@ -223,10 +223,13 @@ def domain_text(name: str, facts: Facts) -> str:
 # --- the impacts of a plan's accents -----------------------------------------------------------------------
 
 
-def impacts(plan: Plan) -> Iterator[AccentImpact]:
-    """Yields the impact of every accent, source by source: plain ones, then those whose description matters."""
+def impacts(plan: Plan, only: str | None = None) -> Iterator[AccentImpact]:
+    """Yields the impact of every accent, source by source: plain ones, then those whose description matters.
+
+    `only`: the source whose accents are asked for.
+    """
     state_safety = safety(plan)
-    for source in plan.sources:
+    for source in plan.sources if only is None else (plan.source_of[only],):
         for attribute in _attributes(plan, source):
             for kind in KINDS:
                 plain = _impact(plan, source, kind, attribute, (), state_safety)

@@ -44,6 +44,15 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
     return "\n\n".join([*parts, "\n".join(wrapped(signs, width, "  "))])
 
 
+def accent_rows(plan: Plan, source: str, attribute: str) -> list[str]:
+    """Returns a line for each accent on an attribute of a source: where it goes, waits, or ends the query."""
+    others = [each.name for each in plan.source_of[source].attributes]
+    chosen = [each for each in impacts(plan, source) if each.attribute == attribute]
+    named = {sign: f"{sign} {kind.title()}" for kind, sign in SIGNS.items()}
+    rows = [(label.strip(), *rest) for label, *rest in _block(chosen, others)]
+    return [": ".join(filter(None, (named.get(label, label), *rest))) for label, *rest in rows]
+
+
 def _lines(alike: Mapping[tuple[_Row, ...], list[str]], width: int) -> Iterator[str]:
     shown = iter(laid_out([row for rows in alike for row in rows], width, "    "))
     for rows, names in alike.items():

@@ -49,11 +49,15 @@ def _node(plan: Plan, node: Node, state_safety: Safety, width: int, paint: Paint
         return node.lines(emit_head(item), [], width, paint)
     if node.again:
         return node.lines(f"{item.name} (above)", [], width, paint)
+    return node.lines(*node_lines(plan, item, state_safety), width, paint)
+
+
+def node_lines(plan: Plan, item: Source | Operator, state_safety: Safety) -> tuple[str, list[str]]:
+    """Returns what a source or operator is, and lines on its promises, or on its state and its reactions."""
     if isinstance(item, Source):
-        return node.lines(_source_head(item), [_promises(item), *unit_lines(item.units)], width, paint)
+        return _source_head(item), [_promises(item), *unit_lines(item.units)]
     lines = [_keeps(item, state_safety.of(item.name)), _accents(plan, item, state_safety)]
-    lines += new_units(plan, item)
-    return node.lines(_head(item), lines, width, paint)
+    return _head(item), [*filter(None, lines), *new_units(plan, item)]
 
 
 def _source_head(source: Source) -> str:

@@ -46,6 +46,7 @@ class Commands(click.Group):
         "Understand and change one": ("check", "explain", "trace", "fmt", "plan"),
         "Look at what is there": ("read", "status", "doctor", "validate", "canonize", "suspect"),
         "Write a stream": ("accent",),
+        "Write a query": ("lsp",),
     }
     pages: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("run", "compile", "status"), "docs/running.md"),
@@ -54,6 +55,7 @@ class Commands(click.Group):
         "accent": "docs/produce.md",
         **dict.fromkeys(("validate", "canonize", "suspect"), "docs/stream-tools.md"),
         "doctor": "docs/reliability.md",
+        "lsp": "docs/editors.md",
     }
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:

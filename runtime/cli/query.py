@@ -178,23 +178,10 @@ def _is_right(text: str, start: int) -> bool:
 
 def _diagnose(query: str, engine: Engine) -> tuple[Mapping[str, str], tuple[Diagnostic, ...]]:
     """Returns the text of a query by its name, and all findings about it for an engine."""
-    from cedilla.compiler.analysis.findings import all_findings
-    from cedilla.compiler.compile import compile_query
-    from cedilla.runtime.control.markers.stated_accents import start_with_warnings
-    from cedilla.runtime.terminal.places import check_unread
+    from cedilla.runtime.inspect.check import all_diagnostics
 
-    texts: dict[str, str] = {}
     try:
         name, text = read_query(query)
-        texts[name] = text
-        compiled = compile_query(text, name, params_of(click.get_current_context()), engine)
-        plan = compiled.plan
-        diagnostics = (*compiled.warnings, *all_findings(plan))
-        try:
-            diagnostics = (*start_with_warnings(plan)[1], *diagnostics)
-            check_unread(plan)
-        except DiagnosticError as error:
-            return texts, (*error.diagnostics, *diagnostics)
-        return texts, diagnostics
     except DiagnosticError as error:
-        return texts, error.diagnostics
+        return {}, error.diagnostics
+    return {name: text}, all_diagnostics(text, name, params_of(click.get_current_context()), engine)

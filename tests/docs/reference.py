@@ -36,6 +36,7 @@ from cedilla.compiler.units.registry import NUMBER
 from cedilla.grammar.codes import FAMILIES, codes
 from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.cli.main import main
+from tests.docs.textmate import textmate
 from tests.kit import ROOT
 from tests.kit.complaints import complaints as all_complaints
 from tests.laws.mutations import MUTATIONS
@@ -53,6 +54,7 @@ def pages() -> dict[Path, Callable[[], str]]:
     return {
         **{DOCS / "reference" / f"{write.__name__}.md": partial(with_note, write) for write in whole},
         DOCS / "engines.md": with_refusals,
+        DOCS / "editors" / "vscode" / "syntaxes" / "cedilla.tmLanguage.json": textmate,
         INDEX: with_operators,
         **{operator_page(operator): partial(with_table, operator) for operator in OPERATORS},
     }

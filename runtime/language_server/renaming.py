@@ -1,0 +1,83 @@
+"""Renames a relation, an attribute through all operators, a constant or a user's operator."""
+
+from __future__ import annotations
+
+import re
+
+from cedilla.grammar.expression_formatter import quote
+from cedilla.runtime.language_server.document import Document
+from cedilla.runtime.language_server.fixes import Edit
+from cedilla.runtime.language_server.symbols import Occurrence
+
+_WITH_FIELDS = ("json", "kafka")
+"""Formats whose attributes may have other names than their fields."""
+_CAN_CHANGE = ("relation", "attribute", "constant", "operator")
+
+
+class Refused(ValueError):
+    """A name cannot be changed; the text gives the reason."""
+
+
+def renamed_at(document: Document, offset: int) -> Occurrence:
+    """Returns the name at a place. Raises `Refused` if it cannot be changed."""
+    name = document.names.at(offset, document.source)
+    if name is None or name.kind not in _CAN_CHANGE:
+        raise Refused("no name of this query is here")
+    if any(each.source != document.source for each in document.names.uses(name.symbol)):
+        raise Refused(f"{name.name} is also in a file that other queries may use")
+    return name
+
+
+def rename(document: Document, offset: int, new: str) -> list[Edit]:
+    """Returns the edits that give a thing another name, so that the query means the same.
+
+    A source still reads the field of the old name: its attribute gets `from "old"`. Raises `Refused` if the name cannot
+    be changed, or if the text after it has an error or mixes the new name with another thing of that name.
+    """
+    name = renamed_at(document, offset)
+    uses = sorted(document.names.uses(name.symbol), key=lambda each: each.start)
+    edits = [Edit(each.start, each.end, new) for each in dict.fromkeys(uses)]
+    edits += [edit for each in uses if each.declares and (edit := _origin(document, each)) is not None]
+    edits.sort(key=lambda edit: edit.start)
+    text = applied(document.text, edits)
+    after = Document(text, document.source)
+    before = {(each.code, each.message) for each in document.diagnostics if each.severity == "error"}
+    for each in after.diagnostics:
+        if each.severity == "error" and (each.code, each.message.replace(new, name.name)) not in before:
+            raise Refused(f"{each.code}: {each.message}")
+    changed = after.names.at(_moved(name.start, edits), document.source)
+    if changed is None or len([*after.names.uses(changed.symbol)]) != len(uses):
+        raise Refused(f"`{new}` has another meaning in this query")
+    return edits
+
+
+def applied(text: str, edits: list[Edit]) -> str:
+    """Returns a text after several edits, which do not overlap."""
+    for edit in sorted(edits, key=lambda each: each.start, reverse=True):
+        text = edit.applied(text)
+    return text
+
+
+def _moved(place: int, edits: list[Edit]) -> int:
+    return place + sum(len(each.new) - (each.end - each.start) for each in edits if each.end <= place)
+
+
+_TYPE = re.compile(r"\s*\??\s*:\s*\w+(?:\s*\([^)]*\))?")
+_FORMAT = re.compile(r"\)\s*from\s+(\w+)\s+[\"']")
+
+
+def _origin(document: Document, declared: Occurrence) -> Edit | None:
+    """Returns the edit that keeps the field of a declared attribute; `None` if the declaration names its field.
+
+    Raises `Refused` if its format has no other names.
+    """
+    type_ = _TYPE.match(document.text, declared.end)
+    end = declared.end if type_ is None else type_.end()
+    if document.text[end:].lstrip().startswith("from"):
+        return None
+    format_ = _FORMAT.search(document.text, end)
+    if format_ is None or format_[1] not in _WITH_FIELDS:
+        raise Refused(
+            f"`{declared.name}` is a column of its files; `rename[{declared.name} as ...](R)` renames it"
+        )
+    return Edit(end, end, f" from {quote(declared.name)}")

@@ -1,0 +1,386 @@
+# pyright: basic
+# The only module that sees pygls, whose types are partial.
+"""`cedilla lsp`: the language server protocol over standard input and output, by pygls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path, to_fs_path
+
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.formatter import format_query
+from cedilla.grammar.parser import parse_query
+from cedilla.runtime.language_server import hover, marker_lines, outline, renaming
+from cedilla.runtime.language_server.completion import Item, complete, complete_accent
+from cedilla.runtime.language_server.cursor import call_at
+from cedilla.runtime.language_server.document import Document
+from cedilla.runtime.language_server.fixes import Edit, fixes
+from cedilla.runtime.language_server.positions import Positions
+from cedilla.runtime.language_server.symbols import Occurrence
+
+_SEVERITIES = {
+    "error": lsp.DiagnosticSeverity.Error,
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "note": lsp.DiagnosticSeverity.Information,
+}
+_ITEMS = {
+    "keyword": lsp.CompletionItemKind.Keyword,
+    "relation": lsp.CompletionItemKind.Class,
+    "attribute": lsp.CompletionItemKind.Field,
+    "function": lsp.CompletionItemKind.Function,
+    "operator": lsp.CompletionItemKind.Method,
+    "unit": lsp.CompletionItemKind.Unit,
+    "type": lsp.CompletionItemKind.TypeParameter,
+    "value": lsp.CompletionItemKind.Value,
+    "setting": lsp.CompletionItemKind.Property,
+}
+_SYMBOLS = {
+    "source": lsp.SymbolKind.Class,
+    "relation": lsp.SymbolKind.Variable,
+    "constant": lsp.SymbolKind.Constant,
+    "operator": lsp.SymbolKind.Function,
+    "output": lsp.SymbolKind.Event,
+    "attribute": lsp.SymbolKind.Field,
+}
+
+
+class CedillaServer(LanguageServer):
+    """A server with the documents of an editor, each analysed once for each version."""
+
+    def __init__(self) -> None:
+        super().__init__("cedilla", version("cedilla"))
+        self.documents: dict[str, Document] = {}
+        self.owners: dict[str, marker_lines.Owner | None] = {}
+
+    @property
+    def root(self) -> Path:
+        """The folder that queries are run in."""
+        return Path(self.workspace.root_path or ".").resolve()
+
+    def document(self, uri: str) -> Document:
+        """Returns the query at an address, as the editor has it."""
+        text = self.workspace.get_text_document(uri).source
+        known = self.documents.get(uri)
+        if known is None or known.text != text:
+            known = self.documents[uri] = Document(text, to_fs_path(uri) or uri)
+        return known
+
+    def positions(self, text: str) -> Positions:
+        """Returns the lines of a text with the client's way to count characters."""
+        return Positions(text, lsp.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value)
+
+    def owner(self, uri: str) -> marker_lines.Owner | None:
+        """Returns the query that reads a file; it is looked for again after a query has changed."""
+        if uri not in self.owners:
+            path = Path(to_fs_path(uri) or uri).resolve()
+            self.owners[uri] = marker_lines.owner_of(path, self.root, self.documents.values())
+        return self.owners[uri]
+
+
+server = CedillaServer()
+
+
+def is_stream(uri: str) -> bool:
+    """Returns True for a file of JSON Lines."""
+    return uri.endswith((".jsonl", ".json"))
+
+
+# --- findings ---
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+@server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+def on_change(
+    ls: CedillaServer, params: lsp.DidOpenTextDocumentParams | lsp.DidChangeTextDocumentParams
+) -> None:
+    """Publishes the findings about a text that was opened or has changed."""
+    uri = params.text_document.uri
+    if is_stream(uri):
+        _publish(ls, uri, _stream_findings(ls, uri))
+        return
+    ls.owners.clear()
+    _publish(ls, uri, _query_findings(ls, ls.document(uri)))
+    for other in ls.workspace.text_documents:
+        if is_stream(other):
+            _publish(ls, other, _stream_findings(ls, other))
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+def on_close(ls: CedillaServer, params: lsp.DidCloseTextDocumentParams) -> None:
+    """Forgets a text, and withdraws its findings."""
+    ls.documents.pop(params.text_document.uri, None)
+    _publish(ls, params.text_document.uri, [])
+
+
+def _publish(ls: CedillaServer, uri: str, found: list[lsp.Diagnostic]) -> None:
+    ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+
+
+def _query_findings(ls: CedillaServer, document: Document) -> list[lsp.Diagnostic]:
+    positions = ls.positions(document.text)
+    return [_finding(each, positions.range(*_place(document, each))) for each in document.diagnostics]
+
+
+def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
+    """Returns the place of a finding; of one in a file that the query uses, the name of that file."""
+    span = diagnostic.span
+    if span is None:
+        return 0, 0
+    if span.source == document.source:
+        return span.start, span.end
+    place = max(document.text.find(span.source), 0)
+    return place, place + (len(span.source) if place else 0)
+
+
+def _stream_findings(ls: CedillaServer, uri: str) -> list[lsp.Diagnostic]:
+    text = ls.workspace.get_text_document(uri).source
+    positions, path = ls.positions(text), Path(to_fs_path(uri) or uri).resolve()
+    found = marker_lines.check_markers(path, text, ls.owner(uri))
+    return [_finding(each, positions.range(*marker_lines.span_of(marker, each))) for marker, each in found]
+
+
+def _finding(diagnostic: Diagnostic, place: lsp.Range) -> lsp.Diagnostic:
+    help = [] if diagnostic.help is None else [f"help: {diagnostic.help}"]
+    notes = [f"note: {note}" for note in diagnostic.notes]
+    return lsp.Diagnostic(
+        place,
+        "\n".join([diagnostic.message, *notes, *help]),
+        severity=_SEVERITIES[diagnostic.severity],
+        code=diagnostic.code,
+        source="cedilla",
+    )
+
+
+@server.feature(
+    lsp.TEXT_DOCUMENT_CODE_ACTION, lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix])
+)
+def on_code_action(ls: CedillaServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """Returns the edits that remove the findings at a place."""
+    uri = params.text_document.uri
+    if is_stream(uri):
+        return []
+    document = ls.document(uri)
+    positions, actions = ls.positions(document.text), list[lsp.CodeAction]()
+    first, last = positions.offset(params.range.start), positions.offset(params.range.end)
+    for diagnostic in document.diagnostics:
+        start, end = _place(document, diagnostic)
+        if start > last or end < first:
+            continue
+        finding = _finding(diagnostic, positions.range(start, end))
+        for fix in fixes(document, diagnostic):
+            edit = _workspace_edit(positions, uri, [fix.edit])
+            actions.append(
+                lsp.CodeAction(
+                    fix.title,
+                    kind=lsp.CodeActionKind.QuickFix,
+                    diagnostics=[finding],
+                    edit=edit,
+                    is_preferred=fix is not None and not actions,
+                )
+            )
+    return actions
+
+
+def _workspace_edit(positions: Positions, uri: str, edits: Iterable[Edit]) -> lsp.WorkspaceEdit:
+    changes = [lsp.TextEdit(positions.range(edit.start, edit.end), edit.new) for edit in edits]
+    return lsp.WorkspaceEdit(changes={uri: changes})
+
+
+# --- what is at a place ---
+
+
+@server.feature(lsp.TEXT_DOCUMENT_HOVER)
+def on_hover(ls: CedillaServer, params: lsp.HoverParams) -> lsp.Hover | None:
+    """Returns what is known of the name or marker at a place."""
+    uri = params.text_document.uri
+    text = ls.workspace.get_text_document(uri).source
+    positions = ls.positions(text)
+    offset = positions.offset(params.position)
+    if is_stream(uri):
+        marker, owner = marker_lines.marker_at(text, offset), ls.owner(uri)
+        if marker is None or owner is None:
+            return None
+        shown = f"```text\n{marker_lines.marker_hover(owner, text, marker)}\n```"
+        found = hover.Hover(marker.places[0], marker.places[-1], shown)
+    else:
+        found = hover.hover(ls.document(uri), offset)
+    if found is None:
+        return None
+    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.text)
+    return lsp.Hover(content, positions.range(found.start, found.end))
+
+
+@server.feature(
+    lsp.TEXT_DOCUMENT_COMPLETION,
+    lsp.CompletionOptions(trigger_characters=["[", "(", "{", ",", ".", " ", "="]),
+)
+def on_completion(ls: CedillaServer, params: lsp.CompletionParams) -> lsp.CompletionList:
+    """Returns what may be typed at a place."""
+    uri = params.text_document.uri
+    text = ls.workspace.get_text_document(uri).source
+    positions = ls.positions(text)
+    offset = positions.offset(params.position)
+    start, items = offset, list[Item]()
+    if not is_stream(uri):
+        start, items = complete(ls.document(uri), offset)
+    elif (marker := marker_lines.marker_at(text, offset)) is not None and (
+        owner := ls.owner(uri)
+    ) is not None:
+        inside, items = complete_accent(owner.plan, owner.source, marker.text, marker.offset(offset))
+        start = marker.places[inside]
+    place = positions.range(start, offset)
+    return lsp.CompletionList(False, [_item(each, place, n, is_stream(uri)) for n, each in enumerate(items)])
+
+
+def _item(item: Item, place: lsp.Range, number: int, in_json: bool) -> lsp.CompletionItem:
+    new = item.label if item.insert is None else item.insert
+    has_places = item.insert is not None and "$" in item.insert
+    return lsp.CompletionItem(
+        item.label,
+        kind=_ITEMS[item.kind],
+        detail=item.detail or None,
+        documentation=item.text or None,
+        sort_text=f"{number:04}",
+        insert_text_format=lsp.InsertTextFormat.Snippet if has_places else lsp.InsertTextFormat.PlainText,
+        text_edit=lsp.TextEdit(place, new.replace('"', '\\"') if in_json else new),
+    )
+
+
+@server.feature(lsp.TEXT_DOCUMENT_SIGNATURE_HELP, lsp.SignatureHelpOptions(trigger_characters=["(", ","]))
+def on_signature(ls: CedillaServer, params: lsp.SignatureHelpParams) -> lsp.SignatureHelp | None:
+    """Returns the call of the function whose arguments are typed."""
+    if is_stream(params.text_document.uri):
+        return None
+    document = ls.document(params.text_document.uri)
+    call = call_at(document.text, ls.positions(document.text).offset(params.position))
+    usage = "" if call is None else hover.usage(call[0])
+    if call is None or not usage:
+        return None
+    return lsp.SignatureHelp([lsp.SignatureInformation(usage)], 0, call[1])
+
+
+# --- names ---
+
+
+def _location(ls: CedillaServer, document: Document, name: Occurrence) -> lsp.Location:
+    if name.source == document.source:
+        uri, text = from_fs_path(document.source) or document.source, document.text
+    else:
+        path = (Path(document.source).parent / name.source).resolve()
+        uri, text = from_fs_path(str(path)) or str(path), document.used_text(name.source) or ""
+    return lsp.Location(uri, ls.positions(text).range(name.start, name.end))
+
+
+def _named(ls: CedillaServer, uri: str, position: lsp.Position) -> tuple[Document, Occurrence | None]:
+    document = ls.document(uri)
+    return document, document.names.at(ls.positions(document.text).offset(position), document.source)
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+def on_definition(ls: CedillaServer, params: lsp.DefinitionParams) -> lsp.Location | None:
+    """Returns the place that defines a name."""
+    if is_stream(params.text_document.uri):
+        return None
+    document, name = _named(ls, params.text_document.uri, params.position)
+    defined = None if name is None else document.names.definition(name)
+    return None if defined is None else _location(ls, document, defined)
+
+
+@server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+def on_references(ls: CedillaServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
+    """Returns all places that name the same thing."""
+    if is_stream(params.text_document.uri):
+        return []
+    document, name = _named(ls, params.text_document.uri, params.position)
+    uses = [] if name is None else [*dict.fromkeys(document.names.uses(name.symbol))]
+    with_definition = params.context.include_declaration
+    return [_location(ls, document, each) for each in uses if with_definition or not each.defines]
+
+
+@server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+def on_prepare_rename(ls: CedillaServer, params: lsp.PrepareRenameParams) -> lsp.Range | None:
+    """Returns the place of a name that can be changed."""
+    document = ls.document(params.text_document.uri)
+    positions = ls.positions(document.text)
+    try:
+        name = renaming.renamed_at(document, positions.offset(params.position))
+    except renaming.Refused:
+        return None
+    return positions.range(name.start, name.end)
+
+
+@server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+def on_rename(ls: CedillaServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+    """Returns the edits that give a thing another name."""
+    document = ls.document(params.text_document.uri)
+    positions = ls.positions(document.text)
+    try:
+        edits = renaming.rename(document, positions.offset(params.position), params.new_name)
+    except renaming.Refused as refused:
+        raise JsonRpcInvalidParams(str(refused)) from None
+    return _workspace_edit(positions, params.text_document.uri, edits)
+
+
+# --- the whole text ---
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+def on_symbols(ls: CedillaServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    """Returns the outline of a query."""
+    if is_stream(params.text_document.uri):
+        return []
+    document = ls.document(params.text_document.uri)
+    positions = ls.positions(document.text)
+    return [_symbol(positions, each) for each in outline.symbols(document)]
+
+
+def _symbol(positions: Positions, symbol: outline.Symbol) -> lsp.DocumentSymbol:
+    return lsp.DocumentSymbol(
+        symbol.name,
+        _SYMBOLS[symbol.kind],
+        positions.range(symbol.start, symbol.end),
+        positions.range(symbol.name_start, symbol.name_end),
+        detail=symbol.kind,
+        children=[_symbol(positions, child) for child in symbol.children],
+    )
+
+
+@server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
+def on_formatting(ls: CedillaServer, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
+    """Returns the layout of `cedilla fmt`; nothing for a text with syntax errors."""
+    if is_stream(params.text_document.uri):
+        return []
+    document = ls.document(params.text_document.uri)
+    try:
+        laid_out = format_query(parse_query(document.text, keep_names=True), document.text)
+    except DiagnosticError:
+        return []
+    if laid_out == document.text:
+        return []
+    return [lsp.TextEdit(ls.positions(document.text).range(0, len(document.text)), laid_out)]
+
+
+@server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+def on_inlays(ls: CedillaServer, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+    """Returns the units of computed attributes and of compared numbers."""
+    if is_stream(params.text_document.uri):
+        return []
+    document = ls.document(params.text_document.uri)
+    positions = ls.positions(document.text)
+    first, last = positions.offset(params.range.start), positions.offset(params.range.end)
+    return [
+        lsp.InlayHint(positions.position(each.offset), each.text, padding_left=True)
+        for each in outline.inlays(document)
+        if first <= each.offset <= last
+    ]
+
+
+def serve() -> None:
+    """Serves one editor over standard input and output until it leaves."""
+    server.start_io()

@@ -1,0 +1,65 @@
+"""The part of a text that is right: wrong statements become blanks, so that places stay."""
+
+from __future__ import annotations
+
+import re
+
+from lark import Token, Tree
+from lark.exceptions import UnexpectedInput
+
+from cedilla.compiler.compile import compile_query
+from cedilla.compiler.plan import Plan
+from cedilla.grammar import lalr, statements
+from cedilla.grammar.diagnostics import DiagnosticError
+
+_MOST = 40
+"""The greatest number of wrong statements that are left out."""
+
+
+def parsed(text: str) -> tuple[str, Tree[Token] | None]:
+    """Returns a text without the statements that cannot be parsed, and the tree of the others."""
+    for _ in range(_MOST):
+        try:
+            return text, lalr.parse(text, "query")
+        except UnexpectedInput as error:
+            text = without_statement(text, _place(error, text))
+        except RecursionError:
+            break
+    return "", None
+
+
+def _place(error: UnexpectedInput, text: str) -> int:
+    """Returns a place in the statement that is wrong: the one before, if that lacks its semicolon."""
+    token = getattr(error, "token", None)
+    place = len(text) if token is not None and token.type == "$END" else error.pos_in_stream or 0
+    start, _ = statements.bounds(text, place)
+    pieces = [each for each in statements.PIECE.finditer(text, 0, start) if each[0][0] not in "#\n"]
+    return pieces[-1].start() if pieces and pieces[-1][0] != ";" else place
+
+
+def without_statement(text: str, place: int) -> str:
+    """Returns a text with blanks for the statement around a place."""
+    start, end = statements.bounds(text, place)
+    return text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
+
+
+def planned(text: str, source: str, relations: tuple[str, ...]) -> tuple[str, Plan | None]:
+    """Returns a text without the statements that have errors, and the plan of the others.
+
+    `text` can be parsed. `relations`: its relations; the last one is emitted if nothing else is.
+    """
+    extra = ""
+    for _ in range(_MOST):
+        try:
+            return text, compile_query(text + extra, source).plan
+        except DiagnosticError as error:
+            errors = [each for each in error.diagnostics if each.severity == "error"]
+        places = [each.span.start for each in errors if each.span is not None and each.span.source == source]
+        if places:
+            for place in places:
+                text = without_statement(text, min(place, max(len(text) - 1, 0)))
+        elif not extra and relations and any(each.code == "RQ111" for each in errors):
+            extra = f'\nemit {relations[-1]} to json "_";'
+        else:
+            break
+    return text, None

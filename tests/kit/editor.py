@@ -1,0 +1,117 @@
+"""An editor without a screen: a client of `cedilla lsp` over standard input and output, one call after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lsprotocol import types as lsp
+from pygls.lsp.client import LanguageClient
+
+T = TypeVar("T")
+
+
+class Editor:
+    """A client with the texts that it has open. `root`: its folder, in which the server runs."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.found: dict[str, asyncio.Queue[list[lsp.Diagnostic]]] = {}
+        self._loop = asyncio.new_event_loop()
+        self._client = LanguageClient("test", "1")
+
+        @self._client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def on_found(params: lsp.PublishDiagnosticsParams) -> None:
+            self._queue(params.uri).put_nowait(list(params.diagnostics))
+
+        self._versions: dict[str, int] = {}
+        self._run(self._begin())
+
+    async def _begin(self) -> None:
+        await self._client.start_io(
+            sys.executable, "-m", "cedilla.runtime.cli.main", "lsp", cwd=str(self.root)
+        )
+        capabilities = lsp.ClientCapabilities()
+        params = lsp.InitializeParams(capabilities, process_id=None, root_uri=self.root.as_uri())
+        self.capabilities = (await self._client.initialize_async(params)).capabilities
+        self._client.initialized(lsp.InitializedParams())
+
+    def close(self) -> None:
+        """Ends the server in the order of the protocol."""
+
+        async def end() -> None:
+            await self._client.shutdown_async(None)
+            self._client.exit(None)
+            await self._client.stop()
+
+        self._run(end())
+        self._loop.close()
+
+    def write(self, name: str, text: str) -> list[lsp.Diagnostic]:
+        """Opens a text, or replaces it; returns the findings of the server."""
+        uri = self.uri(name)
+        self._versions[name] = version = self._versions.get(name, 0) + 1
+        if version == 1:
+            item = lsp.TextDocumentItem(uri, "cedilla", version, text)
+            self._client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+        else:
+            identifier = lsp.VersionedTextDocumentIdentifier(version=version, uri=uri)
+            whole = lsp.TextDocumentContentChangeWholeDocument(text)
+            self._client.text_document_did_change(lsp.DidChangeTextDocumentParams(identifier, [whole]))
+        return self.findings(name)
+
+    def findings(self, name: str) -> list[lsp.Diagnostic]:
+        """Returns the next findings about a text."""
+        return self._run(asyncio.wait_for(self._queue(self.uri(name)).get(), 10))
+
+    def ask(self, method: str, name: str, **given: Any) -> Any:
+        """Sends a request about a text; `at` is a line and a character, from 0."""
+        document = lsp.TextDocumentIdentifier(self.uri(name))
+        if "at" in given:
+            given["position"] = lsp.Position(*given.pop("at"))
+        params = {
+            "hover": lsp.HoverParams,
+            "completion": lsp.CompletionParams,
+            "signature_help": lsp.SignatureHelpParams,
+            "definition": lsp.DefinitionParams,
+            "references": lsp.ReferenceParams,
+            "rename": lsp.RenameParams,
+            "document_symbol": lsp.DocumentSymbolParams,
+            "formatting": lsp.DocumentFormattingParams,
+            "inlay_hint": lsp.InlayHintParams,
+            "code_action": lsp.CodeActionParams,
+        }[method]
+        call = getattr(self._client, f"text_document_{method}_async")
+        return self._run(asyncio.wait_for(call(params(text_document=document, **given)), 10))
+
+    def uri(self, name: str) -> str:
+        """Returns the address of a file of the folder."""
+        return (self.root / name).as_uri()
+
+    def _queue(self, uri: str) -> asyncio.Queue[list[lsp.Diagnostic]]:
+        return self.found.setdefault(uri, asyncio.Queue())
+
+    def _run(self, work: Awaitable[T]) -> T:
+        return self._loop.run_until_complete(work)
+
+
+def place(text: str) -> tuple[str, tuple[int, int]]:
+    """Returns a text without its `|`, and the line and character of that."""
+    before, _, after = text.partition("|")
+    row = before.rpartition("\n")[2]
+    return before + after, (before.count("\n"), len(row.encode("utf-16-le")) // 2)
+
+
+def applied(text: str, edits: list[lsp.TextEdit]) -> str:
+    """Returns a text after edits of a server; characters beyond the first plane do not occur in it."""
+    rows = text.split("\n")
+
+    def offset(at: lsp.Position) -> int:
+        return sum(len(row) + 1 for row in rows[: at.line]) + at.character
+
+    for edit in sorted(edits, key=lambda each: offset(each.range.start), reverse=True):
+        text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]
+    return text

@@ -1,0 +1,281 @@
+"""The language server as an editor meets it: a client in this process, the server over standard input and output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from lsprotocol import types as lsp
+
+from tests.kit.editor import Editor, applied, place
+
+PUMPS = """\
+# Pumps; the sign 𝄞 takes two units of UTF-16.
+stream pumps(ts: long unit s, s: int in {1, 2, 3}, t: double unit degC) from json "pumps" punctuated on ts, s;
+table sites(s: int, site: string) from json "sites";
+let hot = 40;
+located := pumps join sites on s;
+warm := select[t > hot](located);
+means := aggregate[avg(t) as mean, count() as n by site, w](window[300 on ts as w](warm));
+emit means to json "means";
+"""
+
+
+@pytest.fixture(scope="module")
+def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
+    editor = Editor(tmp_path_factory.mktemp("editor"))
+    (editor.root / "pumps").mkdir()
+    yield editor
+    editor.close()
+
+
+def at(text: str, piece: str, inside: int = 0) -> tuple[int, int]:
+    """The line and character of a piece of a text."""
+    before = text[: text.index(piece) + inside]
+    return before.count("\n"), len(before.rpartition("\n")[2].encode("utf-16-le")) // 2
+
+
+def labels(editor: Editor, name: str, text: str) -> list[str]:
+    """What may be typed at the `|` of a text."""
+    text, position = place(text)
+    editor.write(name, text)
+    return [item.label for item in editor.ask("completion", name, at=position).items]
+
+
+def test_a_right_query_has_no_findings(editor: Editor) -> None:
+    assert editor.write("right.rq", PUMPS) == []
+
+
+def test_findings_come_with_code_place_and_help_on_every_change(editor: Editor) -> None:
+    editor.write("change.rq", PUMPS)
+    text = PUMPS.replace("avg(t)", "avg(tt)")
+    (found,) = editor.write("change.rq", text)
+    assert (found.code, found.severity, found.source) == ("RQ102", lsp.DiagnosticSeverity.Error, "cedilla")
+    assert (found.range.start.line, found.range.start.character) == at(text, "tt")
+    assert "\nhelp: " in found.message
+    assert editor.write("change.rq", PUMPS) == []
+
+
+def test_places_count_characters_as_the_client_does(editor: Editor) -> None:
+    text = 'stream r(a: string) from json "r"; emit select[a = "𝄞𝄞" and b = 1](r) to json "o";'
+    (found,) = editor.write("wide.rq", text)
+    assert (found.range.start.line, found.range.start.character) == at(text, "b = 1")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("select[t > hot](located)", "select[t > hot](locatd)", "RQ101"),
+        ("by site, w]", "by sit, w]", "RQ102"),
+        ("join sites on s;", "join sites on s", "RQ001"),
+        ("avg(t)", "agv(t)", "RQ109"),
+        ("emit means", "emt means", "RQ001"),
+    ],
+)
+def test_the_help_of_a_finding_is_a_quick_fix(editor: Editor, old: str, new: str, code: str) -> None:
+    text = PUMPS.replace(old, new)
+    found = editor.write("fix.rq", text)[0]
+    assert found.code == code
+    actions = editor.ask("code_action", "fix.rq", range=found.range, context=lsp.CodeActionContext([found]))
+    first = applied(text, actions[0].edit.changes[editor.uri("fix.rq")])
+    assert first.replace(" ", "") == PUMPS.replace(" ", "")
+
+
+def test_a_sign_of_another_language_is_replaced(editor: Editor) -> None:
+    text = PUMPS.replace("t > hot", "t == hot")
+    found = editor.write("sign.rq", text)[0]
+    actions = editor.ask("code_action", "sign.rq", range=found.range, context=lsp.CodeActionContext([found]))
+    assert "[t = hot]" in applied(text, actions[0].edit.changes[editor.uri("sign.rq")])
+
+
+def test_a_promise_that_bounds_state_is_a_quick_fix(editor: Editor) -> None:
+    text = (
+        'stream a(k: int, x: int) from json "a";\nstream b(k: int, y: int) from json "b" punctuated on k;\n'
+        'emit a join b on k to json "o";\n'
+    )
+    found = next(each for each in editor.write("promise.rq", text) if each.code == "RQ130")
+    actions = editor.ask(
+        "code_action", "promise.rq", range=found.range, context=lsp.CodeActionContext([found])
+    )
+    new = applied(text, actions[0].edit.changes[editor.uri("promise.rq")])
+    assert 'from json "a" punctuated on k;' in new
+    assert editor.write("promise.rq", new) == []
+
+
+@pytest.mark.parametrize(
+    ("piece", "inside", "shown"),
+    [
+        ("pumps join", 1, "stream pumps, line 2"),
+        ("join sites", 1, "keeps tuples of `pumps`"),
+        ("avg(t)", 4, "unit `degC`"),
+        ("avg(t)", 1, "avg(x)"),
+        ("hot](", 1, "let hot = 40;"),
+        ("t: double", 0, "≀ Alter: propagates"),
+        ("s;\nwarm", 0, "Drop: ends the query at Join (J3)"),
+        ("degC", 1, "temperature"),
+        ("means to", 1, "| mean | double | degC |"),
+    ],
+)
+def test_hovering_shows_what_explain_knows(editor: Editor, piece: str, inside: int, shown: str) -> None:
+    editor.write("hover.rq", PUMPS)
+    assert shown in editor.ask("hover", "hover.rq", at=at(PUMPS, piece, inside)).contents.value
+
+
+@pytest.mark.parametrize(
+    ("typed", "first", "absent"),
+    [
+        ("next := sel|", ["pumps", "sites", "located", "warm", "means", "select"], "t"),
+        ("next := select[|](pumps);", ["ts", "s", "t", "abs"], "site"),
+        ("next := select[|](pumps join sites on s);", ["ts", "s", "t", "site"], "w"),
+        ("next := select[s in {|](pumps);", ["1", "2", "3"], "site"),
+        ("next := aggregate[avg(t) as m by |](located);", ["ts", "s", "t", "site"], "abs"),
+        ("next := window[5 |", ["millisecond", "second"], "t"),
+        ("next := pumps join sites on |", ["s"], "site"),
+        ('emit means to json "x" with mean in |', ["degC", "degF", "K"], "m"),
+        ("set late = |", ["quarantine", "abort", "ignore"], "warn"),
+        ("stream new(a: |", ["int", "long", "double"], "json"),
+        ("stream new(a: int) from |", ["csv", "otlp"], "int"),
+        ("accent pumps [[s = |", ["1", "2", "3"], "site"),
+        ("accent pumps [[s = 1, unit(t, |", ["degC", "degF", "K"], "m"),
+    ],
+)
+def test_completion_offers_what_fits(editor: Editor, typed: str, first: list[str], absent: str) -> None:
+    found = labels(editor, "completion.rq", f"{PUMPS}{typed}")
+    assert found[: len(first)] == first
+    assert absent not in found
+
+
+def test_completion_shows_the_arguments_of_functions(editor: Editor) -> None:
+    text, position = place(PUMPS + "next := extend[rou|](pumps);")
+    editor.write("functions.rq", text)
+    items = {item.label: item for item in editor.ask("completion", "functions.rq", at=position).items}
+    assert items["round"].detail == "round(x [, digits])"
+    text, position = place(PUMPS + "next := extend[round(t, |")
+    editor.write("functions.rq", text)
+    help = editor.ask("signature_help", "functions.rq", at=position)
+    assert (help.signatures[0].label, help.active_parameter) == ("round(x [, digits])", 1)
+
+
+def test_a_name_leads_to_its_definition_and_uses(editor: Editor) -> None:
+    editor.write("names.rq", PUMPS)
+    found = editor.ask("definition", "names.rq", at=at(PUMPS, "avg(t)", 4))
+    assert (found.range.start.line, found.range.start.character) == at(PUMPS, "t: double")
+    context = lsp.ReferenceContext(include_declaration=True)
+    uses = editor.ask("references", "names.rq", at=at(PUMPS, "join sites on s", 14), context=context)
+    assert {(use.range.start.line, use.range.start.character) for use in uses} == {
+        at(PUMPS, "s: int in"),
+        at(PUMPS, "s;\ntable"),
+        at(PUMPS, "s: int, site"),
+        at(PUMPS, "s;\nwarm"),
+    }
+
+
+def test_a_definition_may_be_in_a_used_file(editor: Editor) -> None:
+    (editor.root / "streams.rq").write_text('stream r(a: int) from json "r";\n', "utf-8")
+    text = 'use "streams.rq";\nemit select[a > 1](r) to json "o";\n'
+    assert editor.write("uses.rq", text) == []
+    found = editor.ask("definition", "uses.rq", at=at(text, "a > 1"))
+    assert (found.uri, found.range.start) == (editor.uri("streams.rq"), lsp.Position(0, 9))
+
+
+def test_a_rename_goes_through_the_query_and_keeps_the_field(editor: Editor) -> None:
+    editor.write("rename.rq", PUMPS)
+    edit = editor.ask("rename", "rename.rq", at=at(PUMPS, "avg(t)", 4), new_name="temp")
+    text = applied(PUMPS, edit.changes[editor.uri("rename.rq")])
+    assert 'temp: double from "t" unit degC' in text
+    assert "select[temp > hot]" in text
+    assert "avg(temp) as mean" in text
+    assert editor.write("rename.rq", text) == []
+
+
+@pytest.mark.parametrize(
+    ("piece", "new", "why"),
+    [
+        ("hot](", "located", "RQ104"),
+        ("mean,", "n", "RQ104"),
+        ("site, w", "s", "RQ104"),
+        ("pumps join", "not a name", "RQ001"),
+    ],
+)
+def test_a_rename_that_changes_the_query_is_refused(editor: Editor, piece: str, new: str, why: str) -> None:
+    editor.write("refused.rq", PUMPS)
+    with pytest.raises(Exception, match=why):
+        editor.ask("rename", "refused.rq", at=at(PUMPS, piece), new_name=new)
+
+
+def test_the_outline_has_statements_and_declared_attributes(editor: Editor) -> None:
+    editor.write("outline.rq", PUMPS)
+    found = editor.ask("document_symbol", "outline.rq")
+    assert [(each.name, each.detail) for each in found] == [
+        ("pumps", "source"),
+        ("sites", "source"),
+        ("hot", "constant"),
+        ("located", "relation"),
+        ("warm", "relation"),
+        ("means", "relation"),
+        ("means", "output"),
+    ]
+    assert [each.name for each in found[0].children] == ["ts", "s", "t"]
+
+
+def test_formatting_is_that_of_fmt(editor: Editor) -> None:
+    text = 'stream  r(a:int)from json "r";emit σ[a>1](r) to json "o";'
+    editor.write("format.rq", text)
+    (edit,) = editor.ask("formatting", "format.rq", options=lsp.FormattingOptions(2, True))
+    assert edit.new_text == 'stream r(a: int) from json "r";\nemit select[a > 1](r) to json "o";\n'
+
+
+def test_units_are_shown_after_computed_names_and_compared_numbers(editor: Editor) -> None:
+    text = PUMPS.replace("t > hot", "t > 40")
+    editor.write("inlay.rq", text)
+    whole = lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0))
+    found = editor.ask("inlay_hint", "inlay.rq", range=whole)
+    assert {(hint.position.line, hint.position.character, hint.label) for hint in found} == {
+        (*at(text, "mean,", 4), "degC"),
+        (*at(text, "40](", 2), "degC"),
+    }
+
+
+# --- accents in files ---
+
+LINES = """\
+{"ts": 1, "s": 1, "t": 20.5}
+{"$accent": "[[s = 2, unit(t, degF)]]"}
+{"$accent": "[[s = 9, unit(t, degF)]]"}
+{"$accent": "[[s = 3, unit(t, kg)]]"}
+{"$accent": "[[s = 3, unti(t, degF)]]"}
+"""
+
+
+def test_markers_of_a_file_are_checked_against_the_query_that_reads_it(editor: Editor) -> None:
+    editor.write("stream.rq", PUMPS)
+    found = editor.write("pumps/1.jsonl", LINES)
+    assert [(each.range.start.line, each.code) for each in found] == [
+        (2, "RQ216"),
+        (3, "RQ142"),
+        (4, "RQ001"),
+    ]
+    assert found[1].range.start.character == at(LINES, "unit(t, kg)")[1]
+
+
+def test_hovering_a_marker_shows_its_trace(editor: Editor) -> None:
+    editor.write("stream.rq", PUMPS)
+    editor.write("pumps/1.jsonl", LINES)
+    shown = editor.ask("hover", "pumps/1.jsonl", at=at(LINES, "unit(t, degF)")).contents.value
+    assert "on pumps" in shown
+    assert "Aggregate means" in shown
+
+
+def test_accents_in_a_file_are_completed(editor: Editor) -> None:
+    editor.write("stream.rq", PUMPS)
+    for typed, first in (
+        ("[[|", ["ts", "s", "t"]),
+        ("[[s = |", ["1", "2", "3"]),
+        ("[[s = 2, unit(t, |", ["degC", "degF", "K"]),
+    ):
+        assert labels(editor, "pumps/2.jsonl", f'{{"$accent": "{typed}"}}\n')[: len(first)] == first
+
+
+def test_a_file_of_no_query_is_checked_by_the_grammar_alone(editor: Editor) -> None:
+    found = editor.write("elsewhere/1.jsonl", LINES)
+    assert [(each.range.start.line, each.code) for each in found] == [(4, "RQ001")]
