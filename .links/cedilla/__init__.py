@@ -13,21 +13,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cedilla.compiler.compile import compile_query
     from cedilla.grammar.diagnostics import DiagnosticError
-    from cedilla.runtime.pipeline.program import run
+    from cedilla.runtime.embedding.query import query, run
     from cedilla.runtime.reading.reading import read
     from cedilla.runtime.reference.simulation import simulate
     from cedilla.runtime.terminal.options import Options
 
     __version__: str
 
-__all__ = ["DiagnosticError", "Options", "__version__", "compile_query", "read", "run", "simulate"]
+__all__ = [
+    "DiagnosticError",
+    "Options",
+    "__version__",
+    "compile_query",
+    "query",
+    "read",
+    "run",
+    "simulate",
+]
 
 _HOMES = {
     "DiagnosticError": "cedilla.grammar.diagnostics",
     "Options": "cedilla.runtime.terminal.options",
     "compile_query": "cedilla.compiler.compile",
+    "query": "cedilla.runtime.embedding.query",
     "read": "cedilla.runtime.reading.reading",
-    "run": "cedilla.runtime.pipeline.program",
+    "run": "cedilla.runtime.embedding.query",
     "simulate": "cedilla.runtime.reference.simulation",
 }
 """Public name -> the module that defines it."""

@@ -11,7 +11,7 @@ from cedilla.compiler.plan import Plan
 
 
 @frozen
-class _Node:
+class PictureNode:
     """A node of the picture. `key` is its name in the plan; emits have keys of their own."""
 
     key: str
@@ -23,10 +23,10 @@ def dot(plan: Plan) -> str:
     """Draws the plan as a directed graph for Graphviz."""
     shapes = {"source": "cylinder", "operator": "box", "emit": "note"}
     numbers, lines = _numbers(plan), ["digraph cedilla {", "  rankdir=LR;"]
-    for node in _nodes(plan):
+    for node in nodes_of(plan):
         label = "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in node.lines)
         lines.append(f'  {numbers[node.key]} [shape={shapes[node.kind]}, label="{label}"];')
-    lines += [f"  {numbers[start]} -> {numbers[end]};" for start, end in _edges(plan)]
+    lines += [f"  {numbers[start]} -> {numbers[end]};" for start, end in edges_of(plan)]
     return "\n".join([*lines, "}"])
 
 
@@ -34,35 +34,38 @@ def mermaid(plan: Plan) -> str:
     """Draws the plan as a flow chart for Mermaid."""
     shapes = {"source": '[("{}")]', "operator": '["{}"]', "emit": '[/"{}"/]'}
     numbers, lines = _numbers(plan), ["flowchart LR"]
-    for node in _nodes(plan):
+    for node in nodes_of(plan):
         label = "<br>".join("".join(_MERMAID.get(c, c) for c in line) for line in node.lines)
         lines.append(f"  {numbers[node.key]}{shapes[node.kind].format(label)}")
-    lines += [f"  {numbers[start]} --> {numbers[end]}" for start, end in _edges(plan)]
+    lines += [f"  {numbers[start]} --> {numbers[end]}" for start, end in edges_of(plan)]
     return "\n".join(lines)
 
 
 _MERMAID = {"&": "&amp;", '"': "#quot;", "<": "&lt;", ">": "&gt;", "#": "#35;"}
 
 
-def _nodes(plan: Plan) -> Iterator[_Node]:
+def nodes_of(plan: Plan) -> Iterator[PictureNode]:
+    """Yields the nodes of the picture in topological order."""
     for source in plan.sources:
         attributes = ", ".join(map(str, source.attributes))
-        yield _Node(source.name, "source", (source.name, attributes, *source_facts(source)))
+        yield PictureNode(source.name, "source", (source.name, attributes, *source_facts(source)))
     for operator in plan.operators:
         parameters = parameters_text(operator)
-        yield _Node(
+        yield PictureNode(
             operator.name, "operator", (f"{operator.title} {operator.name}", *filter(None, [parameters]))
         )
     for emit in plan.emits:
         units = ("in original units",) if emit.original_units else ()
-        yield _Node(f"emit {emit.name}", "emit", (f"emit {emit.name}", f"{emit.format} {emit.path}", *units))
+        yield PictureNode(
+            f"emit {emit.name}", "emit", (f"emit {emit.name}", f"{emit.format} {emit.path}", *units)
+        )
 
 
-def _edges(plan: Plan) -> Iterator[tuple[str, str]]:
+def edges_of(plan: Plan) -> Iterator[tuple[str, str]]:
     """Returns the edges from inputs to operators, in the order of an operator's inputs; then those to emits."""
     return ((start, end) for node in plan.graph for start, end in plan.graph.in_edges(node))
 
 
 def _numbers(plan: Plan) -> dict[str, str]:
     """Numbers the nodes. Names may contain any letter, and numbers are valid everywhere."""
-    return {node.key: f"n{number}" for number, node in enumerate(_nodes(plan))}
+    return {node.key: f"n{number}" for number, node in enumerate(nodes_of(plan))}

@@ -60,11 +60,13 @@ def run(
     on_epoch: OnEpoch | None = None,
     spark: SparkSession | None = None,
     on_report: Callable[[EpochReport], None] | None = None,
+    ended: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run a query: a path, the text itself, or what `compile_query` made of it.
 
     `on_epoch(dataframe, markers, epoch)` gets every epoch instead of the sink; the query then has one emit.
-    `on_report` is told of every committed epoch. Raises `DiagnosticError` for whatever ends the run.
+    `on_report` is told of every committed epoch. The run ends between epochs once it is `ended`. Raises
+    `DiagnosticError` for whatever ends the run, `KeyboardInterrupt` if something else does.
     """
     compiled, name = compiled_query(query)
     options = (options or Options()).of_query(name, compiled.plan)
@@ -74,10 +76,18 @@ def run(
         hint = "a query for each emit, or sinks"
         raise failure("RQ413", f"`on_epoch` takes one emit, the query has {len(plan.emits)}", hint=hint)
     if on_epoch is None:
-        check_places(apply(compiled.plan, options), options.checkpoint)
+        prepared(compiled, options)
     else:  # nothing is written there, so it may be anywhere
         options = evolve(options, sinks={**{emit.name: emit.path for emit in plan.emits}, **options.sinks})
-    start(plan, flow, options, on_report or (lambda report: None), spark, on_epoch)
+    start(plan, flow, options, on_report or (lambda report: None), spark, on_epoch, ended=ended)
+
+
+def prepared(compiled: CompiledQuery, options: Options) -> None:
+    """Checks the options and places of a run, as `start` will. Raises `DiagnosticError`."""
+    options = options.of_query(compiled.source, compiled.plan)
+    check_modules(compiled.plan, options.allow_modules)
+    check_settings(options.conf)
+    check_places(apply(compiled.plan, options), options.checkpoint)
 
 
 def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole) -> int:
@@ -168,6 +178,7 @@ def start(
     on_step: Callable[[str], None] = lambda step: None,
     growth: MemoryGrowth | None = None,
     stopping: Stopping | None = None,
+    ended: Callable[[], bool] = lambda: False,
 ) -> None:
     """Runs a plan until its input is done (`once`) or for ever. `on_step` gets messages before, between and after
     epochs. Raises `DiagnosticError`; `KeyboardInterrupt` if the run is interrupted, and `MemoryLimitExceeded` if there
@@ -223,7 +234,7 @@ def start(
         )
         try:
             on_step("looking for files")
-            ends = partial(_ends, pressed, growth)
+            ends = partial(_ends, lambda: pressed() or ended(), growth)
             with losses_told(session):
                 drive(executor, None if options.once else options.interval, on_step, ends)
         except DiagnosticError as error:

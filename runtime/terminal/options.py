@@ -75,16 +75,16 @@ class Options:
         """Raises `DiagnosticError` RQ477 if an option does not exist in the plan, has an invalid value, or belongs to
         another engine."""
         topics = [source.name for source in plan.sources if source.is_topic]
-        _check_names("--source", self.sources, [*(name for name, *_ in folders(plan)), *topics])
-        _check_names("--sink", self.sinks, _sink_names(plan))
+        check_names("--source", self.sources, [*(name for name, *_ in folders(plan)), *topics])
+        check_names("--sink", self.sinks, _sink_names(plan))
         for name, value in self.settings.items():
             if name not in SETTINGS:
-                raise _wrong(f"--set: unknown setting `{name}`", did_you_mean(name, SETTINGS, "settings"))
+                raise wrong(f"--set: unknown setting `{name}`", did_you_mean(name, SETTINGS, "settings"))
             if name in SIZES:
                 if (fault := size_fault(name, value)) is not None:
-                    raise _wrong(f"--set: {fault[0]}", fault[1])
+                    raise wrong(f"--set: {fault[0]}", fault[1])
             elif value not in SETTINGS[name]:
-                raise _wrong(
+                raise wrong(
                     f"--set: unknown value of `{name}`: `{value}`",
                     did_you_mean(value, SETTINGS[name], "values"),
                 )
@@ -93,22 +93,22 @@ class Options:
             ("--records-per-epoch", self.records_per_epoch),
         ):
             if number is not None and number < 1:
-                raise _wrong(f"{option}: {number} is less than 1", "a whole number from 1 on, or none")
+                raise wrong(f"{option}: {number} is less than 1", "a whole number from 1 on, or none")
         if not (math.isfinite(self.interval) and self.interval >= 0):
-            raise _wrong(f"--interval: {self.interval} is no number of seconds", "0, or more")
+            raise wrong(f"--interval: {self.interval} is no number of seconds", "0, or more")
         self._check_engine()
 
     def _check_engine(self) -> None:
         if self.engine is not None and self.engine not in ENGINES:
-            raise _wrong(
+            raise wrong(
                 f"--engine: there is no engine `{self.engine}`", did_you_mean(self.engine, ENGINES, "engines")
             )
         if self.remote is not None and self.engine not in (None, "connect"):
-            raise _wrong("--remote is for the engine connect", "leave one of the two out")
+            raise wrong("--remote is for the engine connect", "leave one of the two out")
         if self.remote is None and self.engine == "connect":
-            raise _wrong("the engine connect requires --remote sc://HOST:PORT", "the address of a server")
+            raise wrong("the engine connect requires --remote sc://HOST:PORT", "the address of a server")
         if self.master is not None and (self.remote is not None or self.engine not in (None, "spark")):
-            raise _wrong("--master is for the engine spark", "leave one of the two out")
+            raise wrong("--master is for the engine spark", "leave one of the two out")
 
 
 def apply(plan: Plan, options: Options) -> Plan:
@@ -155,21 +155,23 @@ def _by_emit(plan: Plan, sinks: Texts) -> Texts:
     emits, paths = _sink_names(plan), dict[str, str]()
     for name, path in sinks.items():
         if (emit := emits.get(name, name)) in paths:
-            raise _wrong(f"--sink: `{emit}` is given twice", f"`{name}` is the folder of `{emit}`")
+            raise wrong(f"--sink: `{emit}` is given twice", f"`{name}` is the folder of `{emit}`")
         paths[emit] = path
     return paths
 
 
-def _check_names(option: str, names: Iterable[str], valid: Iterable[str]) -> None:
+def check_names(option: str, names: Iterable[str], valid: Iterable[str]) -> None:
+    """Raises `DiagnosticError` RQ477 for a name that is not valid. `option`: for the message."""
     valid = list(valid)
     for name in names:
         if name not in valid:
             message = f"{option}: the query has no `{name}`; it has {', '.join(valid)}"
             guess = suggest(name, valid)
-            raise _wrong(message, f"did you mean `{guess}`?" if guess else "a name of the query")
+            raise wrong(message, f"did you mean `{guess}`?" if guess else "a name of the query")
 
 
-def _wrong(message: str, hint: str) -> DiagnosticError:
+def wrong(message: str, hint: str) -> DiagnosticError:
+    """Returns RQ477."""
     return failure("RQ477", message, hint=hint)
 
 

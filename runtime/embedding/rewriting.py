@@ -1,0 +1,85 @@
+"""Rewrites the text of a query for data that a program gives: other formats and paths of sources and sinks.
+
+The text is what a checkpoint stores, so that a later run compares like with like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+
+from cedilla.compiler.compile import CompiledQuery, compile_query
+from cedilla.compiler.plan.field_paths import path_text
+from cedilla.compiler.plan.sources import Source
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.formatter import format_query
+from cedilla.grammar.parser import parse_query
+from cedilla.runtime.embedding.frames import StagedData
+
+
+def rewritten(
+    compiled: CompiledQuery,
+    sources: Mapping[str, StagedData],
+    sinks: Mapping[str, str],
+    sink_format: str = "json",
+) -> CompiledQuery:
+    """Returns a query that reads sources from staged data, and writes to other folders. `sinks`: folders by emit."""
+    plan = compiled.plan
+    query = parse_query(plan.text, compiled.source)
+    emits = iter(plan.emits)
+
+    def changed(statement: syntax.Statement) -> syntax.Statement:
+        if isinstance(statement, syntax.StreamDeclaration) and statement.name in sources:
+            return _declared(statement, sources[statement.name])
+        if isinstance(statement, syntax.Emit) and (folder := sinks.get(next(emits).name)) is not None:
+            return evolve(statement, format=sink_format, path=folder)
+        return statement
+
+    text = format_query(evolve(query, statements=tuple(map(changed, query.statements))))
+    return compile_query(text, compiled.source, plan.params)
+
+
+def columns_of(source: Source, columns: tuple[str, ...]) -> dict[str, str]:
+    """Maps columns of a frame to the attributes that are read from them under another name.
+
+    Raises `DiagnosticError` RQ488 for an attribute inside a column of objects.
+    """
+    renamed: dict[str, str] = {}
+    for name, keys in source.paths.items():
+        root, *inner = keys
+        if name in columns or root not in columns:
+            continue
+        if inner:
+            message = f"`{name}` is read from {path_text(keys)}, and the columns of a frame are flat"
+            hint = f"a column `{name}` in the frame, or rows as dictionaries"
+            raise failure("RQ488", message, source.span, hint=hint)
+        renamed[root] = name
+    return renamed
+
+
+def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.StreamDeclaration:
+    keeps_paths = data.columns is None and node.format != "csv"
+    attributes: Any = node.attributes
+    if not keeps_paths:
+        attributes = tuple(evolve(each, origin=_as_path(each.origin, data)) for each in node.attributes)
+    requests = data.columns is None and node.format in ("otlp", "kafka_otlp")
+    return evolve(
+        node,
+        attributes=attributes,
+        format="otlp" if requests else data.format,
+        path=data.folder,
+        metrics=node.metrics if requests else (),
+        partitioned=None,
+        by_name=False,
+        none=(),
+    )
+
+
+def _as_path(origin: syntax.Origin | None, data: StagedData) -> syntax.Origin | None:
+    """Returns the name of a column of CSV as the key of an object; columns of frames have been renamed."""
+    if origin is None or data.columns is not None:
+        return None
+    return evolve(origin, text=path_text((origin.text,)))

@@ -1,0 +1,200 @@
+"""Queries as objects of a program: over rows and frames, in the background, with the messages of the commands."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import cedilla
+from tests.kit.lines import write_files
+
+QUERY = """
+stream pumps(ts: long, pump: int in {1, 2}, litres: double unit litre, at?: timestamp, n?: long) from json "pumps"
+  punctuated on ts;
+flow := aggregate[sum(litres) as litres, count() as n by ts](pumps);
+emit flow to json "flow";
+emit pumps to parquet "raw";
+"""
+ROWS: list[dict[str, Any] | str] = [
+    {"ts": 1, "pump": 1, "litres": 2.0, "at": datetime(2020, 1, 1, tzinfo=UTC), "n": None},
+    '{"$accent": "[[pump = 1, unit(litres, m3)]]"}',
+    {"ts": 1, "pump": 1, "litres": Decimal("0.003"), "at": date(2020, 1, 2), "n": 9007199254740993},
+    {"ts": 1, "pump": 7, "litres": 1},
+    {"$punctuation": "[ts < 5]"},
+]
+FRAME = pd.DataFrame(
+    {
+        "ts": [1, 1, 2],
+        "pump": pd.Categorical([1, 2, 9]),
+        "litres": [1.5, float("nan"), 2],
+        "n": [1, None, 3],
+        "at": pd.to_datetime(["2020-01-01", "2020-01-02", None]),
+    }
+)
+
+
+class Exporter:
+    """A frame of a library that only has Arrow's C interface."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+FRAMES: dict[str, Callable[[], Any]] = {
+    "pandas": lambda: FRAME,
+    "Arrow": lambda: pa.Table.from_pandas(FRAME),
+    "any library": lambda: Exporter(pa.Table.from_pandas(FRAME)),
+}
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame)
+    return [{n: v for n, v in row.items() if v is not None} for row in table.to_pylist()]
+
+
+def test_rows_come_back_as_frames_with_markers_and_rejected_tuples() -> None:
+    results = cedilla.query(QUERY).simulate(pumps=ROWS)
+    assert rows_of(results["flow"]) == [{"ts": 1, "litres": 5.0, "n": 2}]
+    assert rows_of(results["pumps"]) == [
+        {"ts": 1, "pump": 1, "litres": 2.0, "at": datetime(2020, 1, 1, tzinfo=UTC)},
+        {"ts": 1, "pump": 1, "litres": 3.0, "at": datetime(2020, 1, 2, tzinfo=UTC), "n": 9007199254740993},
+    ]
+    assert results.markers["flow"] == ("[ts < 5]",)
+    assert results.markers["pumps"][0].startswith("[[pump = 1, alter(litres")
+    assert results.rejected[["source", "code"]].to_numpy().tolist() == [["pumps", "RQ303"]]
+    assert json.loads(str(results.rejected["raw"][0])) == {"ts": 1, "pump": 7, "litres": 1}
+    latest = cedilla.query(QUERY).simulate(pumps=ROWS, units="latest")["pumps"]
+    assert latest["litres"].tolist() == [0.002, 0.003]
+    assert "<table" in results._repr_html_()
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_run_and_simulate_read_a_frame_alike(kind: str) -> None:
+    """Categories, gaps that make doubles of whole numbers, times without a zone."""
+    query = cedilla.query(QUERY)
+    simulated = query.simulate(pumps=FRAMES[kind]())
+    run = query.run(sources={"pumps": FRAMES[kind]()}, engine="sail")
+    assert run is not None
+    for results in (simulated, run):
+        assert rows_of(results["pumps"]) == [
+            {"ts": 1, "pump": 1, "litres": 1.5, "at": datetime(2020, 1, 1, tzinfo=UTC), "n": 1}
+        ]
+        assert isinstance(results["pumps"], pd.DataFrame if kind == "pandas" else pa.Table)
+        assert sorted(results.rejected["code"]) == ["RQ302", "RQ303"]
+    rows = query.run(sources={"pumps": ROWS}, engine="sail")
+    assert rows is not None
+    assert rows_of(rows["flow"]) == [{"ts": 1, "litres": 5.0, "n": 2}]
+
+
+@pytest.mark.either_engine
+def test_settings_of_a_session_change_nothing_and_stay(spark: SparkSession) -> None:
+    """A DataFrame comes and goes; those that the session had are there afterwards, also after an error."""
+    own = {"spark.sql.session.timeZone": "America/New_York", "spark.sql.parquet.outputTimestampType": "INT96"}
+    before = {name: spark.conf.get(name, None) for name in own}
+    try:
+        for name, value in own.items():
+            spark.conf.set(name, value)
+        frame = spark.createDataFrame(pa.Table.from_pandas(FRAME.astype({"pump": "int64"}))).selectExpr(
+            "ts", "cast(pump as int) pump", "litres", "n", "timestamp'2020-01-01T05:00:00Z' as at"
+        )
+        results = cedilla.run(QUERY, sources={"pumps": frame}, spark=spark)
+        assert results is not None
+        moments = results["pumps"].selectExpr("ts", "pump", "unix_seconds(at) AS at").collect()
+        assert [row.asDict() for row in moments] == [
+            {"ts": 1, "pump": 1, "at": int(datetime(2020, 1, 1, 5, tzinfo=UTC).timestamp())}
+        ]
+        assert type(results["pumps"]) is type(frame)
+        with pytest.raises(cedilla.DiagnosticError, match="RQ302"):
+            cedilla.run(
+                QUERY, cedilla.Options(settings={"invalid": "abort"}), sources={"pumps": frame}, spark=spark
+            )
+        assert {name: spark.conf.get(name, None) for name in own} == own
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+
+
+NESTED = """
+stream pumps(ts: long, city: string from "place.city", zip?: string from "code") from json "pumps";
+emit pumps to json "out";
+"""
+
+
+def test_names_of_fields_and_columns_find_their_attributes() -> None:
+    query = cedilla.query(NESTED)
+    nested = query.simulate(pumps=[{"ts": 1, "place": {"city": "Rom"}, "code": "7"}])
+    flat = query.simulate(pumps=pd.DataFrame({"ts": [1], "city": ["Rom"], "code": ["7"]}))
+    assert rows_of(nested.frame) == rows_of(flat.frame) == [{"ts": 1, "city": "Rom", "zip": "7"}]
+    archive = 'stream r(n: int from "No. 1") from csv "r" none {"NA"}; emit r to json "out";'
+    assert rows_of(cedilla.query(archive).simulate(r=[{"No. 1": 5}]).frame) == [{"n": 5}]
+
+
+def wrong(call: Callable[[], object]) -> str:
+    with pytest.raises(cedilla.DiagnosticError) as caught:
+        call()
+    (found,) = caught.value.diagnostics
+    return f"{found.code} {found.message} {found.help}"
+
+
+def test_what_is_wrong_is_told_as_by_the_command(tmp_path: Path) -> None:
+    query = cedilla.query(QUERY)
+    assert "RQ477 sources: the query has no `pmups`" in wrong(lambda: query.simulate(pmups=ROWS))
+    assert "did you mean `once`?" in wrong(lambda: query.run(onec=True))
+    assert "did you mean `drift`?" in wrong(
+        lambda: query.run(sources={"pumps": ROWS}, settings={"drfit": "abort"})
+    )
+    assert "did you mean `pumps`?" in wrong(lambda: query.start(sources={"pump": tmp_path}))
+    assert wrong(lambda: query.start(sources={"pumps": tmp_path / "none"})).startswith("RQ401")
+    assert wrong(lambda: query.simulate(pumps=5)).startswith("RQ488 `pumps` is given as int")
+    assert wrong(lambda: query.run(sources={"pumps": ROWS}, checkpoint=tmp_path)).startswith("RQ477")
+    nested = pd.DataFrame({"ts": [1], "place": [{"city": "Rom"}]})
+    assert wrong(lambda: cedilla.query(NESTED).simulate(pumps=nested)).startswith("RQ488 `city` is read from")
+
+
+def test_a_query_runs_in_the_background_until_it_is_stopped(tmp_path: Path) -> None:
+    write_files(tmp_path / "pumps", {"1.jsonl": b'{"ts": 1, "pump": 1, "litres": 2}\n'})
+    query = cedilla.query(QUERY)
+    given: dict[str, Any] = {
+        "sources": {"pumps": tmp_path / "pumps"},
+        "sinks": {"flow": tmp_path / "flow", "raw": tmp_path / "raw"},
+        "checkpoint": tmp_path / "ck",
+        "engine": "sail",
+    }
+    handle = query.start(**given, interval=0.05)
+    deadline = time.monotonic() + 60
+    while handle.last is None and handle.is_active and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert handle.status().read == {"pumps": 1}
+    handle.stop(60)
+    assert not handle.is_active
+    assert "stopped, epoch 0" in repr(handle)
+    (tmp_path / "pumps" / "2.jsonl").write_text('{"$accent": "[[alter(litres, y -> y * y)]]"}\n')
+    failing = query.start(**given)
+    with pytest.raises(cedilla.DiagnosticError, match="RQ202"):
+        failing.await_termination(60)
+
+
+def test_a_query_is_a_picture_with_its_warnings() -> None:
+    picture = cedilla.query(QUERY)._repr_html_()
+    assert picture.startswith("<svg")
+    assert picture.count("<rect") == 4
+    assert picture.count("<path") == 4  # three arrows, and their head
+    doubtful = cedilla.query('stream r(a: int) from json "r"; s := distinct(r); emit s to json "o";')
+    assert doubtful.warnings
+    assert doubtful.warnings[0].code in doubtful._repr_html_()
