@@ -14,7 +14,7 @@ from cedilla.grammar.syntax import Binary, Expression
 
 Connective = OneOf["and", "or"]
 
-_FEW = 8
+_MIN_GROUPED = 8
 """The number of terms up to which a chain is joined from left to right."""
 
 
@@ -32,7 +32,7 @@ def terms(operator: str, *operands: Expression) -> list[Expression]:
 
 def connected(operator: Connective, joined: Sequence[Expression]) -> Expression:
     """Terms joined by a connective, which is associative over three truth values. At least one term."""
-    if len(joined) > _FEW:
+    if len(joined) > _MIN_GROUPED:
         middle = len(joined) // 2
         return _both(operator, connected(operator, joined[:middle]), connected(operator, joined[middle:]))
     result = joined[0]

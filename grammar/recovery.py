@@ -13,7 +13,7 @@ from cedilla.grammar.hints import parse_errors
 from cedilla.grammar.hints.edits import Check
 from cedilla.grammar.hints.syntax_hints import UNENDED
 
-_MOST = 20
+_MAX_ERRORS = 20
 """The greatest number of errors that are reported at once."""
 
 
@@ -31,7 +31,7 @@ def errors(
 def _errors(
     error: UnexpectedInput | None, text: str, source: str, check: Check | None
 ) -> Iterator[tuple[Diagnostic, str]]:
-    for _ in range(_MOST):
+    for _ in range(_MAX_ERRORS):
         if error is None:
             return
         diagnostic = parse_errors.explain(error, text, source, "query", check)

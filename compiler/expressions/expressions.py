@@ -29,7 +29,7 @@ COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
 MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """The equivalent comparison with exchanged sides."""
 _Part = TypeVar("_Part")
-_MANY = 8192
+_CACHED = 8192
 """Expressions of which is remembered what every accent asks of them."""
 
 
@@ -68,7 +68,7 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
             return evolve(expression, branches=chosen, otherwise=otherwise and change(otherwise))
 
 
-@lru_cache(_MANY)
+@lru_cache(_CACHED)
 def attributes(expression: Expression) -> frozenset[str]:
     """Returns the attributes that an expression reads."""
     if isinstance(expression, Attribute):
@@ -121,7 +121,7 @@ def remembered_type(expression: Expression, types: Types) -> Type:
     return _type_by_attributes(expression, tuple(types[name] for name in attributes(expression)))
 
 
-@lru_cache(_MANY)
+@lru_cache(_CACHED)
 def _type_by_attributes(expression: Expression, types: tuple[Type, ...]) -> Type:
     return type_of(expression, dict(zip(attributes(expression), types, strict=True)))
 
@@ -304,7 +304,7 @@ def affine(expression: Expression) -> tuple[str, Affine] | None:
     return form[0].name, form[1]
 
 
-@lru_cache(_MANY)
+@lru_cache(_CACHED)
 def single(expression: Expression) -> tuple[Expression, Affine] | None:
     """Returns the part and the function of an expression that is affine in exactly one part.
 

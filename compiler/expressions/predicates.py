@@ -19,7 +19,7 @@ from cedilla.grammar.syntax import (
     Unary,
 )
 
-_MOST_ATTRIBUTES = 8
+_MAX_ATTRIBUTES = 8
 """A tree has a level for each attribute, and in the worst case twice as many cells for each two."""
 
 
@@ -72,7 +72,7 @@ def _either(a: Tree, b: Tree) -> Tree:
 
 
 def _are_wide(a: Tree, b: Tree) -> bool:
-    return len(regions.attributes(a) | regions.attributes(b)) > _MOST_ATTRIBUTES
+    return len(regions.attributes(a) | regions.attributes(b)) > _MAX_ATTRIBUTES
 
 
 def _compared(operator: str, value: Literal) -> Comparison:

@@ -60,11 +60,11 @@ def _length(history: History) -> tuple[int, list[tuple[Fraction, Fraction]]]:
     return len(history), [(f.slope, f.shift) for f in history]
 
 
-MOST = regions.lattice(max, neutral=ABSENT, absorbing=PRESENT)
+PRESENT_IF_ANY = regions.lattice(max, neutral=ABSENT, absorbing=PRESENT)
 """Add: present as soon as one feeder is. Drop: absent when none is (D1)."""
-LEAST = regions.lattice(min, neutral=PRESENT, absorbing=ABSENT)
+PRESENT_IF_ALL = regions.lattice(min, neutral=PRESENT, absorbing=ABSENT)
 """A computed value is defined if every value that it reads is defined."""
-COMMON = regions.lattice(_common, neutral=NO_FEEDER, absorbing=ORIGINAL, same=eq)
+COMMON_HISTORY = regions.lattice(_common, neutral=NO_FEEDER, absorbing=ORIGINAL, same=eq)
 """Alter: the functions that all live feeders have gone through (D1)."""
 
 
@@ -144,7 +144,7 @@ def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
     No tuple of a closed cell comes any more, but later operators may have stored some. Their attribute must
     not seem dropped (G13).
     """
-    return _fold_live(presence, facts.closed, ABSENT, over, MOST, facts.universe)
+    return _fold_live(presence, facts.closed, ABSENT, over, PRESENT_IF_ANY, facts.universe)
 
 
 def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
@@ -152,7 +152,7 @@ def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
     meaning.
     """
     units = facts.units.get(attribute, ORIGINAL)
-    return _fold_live(units, facts.dead(attribute), NO_FEEDER, over, COMMON, facts.universe)
+    return _fold_live(units, facts.dead(attribute), NO_FEEDER, over, COMMON_HISTORY, facts.universe)
 
 
 def fold_live_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
@@ -163,7 +163,9 @@ def fold_live_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
     units = facts.units.get(attribute, ORIGINAL)
     named = over & regions.attributes(units)
     dead = regions.forall(facts.dead(attribute), over - named, facts.universe)
-    return regions.quantify(regions.update(units, dead, lambda _: NO_FEEDER), named, COMMON, facts.universe)
+    return regions.quantify(
+        regions.update(units, dead, lambda _: NO_FEEDER), named, COMMON_HISTORY, facts.universe
+    )
 
 
 def _fold_live(

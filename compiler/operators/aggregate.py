@@ -21,9 +21,9 @@ from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
-    LEAST,
     NO_STATE,
     PRESENT,
+    PRESENT_IF_ALL,
     Facts,
     StateFacts,
     fold_closed,
@@ -350,7 +350,7 @@ def _excluded(call: Call, source: Facts) -> Tree:
 def _presence_of(call: Call, source: Facts) -> Tree:
     result: Tree = PRESENT
     for argument in call.columns:
-        result = regions.combine(result, presence_of(source, argument), LEAST)
+        result = regions.combine(result, presence_of(source, argument), PRESENT_IF_ALL)
     return result
 
 

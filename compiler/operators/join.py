@@ -13,10 +13,10 @@ from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
-    COMMON,
-    LEAST,
-    MOST,
+    COMMON_HISTORY,
     NO_STATE,
+    PRESENT_IF_ALL,
+    PRESENT_IF_ANY,
     Facts,
     StateFacts,
     fold_closed,
@@ -245,15 +245,16 @@ class Join(Matching):
         own = dict.fromkeys(n for f in inputs for n in f.types if n not in shared)
         # An attribute may have moved from one input to the other: never in both at once (`conflict`).
         present = {
-            n: regions.combine(left.present.get(n, ABSENT), right.present.get(n, ABSENT), MOST) for n in own
+            n: regions.combine(left.present.get(n, ABSENT), right.present.get(n, ABSENT), PRESENT_IF_ANY)
+            for n in own
         }
         present = state.with_retained(present)
-        present |= {n: regions.combine(left.present[n], right.present[n], LEAST) for n in shared}
+        present |= {n: regions.combine(left.present[n], right.present[n], PRESENT_IF_ALL) for n in shared}
         units = {n: tree for f in inputs for n, tree in f.units.items() if n in own}
         for name in {*left.units, *right.units} & {*shared, *self._twice(inputs)}:
             over = [self._others(f, side) if name in shared else _NOTHING for side, f in enumerate(inputs)]
             a, b = (fold_live_units(f, name, dropped) for f, dropped in zip(inputs, over, strict=True))
-            units[name] = regions.combine(a, b, COMMON)
+            units[name] = regions.combine(a, b, COMMON_HISTORY)
         return Facts(
             {**left.types, **right.types, **left.types},
             {**left.universe, **right.universe, **self._either(inputs), **self.met(inputs)},

@@ -17,12 +17,12 @@ from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import (
     ABSENT,
-    COMMON,
-    LEAST,
-    MOST,
+    COMMON_HISTORY,
     NO_FEEDER,
     NO_STATE,
     PRESENT,
+    PRESENT_IF_ALL,
+    PRESENT_IF_ANY,
     Facts,
     StateFacts,
     fold_closed,
@@ -211,10 +211,10 @@ class Project(Operator):
             """As in `fold_presence`, over the cells of a step function too: what is closed stays as it was last."""
             tree = presence_of(source, expression)
             if not move.has_steps:
-                return move(fold_presence(source, tree, dropped), MOST, ABSENT)
+                return move(fold_presence(source, tree, dropped), PRESENT_IF_ANY, ABSENT)
             live = regions.update(tree, source.closed, lambda _: ABSENT)
             last, now = (
-                move(regions.quantify(view, dropped, MOST, source.universe), MOST, ABSENT)
+                move(regions.quantify(view, dropped, PRESENT_IF_ANY, source.universe), PRESENT_IF_ANY, ABSENT)
                 for view in (tree, live)
             )
             return regions.choose(moved_closed, last, now)
@@ -227,7 +227,7 @@ class Project(Operator):
                 folded = fold_live_units if move.has_steps else fold_units
                 carry = carried(form[1], is_difference=name in self.differences)
                 history = map_history(folded(source, form[0], dropped), carry)
-                units[name] = move(history, COMMON, NO_FEEDER)
+                units[name] = move(history, COMMON_HISTORY, NO_FEEDER)
         universe = {
             target: Domain(
                 move(domain.members, UNION, False), domain.integral and function.is_whole, domain.listed
@@ -366,7 +366,10 @@ def presence_of(source: Facts, expression: Expression) -> Tree:
         return fold
 
     return expressions.defined(
-        expression, lambda name: source.present.get(name, ABSENT), folded(LEAST), folded(MOST)
+        expression,
+        lambda name: source.present.get(name, ABSENT),
+        folded(PRESENT_IF_ALL),
+        folded(PRESENT_IF_ANY),
     )
 
 

@@ -9,7 +9,15 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.unit_inference import Units
-from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
+from cedilla.compiler.facts.facts import (
+    ABSENT,
+    COMMON_HISTORY,
+    NO_FEEDER,
+    NO_STATE,
+    PRESENT_IF_ANY,
+    Facts,
+    StateFacts,
+)
 from cedilla.compiler.facts.schemes import Schemes, renamed
 from cedilla.compiler.operators.base import Invariants, Operator, Rules, require
 from cedilla.compiler.regions import UNION, Box, Operation, Tree
@@ -61,8 +69,16 @@ class Rename(Operator):
                 for n, domain in source.universe.items()
                 if n in kept
             },
-            {self._new(n): self._moved(t, MOST, ABSENT) for n, t in source.present.items() if n in kept},
-            {self._new(n): self._moved(t, COMMON, NO_FEEDER) for n, t in source.units.items() if n in kept},
+            {
+                self._new(n): self._moved(t, PRESENT_IF_ANY, ABSENT)
+                for n, t in source.present.items()
+                if n in kept
+            },
+            {
+                self._new(n): self._moved(t, COMMON_HISTORY, NO_FEEDER)
+                for n, t in source.units.items()
+                if n in kept
+            },
             self._moved(source.closed, UNION, False),
             frozenset(self._new(n) for n in source.lacking if n in kept),
         )

@@ -52,7 +52,7 @@ FUNCTIONS: dict[str, _Carry] = {
     **{name: AGGREGATES[name].carry for name in ("sum", "count", "min", "max", "avg")},
 }
 """Function -> the Alter of its result for one of its argument; `None` absorbs it (theory 2.8, N14)."""
-_MOST_DIGITS = 28
+_MAX_DIGITS = 28
 """Digits of a decimal whose running sum has ten more."""
 _NOWHERE = Span("<running>", 0, 0, 1, 1, 1, 1)
 
@@ -148,11 +148,11 @@ class Running(Operator):
                 raise failure(
                     "RQ103", f"{call.function} requires a number, found {type_}", argument.span, hint=hint
                 )
-            if call.function == "sum" and type_.name == "decimal" and type_.parameters[0] > _MOST_DIGITS:
+            if call.function == "sum" and type_.name == "decimal" and type_.parameters[0] > _MAX_DIGITS:
                 text = format_expression(argument)
                 message = f"a running sum of {type_} may have more than 38 digits, the most of a decimal"
-                scale = min(type_.parameters[1], _MOST_DIGITS)
-                hint = f"at most decimal({_MOST_DIGITS}, {scale}), or `double({text})`"
+                scale = min(type_.parameters[1], _MAX_DIGITS)
+                hint = f"at most decimal({_MAX_DIGITS}, {scale}), or `double({text})`"
                 raise failure("RQ103", message, argument.span, hint=hint)
 
     # --- results ---

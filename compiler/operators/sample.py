@@ -17,7 +17,7 @@ from cedilla.grammar.syntax import Expression
 
 _HASHES = 2**32
 """How many values `hash` has, from -2^31 on."""
-_MOST_DIGITS = 15
+_MAX_DIGITS = 15
 """The digits that `round` can keep."""
 
 
@@ -28,7 +28,7 @@ def digits_of(by: tuple[str, ...], types: Mapping[str, Type]) -> dict[str, int]:
         type_ = types.get(name)
         if type_ is not None and type_.name in ("int", "long"):
             digits[name] = 0
-        elif type_ is not None and type_.name == "decimal" and type_.parameters[1] <= _MOST_DIGITS:
+        elif type_ is not None and type_.name == "decimal" and type_.parameters[1] <= _MAX_DIGITS:
             digits[name] = type_.parameters[1]
     return digits
 

@@ -14,10 +14,10 @@ from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
-    COMMON,
-    MOST,
+    COMMON_HISTORY,
     NO_FEEDER,
     NO_STATE,
+    PRESENT_IF_ANY,
     Facts,
     StateFacts,
     fold_closed,
@@ -135,7 +135,7 @@ class Session(Operator):
         (source,) = inputs
         domain = source.universe.get(self.on, ANYTHING)
         started = evolve(domain, members=regions.renamed(domain.members, self.alias))
-        present = {n: self._up(p, MOST, ABSENT, domain) for n, p in source.present.items()}
+        present = {n: self._up(p, PRESENT_IF_ANY, ABSENT, domain) for n, p in source.present.items()}
         closed_keys = fold_closed(source, frozenset(source.types).difference(self.per))
         return Facts(
             {**source.types, self.alias: source.types[self.on]},
@@ -146,7 +146,7 @@ class Session(Operator):
             },
             # W3: what was said of the session's own attribute ends here, it leaves in canonical values (G27).
             {
-                n: self._up(source.live_units(n), COMMON, NO_FEEDER, domain)
+                n: self._up(source.live_units(n), COMMON_HISTORY, NO_FEEDER, domain)
                 for n in source.units
                 if n != self.on
             },

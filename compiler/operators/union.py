@@ -8,7 +8,7 @@ from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
-from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_STATE, Facts, StateFacts
+from cedilla.compiler.facts.facts import ABSENT, COMMON_HISTORY, NO_STATE, PRESENT_IF_ANY, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.base import Invariants, Operator, Rules
 from cedilla.compiler.operators.equality import check_types, clash, common_types
@@ -77,12 +77,14 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
     present: dict[str, Tree] = {}
     units: dict[str, Tree] = {}
     for name in types:
-        last = regions.combine(left.present.get(name, ABSENT), right.present.get(name, ABSENT), MOST)
-        now = regions.combine(left.live_presence(name), right.live_presence(name), MOST)
+        last = regions.combine(
+            left.present.get(name, ABSENT), right.present.get(name, ABSENT), PRESENT_IF_ANY
+        )
+        now = regions.combine(left.live_presence(name), right.live_presence(name), PRESENT_IF_ANY)
         present[name] = regions.choose(closed, last, now)
         if name in left.units or name in right.units:
             a, b = (f.live_units(name) for f in inputs)
-            units[name] = regions.combine(a, b, COMMON)
+            units[name] = regions.combine(a, b, COMMON_HISTORY)
     return Facts(
         types,
         {name: _either(name, left, right) for name in types},

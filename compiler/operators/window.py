@@ -13,7 +13,15 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.step_functions import Extents
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.expressions.unit_inference import Units
-from cedilla.compiler.facts.facts import ABSENT, COMMON, MOST, NO_FEEDER, NO_STATE, Facts, StateFacts
+from cedilla.compiler.facts.facts import (
+    ABSENT,
+    COMMON_HISTORY,
+    NO_FEEDER,
+    NO_STATE,
+    PRESENT_IF_ANY,
+    Facts,
+    StateFacts,
+)
 from cedilla.compiler.facts.schemes import Memory, Schemes
 from cedilla.compiler.operators.base import Invariants, Operator, Rules, require_axis, taken
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
@@ -124,14 +132,18 @@ class Window(Operator):
         tree = source.present[name]
         if not self._tells_apart(tree):
             return tree
-        last = self._up(tree, MOST, ABSENT, whole)
-        return regions.choose(closed, last, self._up(source.live_presence(name), MOST, ABSENT, whole))
+        last = self._up(tree, PRESENT_IF_ANY, ABSENT, whole)
+        return regions.choose(
+            closed, last, self._up(source.live_presence(name), PRESENT_IF_ANY, ABSENT, whole)
+        )
 
     def _units(self, name: str, source: Facts, whole: bool) -> Tree:
         """The same for all of a window's extent, if times do not tell them apart."""
         tree = source.units[name]
         return (
-            self._up(source.live_units(name), COMMON, NO_FEEDER, whole) if self._tells_apart(tree) else tree
+            self._up(source.live_units(name), COMMON_HISTORY, NO_FEEDER, whole)
+            if self._tells_apart(tree)
+            else tree
         )
 
     def _tells_apart(self, tree: Tree) -> bool:

@@ -12,7 +12,7 @@ from cedilla.compiler.regions import double_arithmetic
 from cedilla.grammar.diagnostics import failure
 
 Number = int | Fraction
-_LONGEST = 13_000
+_MAX_BITS = 13_000
 """Bits of an exact number, some 4,000 digits: functions get longer with each that follows another."""
 _DOUBLE = 1000
 """Bits of the largest numbers that functions lead to, somewhat less than doubles have."""
@@ -54,7 +54,7 @@ class Affine:
         if abs(slope[0] - slope[1]) > _DOUBLE or shift[0] - shift[1] > _DOUBLE:
             hint = "a function between numbers that doubles can be"
             raise failure("RQ009", "the function leads out of the numbers that doubles can be", hint=hint)
-        if max(*slope, *shift) > _LONGEST:
+        if max(*slope, *shift) > _MAX_BITS:
             message = "the functions of the attribute, one after the other, have numbers of over 4,000 digits"
             hint = (
                 "functions of fewer digits; or a drop, and an add of another name, which has no functions yet"

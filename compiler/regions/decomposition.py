@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from immutables import Map
 
 from cedilla.compiler.regions.levels import UNDEFINED, Level, Tree, Value, make_level
-from cedilla.compiler.regions.trees import MOST_DEEP, SHALLOW, too_many_cases
+from cedilla.compiler.regions.trees import MAX_DEPTH, SHALLOW, too_many_cases
 
 
 def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
@@ -20,7 +20,7 @@ def boxes(tree: Tree) -> Iterator[tuple[dict[str, Tree], Any]]:
     deep = 0
     for conditions, leaf in _boxes(tree):
         deep += len(conditions) > SHALLOW
-        if deep > MOST_DEEP:
+        if deep > MAX_DEPTH:
             raise too_many_cases()
         yield conditions, leaf
 

@@ -62,7 +62,7 @@ class _Combination:
         if at_a is None and at_b is None:
             return self.operation.leaf(a, b)
         self.deep += depth > SHALLOW
-        if depth > _DEEPEST or self.deep > MOST_DEEP:
+        if depth > _DEEPEST or self.deep > MAX_DEPTH:
             raise too_many_cases()
         first = min(x for x in (at_a, at_b) if x is not None)
         left = a if at_a == first else Level(first[1], a, (), (a,))
@@ -70,16 +70,16 @@ class _Combination:
         return self._shared(_combine_levels(left, right, self, depth + 1), depth)
 
     def _shared(self, tree: Tree, depth: int) -> Tree:
-        if depth <= 1 or not isinstance(tree, Level) or len(tree.points) > _FEW_POINTS:
+        if depth <= 1 or not isinstance(tree, Level) or len(tree.points) > _MAX_POINTS:
             return tree
         return self.shared.setdefault(tree, tree)
 
 
-_FEW_POINTS = 64
+_MAX_POINTS = 64
 """Points of a level that is compared with others: its hash is that of all points."""
 _DEEPEST = 100
 """Attributes that descriptions may name together: each is a level, and levels are computed by recursion."""
-SHALLOW, MOST_DEEP = 6, 2000
+SHALLOW, MAX_DEPTH = 6, 2000
 """Parts of a tree below more than a few levels may be as many as the combinations of all descriptions. Only so many are
 made."""
 

@@ -87,7 +87,7 @@ def explain(
     return Diagnostic("RQ001", "error", f"unexpected `{token}`", span_of(token, source), help=_expected(slip))
 
 
-_LITTLE = {other for others in word_synonyms.STANDS_FOR.values() for other in others}
+_SMALL_WORDS = {other for others in word_synonyms.STANDS_FOR.values() for other in others}
 
 
 def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
@@ -116,7 +116,7 @@ def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
         return _slip_at(slip.before[:-1], slip.last, slip.last, slip, text, start)
     number, word = slip.before[-2:] if len(slip.before) > 1 else (slip.last, slip.last)
     lower = str(word).lower()
-    tables = (word_synonyms.OPERANDS, _LITTLE, word_synonyms.WORDS)
+    tables = (word_synonyms.OPERANDS, _SMALL_WORDS, word_synonyms.WORDS)
     if number.type == "NUMBER" and word.type == "NAME" and any(lower in words for words in tables):
         return _slip_at(slip.before[:-1], word, word, slip, text, start)
     return slip
@@ -133,13 +133,13 @@ def _slip_at(
     return Slip(found, before, accepts, slip.source, text[found.end_pos or 0 :])
 
 
-_MOST = 5
+_MAX_SHOWN = 5
 """The greatest number of continuations that a hint names."""
 
 
 def _expected(slip: Slip) -> str | None:
     """Returns the possible continuations, if they are few enough to help, and the form of the construct."""
-    could = terminals.named(slip.accepts, _MOST)
+    could = terminals.named(slip.accepts, _MAX_SHOWN)
     form = forms.form_of(slip.before, slip.found)
     parts = (could and f"expected {could}", form and f"as in `{form}`")
     return "; ".join(filter(None, parts)) or None

@@ -31,7 +31,7 @@ from cedilla.grammar.suggestions import suggest
 
 Repair = Callable[[Editor], Diagnostic | None]
 
-_LONGEST = 60
+_MAX_LENGTH = 60
 """A piece of the text is quoted up to this length."""
 
 
@@ -150,7 +150,7 @@ def brackets(e: Editor) -> Diagnostic | None:
         if new == opening or is_index:
             continue
         if e.accepts((start_of(opening), end_of(opening), new), (*close, newly)):
-            piece = f"{new}{inside}{newly}" if len(inside) < _LONGEST else f"{new}...{newly}"
+            piece = f"{new}{inside}{newly}" if len(inside) < _MAX_LENGTH else f"{new}...{newly}"
             return e.slip.complain(f"unexpected `{opening}`", e.form(f"did you mean `{piece}`?"), at)
     is_list = stopped_at == "(" and (e.slip.last.type != "NAME" or e.slip.requires("STRING"))
     is_list = is_list or (e.slip.last == "distinct" and inside.isidentifier())
@@ -173,7 +173,7 @@ def _mixed(e: Editor) -> Diagnostic | None:
         return None
     ends = [w for w in CLOSING if w != token and e.accepts((start_of(token), end_of(token), w))]
     inside = e.text[end_of(opening) : start_of(token)].strip()
-    if len(inside) > _LONGEST or not ends:
+    if len(inside) > _MAX_LENGTH or not ends:
         return None
     shown = " or ".join(
         f"`{a}{inside}{b}`" for a, b in ((new, str(token)), *((str(opening), w) for w in ends))

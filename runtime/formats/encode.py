@@ -9,7 +9,7 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, column
-from cedilla.compiler.facts.facts import ABSENT, MOST, Facts
+from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.control.sinks.announce import SinkState
@@ -46,7 +46,9 @@ def encoded(
             lambda numbers, v=value, k=kind: element_wise(lambda e: sql_over(e, numbers), v, k),
         )
         if during is not None:
-            presence = regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST)
+            presence = regions.combine(
+                sink.present.get(name, ABSENT), during.present.get(name, ABSENT), PRESENT_IF_ANY
+            )
             absent = regions.map_leaves(presence, lambda leaf: leaf is ABSENT)
             if absent is not False:
                 text = f"IF({lookups.predicate(('left out', emit, name), absent)}, NULL, {text})"

@@ -13,7 +13,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog, LogEntry
 from cedilla.runtime.storage.files import Files, FoundFile
 
-_MOST = 1000
+_MAX_VERSIONS = 1000
 """The greatest number of versions that one look reads."""
 
 
@@ -65,7 +65,7 @@ class DeltaSources:
                 before = sorted(log.snapshot(entries[0]), key=lambda file: (file.modified, file.path))
                 files += before
                 read.version, read.moment = entries[0].version, max((f.modified for f in before), default=0)
-            for entry in [e for e in entries if e.version > read.version][:_MOST]:
+            for entry in [e for e in entries if e.version > read.version][:_MAX_VERSIONS]:
                 files += self._take(log, entry, read)
         except DiagnosticError as problem:
             # What came before the version is committed first.

@@ -15,7 +15,7 @@ from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.source_folders import SourceFolders
 
-_POLL_SECONDS, _LEAST_SECONDS = 0.1, 0.01
+_POLL_SECONDS, _MIN_SECONDS = 0.1, 0.01
 
 
 def drive(
@@ -104,7 +104,7 @@ def _look(
             wait(False)
             continue
         wait(True)
-        pause_ends = max(looked + interval, time.monotonic() + _LEAST_SECONDS)
+        pause_ends = max(looked + interval, time.monotonic() + _MIN_SECONDS)
         while (left := pause_ends - time.monotonic()) > 0:
             time.sleep(min(left, _POLL_SECONDS))
             wait(True)

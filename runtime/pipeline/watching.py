@@ -29,7 +29,7 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import NEXT_FILE, file_of
 from cedilla.runtime.reference.node import key_value
 
-_MOST_ROWS = 4 * TARGET_POINTS
+_MAX_ROWS = 4 * TARGET_POINTS
 """More rows of an aggregate are left in the engine."""
 
 _DENSITY = 1 / 64
@@ -106,7 +106,7 @@ class Watches:
             bits = run_bits(denser * (part.length if part.format.by_bytes else tuples), groups)
         medians = aggregate(read.frame, part, state, watch.by, names, watch.share, bits, wanted)
         # A few medians of each group. Of one partition a limit takes one job.
-        rows = medians.coalesce(1).limit(_MOST_ROWS).collect()
+        rows = medians.coalesce(1).limit(_MAX_ROWS).collect()
         share, files = watch.share, part.files
         ordered = sorted(rows, key=lambda row: row["$at"])
         points = [
@@ -118,7 +118,7 @@ class Watches:
             )
             for row in ordered
         ]
-        if len(rows) == _MOST_ROWS:  # there is more in a byte than was thought
+        if len(rows) == _MAX_ROWS:  # there is more in a byte than was thought
             self._denser[name] = 4 * denser
         return Sample(tuple(points), share)
 

@@ -15,7 +15,7 @@ from attrs import define, evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import DOUBLE
-from cedilla.compiler.facts.facts import ABSENT, MOST, NO_STATE, PRESENT, Facts, StateFacts
+from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, PRESENT_IF_ANY, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
 from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
@@ -337,7 +337,7 @@ class Reference:
         for name, value in row.items():
             if during is not None:
                 presence = regions.combine(
-                    sink.present.get(name, ABSENT), during.present.get(name, ABSENT), MOST
+                    sink.present.get(name, ABSENT), during.present.get(name, ABSENT), PRESENT_IF_ANY
                 )
                 if value_at(presence, row) is ABSENT:
                     continue

@@ -26,7 +26,7 @@ from cedilla.runtime.topics.topic_reader import MAX_BYTES
 Fetched = Mapping[str, list[FoundFile]]
 Read = Mapping[str, Any]
 """Source -> its topic's `id`, and the `offsets` of the records that come next, by partition: as JSON values."""
-_MOST = 500_000
+_MAX_RECORDS = 500_000
 """The default of the greatest number of records of a topic in an epoch."""
 _SILENCE = 30.0
 """The time in seconds that `--once` waits for records that the topic has."""
@@ -50,7 +50,7 @@ class Topics:
     files: Files = field(factory=Files)
     folder: str = ""
     process: FetchProcess | None = None
-    most: int = _MOST
+    most: int = _MAX_RECORDS
     """The greatest number of records of a topic in an epoch."""
     _notes: list[str] = field(init=False, factory=list[str])
     _had_some: bool = field(init=False, default=False)
@@ -69,7 +69,7 @@ class Topics:
                 s.name,
                 topic_of(s.path, s.span),
                 f"{folder}/{s.name}",
-                most or _MOST,
+                most or _MAX_RECORDS,
                 skips,
                 kafka_client.SECONDS,
             )
@@ -85,7 +85,7 @@ class Topics:
         except BaseException:
             process.close()
             raise
-        return cls(files, folder, process, most or _MOST)
+        return cls(files, folder, process, most or _MAX_RECORDS)
 
     def __bool__(self) -> bool:
         return self.process is not None

@@ -47,8 +47,8 @@ MUTATIONS = (
     Mutation(
         "D1 Add: present once any feeder is",
         "compiler/facts/facts.py",
-        "MOST = regions.lattice(max, neutral=ABSENT, absorbing=PRESENT)",
-        "MOST = regions.lattice(min, neutral=PRESENT, absorbing=ABSENT)",
+        "PRESENT_IF_ANY = regions.lattice(max, neutral=ABSENT, absorbing=PRESENT)",
+        "PRESENT_IF_ANY = regions.lattice(min, neutral=PRESENT, absorbing=ABSENT)",
     ),
     Mutation(
         "D1 Alter: common to all feeders",
@@ -95,7 +95,7 @@ MUTATIONS = (
     Mutation(
         "U4 an Alter waits for the other input",
         "compiler/operators/union.py",
-        "            units[name] = regions.combine(a, b, COMMON)",
+        "            units[name] = regions.combine(a, b, COMMON_HISTORY)",
         "            units[name] = a",
     ),
     Mutation(
@@ -107,7 +107,7 @@ MUTATIONS = (
     Mutation(
         "J1 an Alter of a join attribute waits for the other input",
         "compiler/operators/join.py",
-        "            units[name] = regions.combine(a, b, COMMON)",
+        "            units[name] = regions.combine(a, b, COMMON_HISTORY)",
         "            units[name] = b",
     ),
     Mutation(
@@ -131,8 +131,8 @@ MUTATIONS = (
     Mutation(
         "W5 windows: Drop and Alter take the inner image",
         "compiler/operators/window.py",
-        "self._up(source.live_units(name), COMMON, NO_FEEDER, whole)",
-        "self._up(source.live_units(name), MOST, NO_FEEDER, whole)",
+        "self._up(source.live_units(name), COMMON_HISTORY, NO_FEEDER, whole)",
+        "self._up(source.live_units(name), PRESENT_IF_ANY, NO_FEEDER, whole)",
     ),
     Mutation(
         "1.3 a window closes once its whole extent is",

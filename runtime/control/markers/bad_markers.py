@@ -37,7 +37,7 @@ _RIGHT = ("RQ209", "RQ210", "RQ211", "RQ222", "RQ463", "RQ466", "RQ467", *_DOUBT
 would be wrong without them."""
 _FILES = ("RQ224", "RQ404", "RQ414", "RQ426")
 """Codes of problems with files, which also come as markers: a tuple in a marker folder, a file that is damaged."""
-_MANY = 1_000
+_MAX_NUMBERED = 1_000
 """Maximum number of warnings for an epoch, so that a flood of bad markers costs little."""
 _NOTHING = "nothing changes by it: what comes after it is read as what came before it"
 
@@ -92,7 +92,7 @@ def bad_marker(
     """Sets aside a bad marker of a source, with a warning for the first ones of an epoch. `states`: the sources before
     the marker; `number`: the number of markers set aside before it."""
     first = error.diagnostics[0]
-    if number >= _MANY:
+    if number >= _MAX_NUMBERED:
         return SetAside(source, marker, first.code, first.message)
     warning = Diagnostic(
         "RQ235",

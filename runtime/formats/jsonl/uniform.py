@@ -29,7 +29,7 @@ _PAIR = re.compile(rb'"([^"]*)" *: *(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*|true|false|
 _START = re.compile(rb"\{ *")
 _COMMA = re.compile(rb' *, *(?=")')
 _END = re.compile(rb" *\}")
-_LONGEST = 64
+_MAX_LENGTH = 64
 """Maximum number of characters of a number; longer ones need the exact parser."""
 _LARGEST_TEXT = 1 << 30
 """Number of bytes that Arrow can count in 31 bits."""
@@ -189,7 +189,7 @@ def _numbers(texts: pa.Array) -> pa.Array | None:
     odd, others = texts.filter(is_odd), texts.filter(pc.invert(is_odd))
     if not len(odd) or not pc.all(pc.match_substring_regex(odd, _WITH_EXPONENT)).as_py():
         return None
-    if pc.max(pc.binary_length(odd)).as_py() > _LONGEST or not (len(others) == 0 or _are_numbers(others)):
+    if pc.max(pc.binary_length(odd)).as_py() > _MAX_LENGTH or not (len(others) == 0 or _are_numbers(others)):
         return None
     return pc.if_else(pc.equal(texts, "null"), None, texts)
 
@@ -202,7 +202,7 @@ def _are_numbers(texts: pa.Array) -> bool:
     signs = np.frombuffer(data, np.uint8)[: bounds[-1]]
     first, last = bounds[:-1], bounds[1:] - 1
     length = last - first
-    if length.min() < 0 or length.max() >= _LONGEST:
+    if length.min() < 0 or length.max() >= _MAX_LENGTH:
         return False
     heads = signs[first]
     others = np.count_nonzero(~_are_digits(signs))

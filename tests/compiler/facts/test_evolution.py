@@ -19,7 +19,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.step_functions import stepped
 from cedilla.compiler.expressions.types import LONG, Type
-from cedilla.compiler.facts.facts import ABSENT, COMMON, LATENT, PRESENT, Facts, History, Presence
+from cedilla.compiler.facts.facts import ABSENT, COMMON_HISTORY, LATENT, PRESENT, Facts, History, Presence
 from cedilla.compiler.operators import Aggregate, Call, CountWindow, Join, Project, Select, Union, Window
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.operators.reactions import reaction, signature
@@ -778,8 +778,8 @@ def test_what_two_histories_share_is_their_longest_common_sequence(a: History, b
     def sequences(history: History) -> set[History]:
         return {s for n in range(len(history) + 1) for s in combinations(history, n)}
 
-    common = regions.combine(a, b, COMMON)
-    assert common == regions.combine(b, a, COMMON)
+    common = regions.combine(a, b, COMMON_HISTORY)
+    assert common == regions.combine(b, a, COMMON_HISTORY)
     shared = sequences(a) & sequences(b)
     assert common in shared
     assert len(common) == max(map(len, shared))
@@ -789,7 +789,7 @@ def test_a_return_of_one_input_waits_for_the_other() -> None:
     """S went to f and back, T is still at f: the output stays at f, whichever input is first (U4)."""
     f = FUNCTIONS_IN_ORDER[1]
     for a, b in permutations([(IDENTITY, f, IDENTITY), (IDENTITY, f)]):
-        assert regions.combine(a, b, COMMON) == (IDENTITY, f)
+        assert regions.combine(a, b, COMMON_HISTORY) == (IDENTITY, f)
 
 
 @LIGHT

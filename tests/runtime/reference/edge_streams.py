@@ -106,7 +106,7 @@ def compare(
 NINES = int("9" * 38)
 
 
-WIDEST, LEAST = (Decimal(f"{sign}{'9' * 20}.{'9' * 18}") for sign in ("", "-"))
+WIDEST, PRESENT_IF_ALL = (Decimal(f"{sign}{'9' * 20}.{'9' * 18}") for sign in ("", "-"))
 
 
 FEW = Decimal("1e-18")
@@ -124,7 +124,7 @@ ODD = 2**53 + 1
 ROWS: list[tuple[Any, ...]] = [
     (1, LAST, INFINITE, NINES, WIDEST, "", "0001-01-01T00:00:00Z", "0001-01-01"),
     (2, LAST, INFINITE, NINES, FEW, "\0", "1582-10-04T23:59:59.999999Z", "1582-10-04"),
-    (3, FIRST, -INFINITE, -NINES, LEAST, "a", "1582-10-15T00:00:00.000001Z", "1582-10-15"),
+    (3, FIRST, -INFINITE, -NINES, PRESENT_IF_ALL, "a", "1582-10-15T00:00:00.000001Z", "1582-10-15"),
     (4, ODD, ODD, ODD, ODD, "NaN", "9999-12-31T23:59:59.999999Z", "9999-12-31"),
     (5, ODD - 1, ODD - 1, ODD - 1, ODD - 1, "null", "1969-12-31T23:59:59.999999Z", "1969-12-31"),
     (5, -ODD, -0.0, 0, -FEW, "\u00e4\"'\n`", "1970-01-01T00:00:00.5Z", "1970-01-01"),
