@@ -179,10 +179,9 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
             return f"unit({one_or_set}, {unit_text(unit)})"
         case syntax.RenameAttribute(name, field):
             return f"rename({field}, {name})"
-        case syntax.RecodeAttribute(name, codes):
-            return (
-                f"recode({name}, {{{', '.join(f'{before.text}: {after.text}' for before, after in codes)}}})"
-            )
+        case syntax.RecodeAttribute(name, codes, else_same):
+            pairs = ", ".join(f"{before.text}: {after.text}" for before, after in codes)
+            return f"recode({name}, {{{pairs}}}{', else same' if else_same else ''})"
         case syntax.MissingValues(_, values):
             return f"missing({one_or_set}, {_set(values)})"
         case syntax.GrowDomain(name, members):

@@ -106,9 +106,14 @@ class MarkerBuilder(TermBuilder):
         return syntax.RenameAttribute(str(name), str(field), span=self._span(meta))
 
     def recoding(
-        self, meta: Meta, _recode: Token, name: Token, *codes: tuple[syntax.Literal, syntax.Literal]
+        self, meta: Meta, _recode: Token, name: Token, *parts: tuple[syntax.Literal, syntax.Literal] | None
     ) -> syntax.RecodeAttribute:
-        return syntax.RecodeAttribute(str(name), codes, span=self._span(meta))
+        *codes, else_same = parts
+        pairs = tuple(code for code in codes if code is not None)
+        return syntax.RecodeAttribute(str(name), pairs, else_same is not None, span=self._span(meta))
+
+    def else_same(self, _meta: Meta) -> tuple[()]:
+        return ()
 
     def code(
         self, _meta: Meta, before: syntax.Literal, after: syntax.Literal

@@ -338,10 +338,12 @@ class RenameAttribute(Node):
 
 @frozen
 class RecodeAttribute(Node):
-    """`recode(k, {"M": "male", "F": "female"})`: each pair a value as it was and as it is from here on."""
+    """`recode(k, {"M": "male", "F": "female"})`: each pair a value as it was and as it is from here on. With
+    `else same`, other values stay."""
 
     name: str
     codes: tuple[tuple[Literal, Literal], ...]
+    else_same: bool = False
 
 
 @frozen

@@ -30,7 +30,8 @@ def read_recode(node: RecodeAttribute, type_: Type) -> Recode:
             span = node.codes[len(values) - 1 - values[::-1].index(twice)][side].span
             hint = "each value has a code of its own: afterwards the two could not be distinguished"
             raise failure("RQ462", f"{type_.wire(twice)} {problem}", span, hint=hint)
-    return Recode(node.name, ValueMapping(tuple((before, after) for before, after in pairs)), type_)
+    mapping = ValueMapping.else_same if node.else_same else ValueMapping
+    return Recode(node.name, mapping(tuple((before, after) for before, after in pairs)), type_)
 
 
 def read_missing(node: MissingValues, type_: Type) -> Missing:

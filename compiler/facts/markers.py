@@ -104,7 +104,8 @@ class Recode:
 
     def __str__(self) -> str:
         pairs = (f"{self.type.wire(before)}: {self.type.wire(after)}" for before, after in self.code.pairs)
-        return f"recode({self.attribute}, {{{', '.join(pairs)}}})"
+        rest = "" if self.code.left_out is None else ", else same"
+        return f"recode({self.attribute}, {{{', '.join(pairs)}}}{rest})"
 
 
 @frozen

@@ -162,7 +162,8 @@ def dump_leaf(leaf: Any) -> Any:
     if isinstance(leaf, Affine):
         return [str(leaf.slope), str(leaf.shift)]
     if isinstance(leaf, ValueMapping):
-        return ["code", [list(pair) for pair in leaf.pairs]]
+        pairs = [list(pair) for pair in leaf.pairs]
+        return ["code", pairs] if leaf.left_out is None else ["code", pairs, list(leaf.left_out)]
     if isinstance(leaf, Reciprocal):
         return ["reciprocal", str(leaf.factor)]
     if isinstance(leaf, ByPoints):
@@ -177,8 +178,8 @@ def dump_leaf(leaf: Any) -> Any:
 def load_function(data: list[Any]) -> Function:
     """Loads a function that `dump_leaf` wrote."""
     match data:
-        case ["code", pairs]:
-            return ValueMapping(tuple((a, b) for a, b in pairs))
+        case ["code", pairs, *left_out]:
+            return ValueMapping(tuple((a, b) for a, b in pairs), *left_out)
         case ["reciprocal", factor]:
             return Reciprocal(factor)
         case ["points", points]:

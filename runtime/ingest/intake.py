@@ -288,7 +288,10 @@ def _uncoded(value: str, type_: Type, function: Affine | ValueMapping) -> str:
     if not isinstance(function, ValueMapping):
         return value
     cases = (f"WHEN {type_.sql(raw)} THEN {type_.sql(canonical)}" for raw, canonical in function.pairs)
-    return f"CAST(CASE {value} {' '.join(cases)} END AS {type_.spark})"
+    if function.left_out is None:
+        return f"CAST(CASE {value} {' '.join(cases)} END AS {type_.spark})"
+    without = (f"WHEN {type_.sql(raw)} THEN NULL" for raw in function.left_out)
+    return f"CAST(CASE {value} {' '.join((*cases, *without))} ELSE {value} END AS {type_.spark})"
 
 
 def _beyond(raw: str, decoded: str) -> Iterable[str]:

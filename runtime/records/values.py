@@ -86,7 +86,7 @@ def applied(function: Affine | ValueMapping | Bent, value: Value) -> Value:
     """Applies a function to a number, or to each element of an array; an affine one leaves NaN and infinities. `None`
     if a code has no pair for the value, or a bent function does not take it."""
     if isinstance(function, ValueMapping):
-        return function.map.get(value)  # type: ignore[return-value]
+        return function.of(value)  # type: ignore[return-value]
     if isinstance(function, Bent):
         return function(value) if takes(function, value) else None  # type: ignore[arg-type,return-value]
     if isinstance(value, str):  # no recode has come

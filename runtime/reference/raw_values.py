@@ -34,7 +34,8 @@ def value_at(tree: Tree, row: Row) -> Any:
 def applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:
     """Applies a function to a value; returns `NO_CODE` if it does not take the value."""
     if isinstance(function, ValueMapping):
-        return next((canonical for code, canonical in function.pairs if code == value), NO_CODE)
+        image = function.of(value)
+        return NO_CODE if image is None else image
     if isinstance(function, Bent) and not takes(function, value):
         return NO_CODE
     return decoded(function, value)

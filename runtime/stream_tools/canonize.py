@@ -45,7 +45,7 @@ from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.values import applied, number_to_json
 from cedilla.runtime.stream_tools import replacements
 from cedilla.runtime.stream_tools.canonical import Canonical, CanonicalMarker, Writer
-from cedilla.runtime.stream_tools.not_canonical import grows, only_undone
+from cedilla.runtime.stream_tools.not_canonical import check_text, grows, only_undone
 from cedilla.runtime.stream_tools.replacements import Closing, Described, Item, Tuple
 from cedilla.runtime.stream_tools.schema import Schema
 from cedilla.runtime.stream_tools.stream_checker import Row, StreamChecker
@@ -273,6 +273,7 @@ def _in_force(state: SourceState) -> Iterator[Described]:
             message = f"the accent {change} is of tuples that codes of `{min(codes)}` tell"
             why = "codes that depend on other codes have no canonical form"
             raise DiagnosticError([Diagnostic("RQ213", "error", message, notes=(why,))])
+        check_text(change)
         yield Described(translate(existing, scale), change)
 
 

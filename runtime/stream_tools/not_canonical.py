@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cedilla.compiler.facts.markers import Accent, AtSource, Grow, Recode, Rename
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 
 
 def grows(growth: Grow) -> Diagnostic:
@@ -27,3 +28,15 @@ def only_undone(accent: Accent) -> Diagnostic | None:
     hint = "`cedilla canonize` takes the part before it"
     what = "a stream of which only sources can undo an accent has no canonical form"
     return Diagnostic("RQ213", "error", what, accent.span, (why,), hint)
+
+
+def check_text(change: Recode | Rename) -> None:
+    """Raises `DiagnosticError` RQ213 for recodes with `else same` that no single one equals, because some value has
+    lost its code to another."""
+    if isinstance(change, Rename) or change.code.left_out is None:
+        return
+    if ValueMapping.else_same(change.code.pairs) == change.code:
+        return
+    message = f"no single accent equals the recodes of `{change.attribute}` with `else same`"
+    why = "a value whose code another one had is set aside until the end (RQ314)"
+    raise DiagnosticError([Diagnostic("RQ213", "error", message, notes=(why,))])

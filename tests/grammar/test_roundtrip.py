@@ -240,7 +240,7 @@ PRIMITIVES = (
     | make(syntax.GrowDomain, NAMES, SETS)
     | make(syntax.SetUnit, NAMES, UNITS)
     | make(syntax.RenameAttribute, NAMES, NAMES)
-    | make(syntax.RecodeAttribute, NAMES, several(st.tuples(LITERALS, LITERALS)))
+    | make(syntax.RecodeAttribute, NAMES, several(st.tuples(LITERALS, LITERALS)), st.booleans())
     | make(syntax.MissingValues, NAMES, several(LITERALS, 0))
 )
 

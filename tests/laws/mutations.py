@@ -239,8 +239,8 @@ MUTATIONS = (
     Mutation(
         "N3 recodes compose: of the values that both know",
         "compiler/regions/value_mapping.py",
-        "(a, self.map[b]) for a, b in first.pairs if b in self.map",
-        "(a, self.map.get(b, b)) for a, b in first.pairs",
+        "return None if image is None else self.of(image)",
+        "return None if image is None else self.map.get(image, image)",
     ),
     Mutation(
         "N3 conditions on codes are translated",
@@ -257,8 +257,8 @@ MUTATIONS = (
     Mutation(
         "N1, N3 what is another value's code cannot come",
         "runtime/control/accents/new_codes.py",
-        "value not in code.map and value in (back",
-        "value in code.map and value in (back",
+        "code.of(value) is None and value in (back",
+        "code.of(value) is not None and value in (back",
     ),
     Mutation(
         "N1, N3 a description includes later values as they are written",

@@ -12,7 +12,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Accent, Recode
 from cedilla.compiler.regions import Domain, Level, Tree, Universe, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.compiler.regions.value_mapping import ValueMapping, mapped_values
 from cedilla.grammar.diagnostics import failure
 
 Codes = Mapping[str, Tree]
@@ -32,32 +32,38 @@ def check_recode(codes: Codes, universe: Universe, accent: Accent, recode: Recod
         if regions.is_empty(regions.intersection(live, cell), universe):
             continue
         possible = _possible(name, code, universe)
-        if possible is not None and (strange := sorted(named.keys() - possible)):
-            values, theirs = (
-                ", ".join(map(recode.type.wire, members)) for members in (strange, sorted(possible))
-            )
+        never = (
+            set[Value]() if code is None else {value for value in named if code.inverse().of(value) is None}
+        )
+        if strange := sorted(never if possible is None else named.keys() - possible):
+            values = ", ".join(map(recode.type.wire, strange))
             hint = "each pair is the value until here, then the value from here on"
-            if possible.issuperset(named.values()):
+            if possible is not None and possible.issuperset(named.values()):
                 hint += f": did you mean `{evolve(recode, code=recode.code.inverse())}`?"
             raise failure(
                 "RQ464",
                 f"the accent recodes {values}, but no tuple there has such a `{name}`",
                 accent.span,
                 hint=hint,
-                notes=(f"it is one of {theirs}",) if len(possible) <= _MAX_SHOWN else (),
+                notes=tuple(_theirs(recode, possible)),
             )
 
 
 _MAX_SHOWN = 20
 
 
+def _theirs(recode: Recode, possible: set[Any] | None) -> Iterator[str]:
+    if possible is not None and len(possible) <= _MAX_SHOWN:
+        yield f"it is one of {', '.join(map(recode.type.wire, sorted(possible)))}"
+
+
 def left_out(codes: Codes, universe: Universe, recode: Recode, live: Tree) -> list[Value]:
-    """Returns the raw values of a declared list that described tuples may have and the recode does not list. `live`:
+    """Returns the raw values of a declared list that described tuples may have and the recode does not map. `live`:
     the canonical tuples described that may still come."""
     name, unlisted_values = recode.attribute, set[Value]()
     for code, cell in _cells(codes.get(name, IDENTITY)):
-        unlisted = (_possible(name, code, universe) or set()) - recode.code.map.keys()
-        back = {value: value for value in unlisted} if code is None else code.inverse().map
+        unlisted = {value for value in _possible(name, code, universe) or () if recode.code.of(value) is None}
+        back: dict[Any, Any] = {v: v if code is None else code.inverse().of(v) for v in unlisted}
         described = regions.intersection(
             live, cell, regions.values(name, [back[value] for value in unlisted])
         )
@@ -74,7 +80,7 @@ def writable(codes: Codes, but: str = "") -> Tree:
         free = regions.complement(regions.defined(name))
         parts: list[Tree] = []
         for code, cell in _cells(codes[name]):
-            values = True if code is None else regions.union(free, regions.values(name, code.map))
+            values = True if code is None else regions.union(free, mapped_values(name, code))
             parts.append(regions.intersection(cell, values))
         region = regions.intersection(region, regions.union(*parts))
     return region
@@ -82,10 +88,13 @@ def writable(codes: Codes, but: str = "") -> Tree:
 
 def _possible(name: str, code: ValueMapping | None, universe: Universe) -> set[Any] | None:
     """Returns the raw values that tuples may have; `None` if they may have any."""
-    if code is not None:
+    if code is not None and code.left_out is None:
         return {after for _, after in code.pairs}
     domain = universe[name]
-    return set(listed(domain.members)) if domain.is_list else None
+    if not domain.is_list:
+        return None
+    members = set(listed(domain.members))
+    return members if code is None else {code.of(value) for value in members} - {None}
 
 
 def listed(members: Tree) -> list[Value]:
@@ -134,7 +143,7 @@ def _unspoken_values(name: str, code: ValueMapping, domain: Domain) -> Tree:
         taken = [after for _, after in code.pairs if after not in code.map]
         values = regions.values(name, [value for value in taken if value not in declared])
     if domain.may_be_missing:
-        without = regions.difference(regions.defined(name), regions.values(name, code.map))
+        without = regions.difference(regions.defined(name), mapped_values(name, code))
         values = regions.union(values, regions.intersection(domain.members, without))
     return values
 
@@ -144,7 +153,7 @@ def is_own(code: ValueMapping | Affine, domain: Domain) -> bool:
     return (
         isinstance(code, ValueMapping)
         and domain.is_list
-        and all(code.map.get(value) == value for value in listed(domain.members))
+        and all(code.of(value) == value for value in listed(domain.members))
     )
 
 

@@ -62,13 +62,17 @@ def owners(
     """
     live = regions.intersection(live, writable(codes, name))
     for code, cell in regions.cells(codes[name]).items():
-        if isinstance(code, ValueMapping) and value not in code.map and value in (back := code.inverse().map):
+        if (
+            isinstance(code, ValueMapping)
+            and code.of(value) is None
+            and value in (back := code.inverse().map)
+        ):
             yield back[value], regions.intersection(live, cell)
     # An attribute's code may depend on the attribute itself, through another one that is recoded by it.
     raw = translate(live, {**forward, **codes})
     for code, cell in regions.cells(original[name]).items():
-        if isinstance(code, ValueMapping) and code.map.get(value, value) != value:
-            yield code.map[value], translate(regions.intersection(raw, cell), original)
+        if isinstance(code, ValueMapping) and (other := code.of(value)) not in (None, value):
+            yield other, translate(regions.intersection(raw, cell), original)
 
 
 def _with_own(tree: Tree, members: Tree) -> Tree:

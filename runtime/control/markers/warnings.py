@@ -301,7 +301,7 @@ def _recoded_back(state: SourceState, accent: Accent, recode: Recode, live: Tree
     if name not in state.codes:
         return
     twice = regions.within(
-        live, state.codes[name], lambda leaf: isinstance(leaf, ValueMapping) and leaf.map == code.map
+        live, state.codes[name], lambda leaf: isinstance(leaf, ValueMapping) and leaf == code
     )
     if not regions.is_empty(twice, state.universe):
         where_text = _where(state.facts(), name, anywhere(twice, state.universe))

@@ -323,3 +323,36 @@ def test_status_and_an_edited_query_know_recodes(sail: SparkSession, tmp_path: P
     run_.write("r", ITEMS[11:])
     run_.go_on(run_.executor(), 1)
     assert ordered(decode(run_.output("r"))) == ordered(by_reference()[0])
+
+
+def test_a_recode_that_keeps_others_is_shown_and_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    accent = "[[recode(k, {1: 10}, else same)]]"
+    lines: list[Item] = [{"$accent": accent}, {"n": 1, "site": "A", "k": 10, "t": 1.0}]
+    write_lines(tmp_path / "r/1.jsonl", lines)
+    (tmp_path / "q.rq").write_text(QUERY)
+    assert accent in cedilla("canonize", "r", "--query", "q.rq").output.replace("\\", "")
+    again = [
+        *lines,
+        {"$accent": "[[recode(k, {10: 1}, else same)]]"},
+        {"n": 2, "site": "A", "k": 3, "t": 1.0},
+    ]
+    write_lines(tmp_path / "r/1.jsonl", again)
+    assert "valid" in cedilla("validate", "r", "--query", "q.rq").output
+    assert "no single accent equals the recodes" in cedilla("canonize", "r", "--query", "q.rq").output
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("recode(k, {1: 10, 2: 10}, else same)", "RQ462"),
+        ("recode(k, {1: 10}, else same)", "RQ464"),
+        ("recode(k, {}, else same)", "RQ001"),
+    ],
+)
+def test_a_wrong_recode_that_keeps_others_ends_the_query(text: str, code: str) -> None:
+    first = {"$accent": "[[recode(k, {1: 10}, else same)]]"}
+    with pytest.raises(DiagnosticError, match=code):
+        stepped(QUERY, [first, {"$accent": f"[[{text}]]"}])
