@@ -2,8 +2,8 @@
 
 The docstrings of the packages describe them, from the ground up: `records`, `storage`, `engines`, `control`,
 `change_detection`, `topics`, `formats`, `ingest`, `state`, `checkpoint`, `operators`, `terminal`, `reference`,
-`pipeline`, `stream_tools`, `reading`, `inspect`, `language_server`, `produce`, `cli`. Generated programs and users
-import from here only.
+`pipeline`, `stream_tools`, `reading`, `inspect`, `query_tests`, `language_server`, `produce`, `cli`. Generated
+programs and users import from here only.
 """
 
 from __future__ import annotations

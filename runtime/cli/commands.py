@@ -15,7 +15,7 @@ STOPPED = 130
 
 _ELSEWHERE = {
     **dict.fromkeys(("start", "execute", "exec", "submit", "launch", "go"), "run"),
-    **dict.fromkeys(("lint", "verify-query", "test", "parse"), "check"),
+    **dict.fromkeys(("lint", "verify-query", "parse"), "check"),
     **dict.fromkeys(("format", "pretty"), "fmt"),
     **dict.fromkeys(("show", "describe", "plan-query", "graph"), "explain"),
     **dict.fromkeys(("build", "generate", "codegen"), "compile"),
@@ -46,7 +46,7 @@ class Commands(click.Group):
         "Understand and change one": ("check", "explain", "trace", "fmt", "plan"),
         "Look at what is there": ("read", "status", "doctor", "validate", "canonize", "suspect"),
         "Write a stream": ("accent",),
-        "Write a query": ("lsp",),
+        "Write a query": ("init", "test", "rule", "lsp"),
     }
     pages: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("run", "compile", "status"), "docs/running.md"),
@@ -56,6 +56,7 @@ class Commands(click.Group):
         **dict.fromkeys(("validate", "canonize", "suspect"), "docs/stream-tools.md"),
         "doctor": "docs/reliability.md",
         "lsp": "docs/editors.md",
+        **dict.fromkeys(("init", "test", "rule"), "docs/tools.md"),
     }
 
     def add_command(self, cmd: click.Command, name: str | None = None) -> None:

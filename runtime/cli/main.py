@@ -13,7 +13,7 @@ from cedilla.runtime.cli.execution import (
     status_command,
     verify_command,
 )
-from cedilla.runtime.cli.learning import lsp_command
+from cedilla.runtime.cli.learning import init_command, lsp_command, rule_command, test_command
 from cedilla.runtime.cli.query import (
     check_command,
     compile_command,
@@ -89,6 +89,9 @@ for _command in (
     canonize_command,
     suspect_command,
     accent_command,
+    init_command,
+    test_command,
+    rule_command,
     lsp_command,
 ):
     main.add_command(_command)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 from attrs import fields, frozen
+from click.shell_completion import CompletionItem
 
 from cedilla.compiler import ENGINES
 from cedilla.runtime.terminal.options import allow_path_option, param_option
@@ -15,7 +16,12 @@ from cedilla.runtime.terminal.options import allow_path_option, param_option
 
 def query_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: the query that a command is about, and the values that its constants take."""
-    return click.argument("query", metavar="QUERY")(param_option(command))
+    return click.argument("query", metavar="QUERY", shell_complete=_files)(param_option(command))
+
+
+def _files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Lets the shell complete paths."""
+    return [CompletionItem(incomplete, type="file")]
 
 
 format_option = click.option(
