@@ -140,7 +140,7 @@ class Builder(ClauseBuilder):
         module, _, attribute = text.partition(":")
         if not (module and attribute):
             self._report(
-                "RQ006", f"`{text}` is no function", cast("Token", function), 'as in "module:function"'
+                "RQ006", f"`{text}` is not a function", cast("Token", function), 'as in "module:function"'
             )
         return syntax.OperatorDeclaration(str(name), inputs, text, **values, span=self._span(meta))
 
@@ -243,7 +243,7 @@ class Builder(ClauseBuilder):
                 help = f"a length of time is `5 minutes`, or a constant that is named above: `let {name} = 5 minutes;`"
                 self._report("RQ010", f"unknown constant `{name}`", name, help)
             case _:
-                self._report("RQ010", f"`{name}` is no length", name, "as in `let length = 5 minutes;`")
+                self._report("RQ010", f"`{name}` is not a length", name, "as in `let length = 5 minutes;`")
         return syntax.Measure(Fraction(1), unit, shown, span=span)
 
     # --- relations ---

@@ -39,7 +39,7 @@ def nested_folders(plan: Plan) -> tuple[Diagnostic, ...]:
             "warning",
             f"{inside} lies in {around}: {other} reads the files of {description}, too",
             source.span,
-            help=f"a folder beside {around}, or one whose name begins with `_`",
+            help=f"a folder next to {around}, or one whose name begins with `_`",
         )
         for source, inside, description in read
         for owner, around, other in read

@@ -190,7 +190,7 @@ class _Reader:
             text, span = format_expression(side.expression), side.expression.span
             if side.unit == _LOST:
                 message = f"`{text}` has lost its unit, and what it meets is in {unit}"
-                hint = f"`project[..., {text} as x unit ...](R)` says in which unit it is"
+                hint = f"`project[..., {text} as x unit ...](R)` states its unit"
                 raise failure("RQ163", message, span, hint=hint)
             if side.unit is None and not side.is_plain and not {unit, with_unit.unit} & _IMPLIED:
                 self.warn(taken_to_be_in(unit, f"`{text}`", span))
@@ -354,9 +354,7 @@ class _Reader:
         match left, right:
             case Literal(unit=str() as unit), Attribute(name) if unit != SECOND and name not in self.types:
                 whole = f"{unit}{operator}{name}"
-                hint = (
-                    f'a unit that is no single word is written in quotes: `{left.text.split()[0]} "{whole}"`'
-                )
+                hint = f'a unit with other signs is written in quotes: `{left.text.split()[0]} "{whole}"`'
                 raise failure("RQ102", f"unknown attribute `{name}`", right.span, hint=hint)
             case _:
                 pass

@@ -230,7 +230,7 @@ def _read_primitive(
     function = _function(node.parameter, node.body)
     if not isinstance(function, Affine):
         if node.inverse is not None or node.unit is not None:
-            hint = "the function alone: its inverse is derived, and outputs keep the unit of before"
+            hint = "the function alone: its inverse is derived, and outputs keep their unit"
             raise failure(
                 "RQ202", "a function that falls or bends has no further argument", node.span, hint=hint
             )
@@ -303,7 +303,7 @@ def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
 def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:
     why = f"the stream has an attribute of this name, `{name}`"
     if name != of:
-        why = f"`{name}` is a name by which tuples bring `{of}`"
+        why = f"`{name}` is another name of `{of}`"
     hint = "a name is of one attribute as long as the stream lasts; another one is free"
     return failure("RQ460", f"{what}, and {why}", span, hint=hint)
 
@@ -317,7 +317,7 @@ def _read_unit(node: SetUnit, units: Units) -> ToUnit:
             f"the accent gives `{node.name}` a unit, and its declaration has none",
             node.span,
             hint=f"`{node.name}: double unit U` where it is declared or added, "
-            "U being the unit in which the stream began",
+            "with the stream's first unit U",
         )
     return ToUnit(node.name, node.unit, converted(declared, node.unit, node.span))
 

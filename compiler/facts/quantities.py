@@ -75,7 +75,7 @@ def _canonical(condition: Condition, type_: Type, unit: str | None) -> patterns.
             raise failure("RQ142", message, literal.span, hint=hint)
         if unit is None:
             check_is_number(name, type_, literal.span, "a constant without a unit")
-            hint = f"`{name}: {type_} unit U`, U being the unit in which the stream began; or a number alone, in what "
+            hint = f"`{name}: {type_} unit U`, with the stream's first unit U; or a number alone, in what "
             hint += "tuples have there"
             raise failure(
                 "RQ142", f"{literal.text} has a unit, and `{name}` has none", literal.span, hint=hint

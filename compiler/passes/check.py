@@ -38,5 +38,5 @@ def _check_depth(plan: Plan) -> None:
         depths[operator.name] = 1 + max(depths[name] for name in operator.inputs)
         if depths[operator.name] > DEEPEST:
             message = f"more than {DEEPEST} operators lie one over the other"
-            hint = "two queries, of which one reads what the other emits"
+            hint = "two queries: one reads what the other emits"
             raise failure("RQ168", message, operator.span, hint=hint)

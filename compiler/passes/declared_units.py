@@ -56,7 +56,7 @@ def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribu
         name = unit.attribute
         if name not in attributes:
             hint = (
-                f"`{name}: string` beside it names the unit; {did_you_mean(name, attributes, 'attributes')}"
+                f"`{name}: string` next to it names the unit; {did_you_mean(name, attributes, 'attributes')}"
             )
             raise failure("RQ102", f"unknown attribute `{name}`", unit.span, hint=hint)
         if attributes[name].type != STRING:

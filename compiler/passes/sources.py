@@ -142,7 +142,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         message = f"`none` is for CSV, and `{node.name}` is `from {node.format}`"
         raise failure("RQ487", message, node.span, hint=hint)
     if node.markers is not None and node.kind == "table":
-        hint = "a table is read once and for all: its markers stand in its own files"
+        hint = "a table is read once: its markers are in its own files"
         raise failure(
             "RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint=hint
         )

@@ -24,7 +24,7 @@ def check_paths(plan: Plan) -> None:
         both = (source.path, source.markers or source.path)
         if source.markers is not None and (is_within(*both) or is_within(*reversed(both))):
             message = f"the marker folder {source.markers} of `{source.name}` and {source.path} overlap"
-            hint = f"a folder beside {source.path}, or one in it with a name that begins with `_`"
+            hint = f"a folder next to {source.path}, or one in it with a name that begins with `_`"
             raise failure("RQ225", message, source.span, hint=hint)
     taken: dict[str, Emit] = {}
     for emit in plan.emits:

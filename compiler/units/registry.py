@@ -126,7 +126,7 @@ def _of_pint(written: str, name: str) -> Any:
             continue
         prefix, whole, _ = next(iter(registry().parse_unit_name(word)), ("", word, ""))
         if not is_prefixed_well(word, prefix, whole):
-            raise UnknownUnit(name, f"`{prefix}{whole}` if that is meant, `{{{word}}}` of what is counted")
+            raise UnknownUnit(name, f"`{prefix}{whole}` if you want that, `{{{word}}}` of what is counted")
     return unit
 
 

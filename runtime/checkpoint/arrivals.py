@@ -125,7 +125,7 @@ class Arrivals:
                     f"{file.path} of stream `{name}` is {folder.locate(before)}, which was read and has moved"
                 )
                 hint = (
-                    "its old place; or a folder beside that of the stream, or one whose name begins with `_`"
+                    "its old place; or a folder next to that of the stream, or one whose name begins with `_`"
                 )
                 raise failure("RQ452", message, hint=hint)
 

@@ -241,6 +241,6 @@ def check_content(
 
 
 _HINT = (
-    "the folder that was read, moved as it is, or a link to it at its old path; for other files, a folder that has "
+    "the folder that was read, moved unchanged, or a link to it at its old path; for other files, a folder that has "
     "both below it, or a new checkpoint with other outputs"
 )

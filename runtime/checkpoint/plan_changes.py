@@ -39,7 +39,7 @@ def resume(
         return changes
     else:
         message = f"the checkpoint {path} is of the query before it was edited"
-        hint = "`--yes` goes on with the edited query; `cedilla plan` shows all changes"
+        hint = "`--yes` continues with the edited query; `cedilla plan` shows all changes"
     raise failure("RQ402", message, hint=hint, notes=change_lines(changes))
 
 
@@ -72,14 +72,14 @@ def changes_json(changes: Changes) -> dict[str, Any]:
 
 def _verdict(changes: Changes) -> str:
     if not changes.items:
-        return "the query is as it was: `cedilla run` goes on"
+        return "the query is unchanged: `cedilla run` continues"
     match changes.effect:
         case "at once":
-            return "`cedilla run` goes on with the edited query"
+            return "`cedilla run` continues with the edited query"
         case "new checkpoint":
             return "the edited query needs a new checkpoint and new output folders"
         case _:
-            return f"`cedilla run --yes` goes on with the edited query from epoch {changes.epoch} on"
+            return f"`cedilla run --yes` continues with the edited query from epoch {changes.epoch} on"
 
 
 def _by_effect(changes: Changes, least: Effect = "at once") -> list[Change]:

@@ -126,11 +126,11 @@ class _Comparison:
                     self._add("new checkpoint", where, f"{accent.text} is gone", why)
                     continue
                 undone += map(StatedAccent, texts)
-                why = f"{', '.join(texts)} holds {epoch}; tuples before it stay as they were read"
+                why = f"{', '.join(texts)} holds {epoch}; earlier tuples stay as they were read"
                 self._add("continues", where, f"{accent.text} is gone", why)
             new = [accent for accent in source.accents if accent in came]
             for accent in new:
-                why = f"it holds {epoch}; tuples before it stay as they were read"
+                why = f"it holds {epoch}; earlier tuples stay as they were read"
                 self._add("continues", where, f"{accent.text} is new", why)
             try:
                 self.states, _ = with_accents(self.plan, self.states, {source.name: [*undone, *new]})
@@ -228,14 +228,14 @@ class _Comparison:
         tables = sorted({table for side in sides for table in self._read_tables(operator.inputs[side])})
         assert operator.state is not None
         if tables:
-            why = f"its state would be built anew, and {_read(tables)}"
+            why = f"its state would be rebuilt, and {_read(tables)}"
             self._add("new checkpoint", _label(operator), what, why)
         elif continued and operator.state.wrong and set(sides) & set(operator.state.decisive):
-            why = f"its state would be built anew: {operator.state.wrong}"
+            why = f"its state would be rebuilt: {operator.state.wrong}"
             self._add("new checkpoint", _label(operator), what, why)
         else:
             of = "" if len(sides) == len(operator.inputs) else f" of the {SIDES[sides[0]]} input"
-            why = f"its state{of} is built anew from epoch {self.epoch} on: {operator.state.restart}"
+            why = f"its state{of} is rebuilt from epoch {self.epoch} on: {operator.state.restart}"
             self._add("continues after", _label(operator), what, why)
 
     def _read_tables(self, relation: str) -> Iterator[str]:

@@ -195,7 +195,7 @@ class _Comparison:
             yield self._change("new checkpoint", what, why)
             return
         if old is not None and old.unit_from != attribute.unit_from:
-            why = "state and outputs have values in the units of before"
+            why = "state and outputs have values in the earlier units"
             yield self._change("new checkpoint", f"{old} → {attribute}", why)
         unit = old.unit if old is not None and old.unit else self.state.added_units.get(name)
         if (old is None or old.unit_from == attribute.unit_from) and unit != attribute.unit:

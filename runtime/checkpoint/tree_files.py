@@ -51,7 +51,7 @@ class Trees:
 
     def base(self, slot: str, name: str, leaf: Callable[[Any], Any]) -> Level:
         """The tree in a file of `CHECKPOINT/trees`."""
-        raise AssertionError(f"{name} lies beside the record")
+        raise AssertionError(f"{name} lies next to the record")
 
 
 class StoredTrees(Trees):

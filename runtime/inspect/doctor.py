@@ -28,10 +28,10 @@ def integrity_text(path: str, found: Integrity) -> str:
     """Writes the results, a line each; problems are diagnostics."""
     looked = ", ".join(f"{kind} {count}" for kind, count in found.checked.items())
     if found.problems:
-        lines = [f"{path} is not whole: a run does not go on from it"]
+        lines = [f"{path} is not whole: a run does not continue from it"]
     else:
         start = "before the first epoch" if found.last == -1 else f"after epoch {found.last}"
-        lines = [f"{path} is whole: the next run goes on {start} (checked: {looked})"]
+        lines = [f"{path} is whole: the next run continues {start} (checked: {looked})"]
     if found.torn is not None and not found.problems:
         lines.append(f"torn: {found.torn}; its epoch is done again, unless an output has it already")
     lines += [f"no record names {unnamed_path}; the next run deletes it" for unnamed_path in found.unnamed]

@@ -170,7 +170,7 @@ def _error(status: Status) -> list[str]:
     """Returns the error of the last run that failed, and whether the query continued since."""
     if status.error is None:
         return []
-    since = "" if status.epoch is None or status.epoch <= status.error.epoch else ", and went on since"
+    since = "" if status.epoch is None or status.epoch <= status.error.epoch else ", and continued since"
     return _block(f"stopped at {status.error.time}{since}", render(status.error.diagnostics, {}).splitlines())
 
 

@@ -189,11 +189,13 @@ def function_of(operator: User) -> Function:
         module = importlib.import_module(name)
     except Exception as problem:
         message = f"the module `{name}` of `{operator.label}` cannot be loaded: {_said(problem)}"
-        hint = "modules are looked for beside the query's file, on PYTHONPATH and in the working directory"
+        hint = "modules are looked for next to the query's file, on PYTHONPATH and in the working directory"
         raise _failed("RQ407", operator, message, hint) from problem
     function = getattr(module, attribute, None)
     if not callable(function):
-        message = f"`{attribute}` of `{operator.label}` is no function of {getattr(module, '__file__', name)}"
+        message = (
+            f"`{attribute}` of `{operator.label}` is not a function of {getattr(module, '__file__', name)}"
+        )
         defined = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
         definitions = f"what it defines: {', '.join(defined)}" if defined else "it defines no function"
         raise _failed("RQ407", operator, message, definitions)

@@ -51,7 +51,7 @@ def _going_on(place: str, epoch: int) -> str:
     done = (
         f"what comes before it is committed, up to epoch {epoch}" if epoch >= 0 else "nothing comes before it"
     )
-    return f"{done}; nothing is lost: mend or delete {place}, and the next run goes on there"
+    return f"{done}; nothing is lost: mend or delete {place}, and the next run continues there"
 
 
 def report(

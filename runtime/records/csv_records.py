@@ -29,7 +29,7 @@ MARK = b"\xef\xbb\xbf"
 """The byte order mark, which may precede the first record."""
 SEPARATORS = ",;\t|"
 """Signs that may separate fields; of equally frequent ones the first counts."""
-MALFORMED = "the record has an open quote, signs beside a quoted text, or is no UTF-8"
+MALFORMED = "the record has an open quote, signs next to a quoted text, or is not UTF-8"
 
 MARKER_NAMES = ("$accent", "$punctuation")
 NO_MARKERS = (
@@ -114,7 +114,7 @@ def header_of(record: bytes, limit: int) -> Header:
     try:
         names = tuple((text or "").strip(" \t") for text in fields_of(record.decode(), separator))
     except ValueError:
-        return Header((), separator, "its first line has an open quote, or is no UTF-8")
+        return Header((), separator, "its first line has an open quote, or is not UTF-8")
     twice = sorted({name for name in names if name and names.count(name) > 1})
     return Header(names, separator, f"its first line names `{twice[0]}` twice" if twice else None)
 

@@ -66,7 +66,7 @@ def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
         except (ValueError, RecursionError):
             item = None
         if not isinstance(item, dict):
-            raise unreadable(line.place, "the line is no JSON object")
+            raise unreadable(line.place, "the line is not a JSON object")
         yield _entry(line.place, item)
 
 
@@ -113,7 +113,7 @@ def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]
         match = _TOKEN.match(text, at)
         position = f"{file}:{line}"
         if match is None:
-            raise unreadable(position, "the text is no element of an output")
+            raise unreadable(position, "the text is not an element of an output")
         at, token = match.end(), match[0]
         line += token.count("\n")
         if token.startswith("<accent:"):

@@ -79,7 +79,7 @@ def parse_line(text: str) -> JsonObject:
     item: Any = _parsed(text)
     if not isinstance(item, dict):
         is_array = isinstance(item, list) and item and all(isinstance(each, dict) for each in item)  # type: ignore[reportUnknownVariableType]
-        raise ValueError(ARRAY if is_array else "the line is no JSON object")
+        raise ValueError(ARRAY if is_array else "the line is not a JSON object")
     parsed = JsonObject(item)  # type: ignore[reportUnknownArgumentType]
     parsed.line = text
     return parsed
@@ -228,7 +228,7 @@ def json_text(value: Any) -> str:
     them. Raises `ValueError` for a `NoObject`."""
     match value:
         case NoObject():
-            raise ValueError("a value lies inside of what is no object")
+            raise ValueError("a value lies inside of a value that is not an object")
         case Decimal():
             return f"{value:f}" if abs(value.adjusted()) < _MIN_EXPONENT else str(value)
         case float() if not math.isfinite(value):

@@ -23,7 +23,7 @@ from cedilla.compiler.plan.telemetry import keys_in_point
 from cedilla.runtime.records.json_objects import JsonObject, json_text
 from cedilla.runtime.records.nested import Paths, in_text, read_from
 
-NO_REQUEST = "the line is no ExportMetricsServiceRequest in JSON"
+NO_REQUEST = "the line is not an ExportMetricsServiceRequest in JSON"
 KINDS = ("sum", "gauge", "histogram", "exponentialHistogram", "summary")
 """The kinds of metrics, by the keys of their data."""
 TEMPORALITIES = {1: "delta", 2: "cumulative"}

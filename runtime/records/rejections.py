@@ -29,7 +29,7 @@ REASONS = {
 }
 """Reasons by code, with `{}` for the attribute. RQ301 has `NO_OBJECT`, `misfit`, or a text of the source's format."""
 
-NO_OBJECT = "the line is no JSON object"
+NO_OBJECT = "the line is not a JSON object"
 
 
 def no_object(problem: ValueError) -> str:

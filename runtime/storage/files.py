@@ -188,5 +188,5 @@ def _refused(path: str, problem: Exception) -> DiagnosticError:
     is_local = scheme_of(path) in ("", "file")
     hint = "the rights and the space there" if is_local else "the service, and the account in the environment"
     if isinstance(problem, FileNotFoundError):
-        hint = "the file in its place again: the run goes on there; an empty one, where it is lost"
+        hint = "the file in its place again: the run continues there; an empty one if it is lost"
     return failure("RQ431", f"{path}: {message}", hint=hint)

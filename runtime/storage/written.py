@@ -52,8 +52,8 @@ def _has_files(spark: SparkSession, path: str) -> bool:
 
 def missing(path: str) -> DiagnosticError:
     """Returns RQ451: a file or folder of a checkpoint that its last commit needs is missing."""
-    message = f"{path} is not there any more, which the checkpoint needs to go on"
-    hint = "the checkpoint as it was, and the next run goes on; else a new one, with other outputs"
+    message = f"{path} is missing, and the checkpoint needs it to continue"
+    hint = "the checkpoint as it was, and the next run continues; else a new one, with other outputs"
     return failure("RQ451", message, hint=hint)
 
 
@@ -74,5 +74,5 @@ def damaged(path: str, why: str) -> DiagnosticError:
 
 def older(what: str, other: str) -> DiagnosticError:
     """Returns RQ479: files of one checkpoint, or a checkpoint and its output, are of different times."""
-    hint = "both as they were at one time, from a backup; else a new checkpoint, with other outputs"
+    hint = "both from a backup of one moment; else a new checkpoint, with other outputs"
     return failure("RQ479", f"{what}; it is older than {other}, so rows would be lost or doubled", hint=hint)

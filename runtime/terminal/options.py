@@ -95,7 +95,7 @@ class Options:
             if number is not None and number < 1:
                 raise wrong(f"{option}: {number} is less than 1", "a whole number from 1 on, or none")
         if not (math.isfinite(self.interval) and self.interval >= 0):
-            raise wrong(f"--interval: {self.interval} is no number of seconds", "0, or more")
+            raise wrong(f"--interval: {self.interval} is not a number of seconds", "0, or more")
         self._check_engine()
 
     def _check_engine(self) -> None:

@@ -41,7 +41,7 @@ def check_unread(plan: Plan) -> None:
         for emit in plan.emits:
             if emit.path != "-" and is_within(emit.path, folder):
                 message = f"`{emit.name}` is emitted to {emit.path}, which {what} reads"
-                hint = f"a folder beside {folder}; `--sink {emit.name}=PATH` names one"
+                hint = f"a folder next to {folder}; `--sink {emit.name}=PATH` names one"
                 raise _failed("RQ116", message, emit, hint)
 
 

@@ -120,7 +120,7 @@ class FetchProcess:
         if self._deaths > _DEATHS:
             status = f"exit status {process.returncode}"
             message = f"the process that fetches records has ended {self._deaths} times ({status})"
-            hint = "its own messages, and the memory of the machine; the next run goes on where the last commit ends"
+            hint = "its own messages, and the memory of the machine; the next run continues where the last commit ends"
             raise failure("RQ450", message, hint=hint)
         self._start()
         if self.positions:

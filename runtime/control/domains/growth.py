@@ -115,6 +115,6 @@ def check_growth(
 
 
 def _stuck(what: str, operator: Operator, why: str, span: Span | None) -> DiagnosticError:
-    message = f"{what}: {operator.title} `{operator.name}` cannot go on: {why}"
+    message = f"{what}: {operator.title} `{operator.name}` cannot continue: {why}"
     hint = "`cedilla plan` tells what a wider domain in the query's text would do"
     return failure("RQ222", message, span, hint=hint)

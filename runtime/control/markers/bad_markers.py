@@ -63,7 +63,7 @@ def check_doubtful(settings: Mapping[str, str], warnings: Iterable[Diagnostic]) 
     """Raises warnings RQ217, RQ218 and RQ223 as errors under `set doubtful = abort`."""
     if settings["doubtful"] != "abort":
         return
-    hint = "`set doubtful = warn;` goes on"
+    hint = "`set doubtful = warn;` continues"
     if doubtful := [
         warning for warning in warnings if warning.code in _DOUBTFUL and warning.severity == "warning"
     ]:

@@ -48,7 +48,7 @@ def _offsets(path: str) -> Any:
 class Records(JsonLines):
     """One record is one tuple or marker; a marker applies to its partition (theory N9)."""
 
-    malformed: ClassVar[str] = "the record is no JSON object, or a value is not of its attribute's type"
+    malformed: ClassVar[str] = "the record is not a JSON object, or a value is not of its attribute's type"
     markers_in = markers_in
 
     def whole(self, file: InputFile, number: int = 0) -> Part:

@@ -24,7 +24,7 @@ class JsonLines(TextFormat):
     """One line is one tuple or marker; several tasks read large files. `paths`: the paths of attributes' values in a
     line (`items.nested`)."""
 
-    malformed: ClassVar[str] = "the line is no JSON object, or a value is not of its attribute's type"
+    malformed: ClassVar[str] = "the line is not a JSON object, or a value is not of its attribute's type"
     markers_in = markers_in_file
     fields_in = fields.of_block
     merged = fields.merged

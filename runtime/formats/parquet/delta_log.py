@@ -57,7 +57,7 @@ class DeltaLog:
         if not entries:
             message = f"{self.table}, which stream `{self.source}` reads, is not a Delta table: it has no log"
             raise failure(
-                "RQ439", message, hint="the folder in which `_delta_log` lies; a table without rows is fine"
+                "RQ439", message, hint="the folder that contains `_delta_log`; a table without rows is fine"
             )
         return entries
 

@@ -250,7 +250,7 @@ def test_the_doctor_says_what_is_whole_and_what_is_not(project: Project) -> None
         return result.exit_code, result.output
 
     status, text = doctor()
-    assert (status, "ck is whole: the next run goes on after epoch 4" in text) == (0, True)
+    assert (status, "ck is whole: the next run continues after epoch 4" in text) == (0, True)
     extra = project.root / "ck/state/old/epoch=000000000001-0-0"
     extra.mkdir(parents=True)
     assert doctor()[0] == 0

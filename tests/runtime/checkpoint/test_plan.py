@@ -170,10 +170,10 @@ def test_the_command(tmp_path: Path) -> None:
         result = cedilla("plan", str(query), str(folder), *more)
         return result.exit_code, result.stdout
 
-    assert plan(QUERY) == (0, "the query is as it was: `cedilla run` goes on\n")
+    assert plan(QUERY) == (0, "the query is unchanged: `cedilla run` continues\n")
     assert plan(QUERY, "--sink", "average=out/new")[0] == 1
     status, text = plan(edit("{1, 2} => {1, 2, 3}"))
-    assert (status, "`cedilla run --yes` goes on" in text) == (1, True)
+    assert (status, "`cedilla run --yes` continues" in text) == (1, True)
     status, text = plan(edit("avg by => max by"), "--format", "json")
     data = json.loads(text)
     assert (status, data["effect"], data["epoch"]) == (1, "continues after", 9)

@@ -263,7 +263,7 @@ def test_a_line_that_would_crash_the_parser_is_not_given_to_it(monkeypatch: pyte
         for bad in (b"null", b" null", b"\rnull\r"):
             lines = [*good[:place], bad, *good[place:]]
             corrupt = BATCHES.batch(Block(b"\n".join(lines), 0), 0).column("$corrupt").to_pylist()
-            assert corrupt == ["the line is no JSON object" if line is bad else None for line in lines]
+            assert corrupt == ["the line is not a JSON object" if line is bad else None for line in lines]
     assert given
     assert all(text.startswith(b"{") for text in given)
 

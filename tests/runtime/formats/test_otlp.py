@@ -271,7 +271,7 @@ def test_only_named_metrics_are_read_and_nothing_that_has_no_value() -> None:
 )
 def test_what_is_no_request_is_one_bad_line(line: str) -> None:
     (row,) = rows(batches(), Block(line.encode(), 0))
-    assert row["$corrupt"] == "the line is no ExportMetricsServiceRequest in JSON"
+    assert row["$corrupt"] == "the line is not an ExportMetricsServiceRequest in JSON"
 
 
 QUERY = """
@@ -336,7 +336,7 @@ AVERAGES = [
     {"service": "web", "minute": 1, "n": 1, "average": 500},
 ]
 REASONS = {
-    ("RQ301", "the line is no ExportMetricsServiceRequest in JSON"),
+    ("RQ301", "the line is not an ExportMetricsServiceRequest in JSON"),
     ("RQ301", '`status` is no int: "bad" (read from attribute.`http.status`)'),
     ("RQ303", "`service` is outside its declared domain (read from resource.`service.name`)"),
     (
@@ -382,7 +382,7 @@ def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, 
     aside = run.quarantine("latency")
     assert {(each["code"], each["reason"]) for each in aside} == REASONS
     for each in aside:
-        if each["reason"] != "the line is no ExportMetricsServiceRequest in JSON":
+        if each["reason"] != "the line is not an ExportMetricsServiceRequest in JSON":
             (point,) = PointReader(TYPES, PATHS).points(parse_line(each["raw"]))
             assert point["metric"] in ("http.server.duration", "http.server.request.duration")
     assert sorted(each["position"]["line"] for each in aside) == [1, 1, 1, 2, 3, 4]

@@ -1,4 +1,4 @@
-"""Markers in a folder beside that of the tuples (`markers "FOLDER"`): their place, and what is refused."""
+"""Markers in a folder next to that of the tuples (`markers "FOLDER"`): their place, and what is refused."""
 
 from __future__ import annotations
 

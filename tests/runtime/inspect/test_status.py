@@ -152,7 +152,7 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
     write_document(path, "error.json", {**error, "epoch": 5})
     assert (
         cedilla("status", str(path)).stdout.splitlines()[1]
-        == "stopped at 2026-01-01 00:00:00 UTC, and went on since"
+        == "stopped at 2026-01-01 00:00:00 UTC, and continued since"
     )
     answer = json.loads(cedilla("status", str(path), "--format", "json").stdout)
     assert answer["backlog"] == {"sensors": 5}

@@ -258,8 +258,8 @@ def columns(spark: SparkSession, root: Path, plan: Plan) -> list[str]:
     ("function", "said"),
     [
         ("absent:f", "the module `absent` of `f` cannot be loaded: ModuleNotFoundError"),
-        ("accents:f", "`f` of `f` is no function of"),
-        ("accents:NAME", "`NAME` of `f` is no function of"),
+        ("accents:f", "`f` of `f` is not a function of"),
+        ("accents:NAME", "`NAME` of `f` is not a function of"),
     ],
 )
 def test_a_function_that_cannot_be_loaded_is_refused_before_anything_runs(function: str, said: str) -> None:

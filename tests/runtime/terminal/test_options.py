@@ -44,7 +44,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "engine and server": ({"engine": "connect"}, "requires --remote"),
     "files": ({"files_per_epoch": 0}, "less than 1"),
     "records": ({"records_per_epoch": -1}, "less than 1"),
-    "interval": ({"interval": float("nan")}, "no number of seconds"),
+    "interval": ({"interval": float("nan")}, "a number of seconds"),
 }
 
 

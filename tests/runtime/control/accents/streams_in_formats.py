@@ -1,4 +1,4 @@
-"""Tuples in any format, with their markers in a folder beside, and the codes of those that are set aside."""
+"""Tuples in any format, with their markers in a folder next to, and the codes of those that are set aside."""
 
 from __future__ import annotations
 

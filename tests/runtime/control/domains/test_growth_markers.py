@@ -58,7 +58,9 @@ def test_what_came_before_a_growth_that_cannot_be_is_committed(spark: SparkSessi
             run.process()
         (found,) = caught.value.diagnostics
         assert found.code == "RQ222"
-        assert "Join `join` cannot go on: it has kept nothing of `places` for the new values" in found.message
+        assert (
+            "Join `join` cannot continue: it has kept nothing of `places` for the new values" in found.message
+        )
         assert [i["ts"] for i in run.output("join") if is_tuple(i)] == [0]
     run.query, run.yes = query.replace("{1, 2}", "{1, 2, 3}"), True
     run.process()

@@ -75,7 +75,7 @@ def test_a_join_that_kept_nothing_for_the_new_values_ends_the_query_there(query:
     done = cedilla("trace", str(query), "--on", "pumps", GROWS)
     assert done.exit_code == 1
     assert (
-        "error[RQ222]: the domain of `pump` cannot grow: Join `join` cannot go on: "
+        "error[RQ222]: the domain of `pump` cannot grow: Join `join` cannot continue: "
         "it has kept nothing of `places` for the new values\n --> <marker 1>:1:3\n" in done.output
     )
     assert "= help: `cedilla plan` tells what a wider domain in the query's text would do" in done.output
@@ -151,7 +151,7 @@ def test_inputs_that_have_closed_something_together_for_the_old_values_cannot_go
     done = cedilla("trace", str(query), "--on", "pumps", "[ts < 60]", "--on", "valves", GROWS)
     assert done.exit_code == 1
     assert (
-        "error[RQ222]: the domain of `pump` cannot grow: Semi join `join` cannot go on: "
+        "error[RQ222]: the domain of `pump` cannot grow: Semi join `join` cannot continue: "
         "its inputs have closed something together, for the old values only\n --> <marker 2>:1:3\n"
     ) in done.output
 

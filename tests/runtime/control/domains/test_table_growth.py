@@ -142,7 +142,7 @@ def test_where_an_operator_could_not_go_on_a_running_query_ends_and_the_next_sta
     (found,) = caught.value.diagnostics
     assert found.code == "RQ222"
     assert found.message.startswith(
-        "the domain `fleet.pump` cannot grow: Join `join` cannot go on: it has kept nothing"
+        "the domain `fleet.pump` cannot grow: Join `join` cannot continue: it has kept nothing"
     )
     with pytest.raises(DiagnosticError) as caught:
         run.executor()

@@ -400,7 +400,7 @@ def test_doubtful_accents_end_the_query_where_that_is_set(
     for way in (stream.run, Simulated):
         found = stopped_by(lambda way=way: way(query, doubtful="abort", bad_markers=bad_markers))
         assert (found.code, found.severity) == (code, "error")
-        assert "`set doubtful = warn;` goes on" in (found.help or "")
+        assert "`set doubtful = warn;` continues" in (found.help or "")
     assert [each["k"] for each in stream.canonical] == [1], "all before it is committed"
     stream.run(query, bad_markers=bad_markers)
     assert [each["k"] for each in stream.canonical] == [1, 2]
@@ -420,7 +420,7 @@ def test_a_jump_ends_the_query_before_its_epoch_where_that_is_set(
     for way in (lambda: stream.run(query, 1, **settings), lambda: Simulated(query, **settings)):
         found = stopped_by(way)
         assert (found.code, found.severity) == ("RQ223", "error")
-        assert "`set doubtful = warn;` goes on" in (found.help or "")
+        assert "`set doubtful = warn;` continues" in (found.help or "")
     assert len(stream.canonical) == 60
     stream.run(query, 1, suspect="warn")
     assert len(stream.canonical) == 120
@@ -438,6 +438,6 @@ def test_a_stop_by_a_marker_says_what_is_committed_and_which_line_to_mend(
     *_, note, _ = stopped_by(lambda: stream.run(OPEN)).notes
     done = "nothing comes before it" if first else "what comes before it is committed, up to epoch 0"
     place = f"file:{stream.root}/r/001.jsonl:{len(before) + 1}"
-    assert note == f"{done}; nothing is lost: mend or delete {place}, and the next run goes on there"
+    assert note == f"{done}; nothing is lost: mend or delete {place}, and the next run continues there"
     shown = cedilla("status", "ck")
     assert first or note in shown.stdout
