@@ -177,6 +177,11 @@ class Builder(ClauseBuilder):
         self.constants[str(name)] = self.given.get(name, measure)
         return syntax.Let(str(name), measure, span=self._span(meta))
 
+    def own_unit(
+        self, meta: Meta, _unit: Token, name: str, value: Expression | None = None
+    ) -> syntax.UnitDefinition:
+        return syntax.UnitDefinition(name, value, span=self._span(meta))
+
     def stated(
         self, meta: Meta, _accent: Token, source: Token, accent: syntax.AccentText
     ) -> syntax.StatedAccent:

@@ -146,3 +146,11 @@ class Measure(Node):
     value: Fraction
     unit: str | None = None
     name: str | None = field(default=None, eq=False)
+
+
+@frozen
+class UnitDefinition(Node):
+    """`unit EUR;`, `unit ct = EUR / 100;`: a unit of the query, of its own dimension or a multiple of others."""
+
+    name: str
+    value: Expression | None = None

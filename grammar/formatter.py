@@ -46,8 +46,7 @@ def format_query(query: Query, text: str | None = None) -> str:
     """
     if text is None:
         return "".join(f"{format_statement(statement)}\n" for statement in query.statements)
-    lines: list[str] = []
-    position = 0
+    lines, position = list[str](), 0
     for statement in query.statements:
         start, end = statement.span.start, statement.span.end
         _keep_gap(lines, text[position:start])
@@ -97,6 +96,8 @@ def format_statement(statement: Statement) -> str:
         case syntax.Let(name, value):
             constant = value.text if isinstance(value, syntax.Literal) else measure_text(value)
             return f"let {name} = {constant};"
+        case syntax.UnitDefinition(name, value):
+            return f"unit {unit_text(name)}{'' if value is None else f' = {format_expression(value)}'};"
         case syntax.StatedAccent(source, accent):
             return f"accent {source} {format_accent(accent)};"
         case syntax.StatedFile(source, path):

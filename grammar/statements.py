@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 PIECE = re.compile(r"""#[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\w+|:=|\n|[^\w\s]""")
 """Comments, strings, words, line ends and signs of a text."""
-_BEGINS = re.compile(r"\s*(?:(?:stream|table|operator|set|let|emit|accent|use)\b|\w+\s*:=)")
+_UNIT = r"""unit\s+(?:\w+|"[^"\n]*")\s*[=;]"""
+_BEGINS = re.compile(rf"\s*(?:(?:stream|table|operator|set|let|emit|accent|use)\b|{_UNIT}|\w+\s*:=)")
 _DEPTHS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 

@@ -251,6 +251,7 @@ Statement = (
     | OperatorDeclaration
     | Setting
     | Let
+    | UnitDefinition
     | Use
     | StatedAccent
     | StatedFile

@@ -9,6 +9,7 @@ from attrs import frozen
 from cedilla.compiler.explain.wrapping import wrapped
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Plan, Source
+from cedilla.compiler.units.own import short
 from cedilla.grammar.printable import for_people
 
 BOLD, DIM = "1", "2"
@@ -74,7 +75,7 @@ def _branch(plan: Plan, name: str, lead: str, last: bool, shown: set[str]) -> It
 
 def unit_lines(units: Mapping[str, str]) -> list[str]:
     """Returns a line about the units of attributes; no line without units."""
-    return [f"units {', '.join(f'{name} {unit}' for name, unit in units.items())}"] if units else []
+    return [f"units {', '.join(f'{name} {short(unit)}' for name, unit in units.items())}"] if units else []
 
 
 def new_units(plan: Plan, operator: Operator) -> list[str]:

@@ -14,6 +14,7 @@ from attrs import evolve
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.units import units
+from cedilla.compiler.units.own import short
 from cedilla.grammar.connectives import connected
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.expression_formatter import decimal_text, unit_text
@@ -64,7 +65,7 @@ def known_unit(unit: str, span: Span | None, hint: str | None = None) -> str:
             help = f"write {problem.instead}" if hint is None else f"write {problem.instead}; {hint}"
             raise failure("RQ143", message, span, hint=help) from None
         if unit.lower() in _CURRENCIES:
-            help = "currencies are not units: a name says it, `price_eur: double`; a change is `alter(p, y -> y * 100)`"
+            help = "a query defines its currencies: `unit EUR; unit ct = EUR / 100;`"
             raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
         guess = suggest(unit, (*UNITS, *(f"{singular}s" for singular in UNITS), *_COMMON))
         names = hint or "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `{request}` of counts)"
@@ -145,7 +146,8 @@ def converted(source: str, target: str, span: Span | None) -> Affine:
     try:
         return units.conversion(known_unit(source, span), known_unit(target, span))
     except units.Mismatch as problem:
-        raise failure("RQ142", f"{source} cannot be converted to {target}", span, hint=str(problem)) from None
+        message = f"{short(source)} cannot be converted to {short(target)}"
+        raise failure("RQ142", message, span, hint=str(problem)) from None
 
 
 def applied(function: Affine, expression: Expression, types: Mapping[str, Type]) -> Expression:

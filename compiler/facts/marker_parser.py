@@ -29,6 +29,7 @@ from cedilla.compiler.facts.markers import (
 from cedilla.compiler.facts.quantities import split_quantities
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal
+from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_accent, parse_punctuation
@@ -68,14 +69,18 @@ def read_accent(
     arrays: bool = False,
     units: Units = _NO_UNITS,
     names: Names = _NO_NAMES,
+    own: OwnUnits = NO_OWN_UNITS,
 ) -> Accent:
     """Parses an accent.
 
     `types`: the attributes that exist or existed at the accent. `arrays`: an output is read, and only outputs
-    may have arrays. `units`: those of canonical values. `names`: those of renames. Raises `DiagnosticError`:
-    RQ0xx (syntax), RQ142 to RQ144, RQ201 to RQ204, RQ207, RQ208, RQ460 as the error pages say.
+    may have arrays. `units`: those of canonical values. `names`: those of renames. `own`: units that the query defines.
+    Raises `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ201 to RQ204, RQ207, RQ208, RQ460 as the error pages
+    say.
     """
-    return accent_of(parse_accent(text, source), text, types, arrays=arrays, units=units, names=names)
+    return accent_of(
+        parse_accent(text, source), text, types, arrays=arrays, units=units, names=names, own=own
+    )
 
 
 def accent_of(
@@ -86,8 +91,10 @@ def accent_of(
     arrays: bool = False,
     units: Units = _NO_UNITS,
     names: Names = _NO_NAMES,
+    own: OwnUnits = NO_OWN_UNITS,
 ) -> Accent:
     """Returns the accent of a parsed text, as `read_accent` does."""
+    node = own.named_in(node)
     conditions, named = _by_attribute(node.description, types, names)
     mentions = frozenset(condition.attribute for condition in conditions)
     primitive = node.primitive
@@ -163,12 +170,13 @@ def read_punctuation(
     source: str = "<punctuation>",
     names: Names = _NO_NAMES,
     units: Units = _NO_UNITS,
+    own: OwnUnits = NO_OWN_UNITS,
 ) -> Punctuation:
-    """Parses a punctuation. `names`: those of renames. `units`: those of canonical values.
+    """Parses a punctuation. `names`: those of renames. `units`: those of canonical values. `own`: as for accents.
 
     Raises `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ207, RQ208.
     """
-    conditions, named = _by_attribute(parse_punctuation(text, source).conditions, types, names)
+    conditions, named = _by_attribute(own.named_in(parse_punctuation(text, source).conditions), types, names)
     try:
         plain, quantities = split_quantities(conditions, types, units)
         return Punctuation(patterns.region_of(plain, types), text, named, quantities)

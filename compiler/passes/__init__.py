@@ -16,6 +16,7 @@ from cedilla.compiler.passes.build import build
 from cedilla.compiler.passes.check import check
 from cedilla.compiler.passes.desugar import desugar
 from cedilla.compiler.passes.order import order
+from cedilla.compiler.passes.own_units import own_units
 from cedilla.compiler.passes.report import Report
 from cedilla.compiler.passes.resolve import resolve
 from cedilla.compiler.passes.verify import verify
@@ -23,7 +24,14 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic
 
-PASSES: tuple[Callable[[Any, Report], syntax.Query | Plan], ...] = (resolve, desugar, build, order, check)
+PASSES: tuple[Callable[[Any, Report], syntax.Query | Plan], ...] = (
+    resolve,
+    own_units,
+    desugar,
+    build,
+    order,
+    check,
+)
 """From a query to a plan. `resolve` and `desugar` give queries, the others plans."""
 
 

@@ -72,6 +72,7 @@ class _Builder:
                     if isinstance(relation_above.node, Source)
                 ]
                 source = source_of(statement, above, self.report.warnings)
+                source = evolve(source, own_units=self.report.own_units)
                 self._relate(
                     source, Input(source, source.facts(frozenset()), source.units, self.report.warnings)
                 )
@@ -90,7 +91,7 @@ class _Builder:
             case syntax.Definition(name, relation):
                 if self._are_planned(names := inputs_of(relation)):
                     self._operator(name, relation, names)
-            case syntax.Use() | syntax.StatedFile():
+            case syntax.Use() | syntax.StatedFile() | syntax.UnitDefinition():
                 raise AssertionError(f"{statement} is not resolved")
             case syntax.Emit():
                 if self._are_planned(inputs_of(statement.relation)):

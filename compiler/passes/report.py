@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from attrs import field, mutable
 
+from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 
@@ -21,6 +22,7 @@ class Report:
     params: Mapping[str, str]
     errors: list[Diagnostic] = field(factory=list[Diagnostic])
     warnings: list[Diagnostic] = field(factory=list[Diagnostic])
+    own_units: OwnUnits = NO_OWN_UNITS
 
     @contextmanager
     def collecting(self) -> Generator[None]:

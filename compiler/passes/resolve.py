@@ -70,6 +70,8 @@ class _Resolver:
                 self.current = name
                 self._define(name, self._name(relation, name))
                 return  # `_name` has added the operators
+            case syntax.UnitDefinition():
+                pass
             case syntax.Use() | syntax.StatedFile():
                 return  # only a text that a hint proposes has one here
             case syntax.Emit(relation):

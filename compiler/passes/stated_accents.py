@@ -8,6 +8,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.marker_parser import accent_of
 from cedilla.compiler.facts.markers import Add, Rename
 from cedilla.compiler.plan.sources import Source, StatedAccent
+from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.expression_formatter import format_accent
 from cedilla.grammar.syntax import AccentText, GrowDomain
@@ -21,11 +22,12 @@ class SourceEvolution:
     types: dict[str, Type]
     units: dict[str, str]
     names: dict[str, str] = field(factory=dict[str, str])
+    own: OwnUnits = NO_OWN_UNITS
 
     @classmethod
     def of(cls, source: Source) -> SourceEvolution:
         """Returns those of the declaration."""
-        return cls({a.name: a.type for a in source.attributes}, source.units)
+        return cls({a.name: a.type for a in source.attributes}, source.units, own=source.own_units)
 
     def stated(self, node: StatedAccentNode) -> StatedAccent:
         """Checks an accent after those before it. Raises `DiagnosticError`: codes of accents, and RQ236 for a growth.
@@ -42,7 +44,7 @@ class SourceEvolution:
         if isinstance(primitive, GrowDomain):
             hint = f"the declaration lists the values: `{primitive.name}: ... in {{...}}`"
             raise failure("RQ236", "a domain grows only inside a stream", primitive.span, hint=hint)
-        match accent_of(node, text, self.types, units=self.units, names=self.names).primitive:
+        match accent_of(node, text, self.types, units=self.units, names=self.names, own=self.own).primitive:
             case Add(attribute, type_, unit):
                 self.types.setdefault(attribute, type_)
                 if unit is not None:

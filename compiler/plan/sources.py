@@ -17,6 +17,7 @@ from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
 from cedilla.compiler.plan.field_paths import FieldPath, TextPath, path_text
 from cedilla.compiler.plan.topics import TOPICS
 from cedilla.compiler.regions import Domain, Tree
+from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits, short
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.expression_formatter import quote, unit_text
 from cedilla.grammar.parser import parse_punctuation
@@ -92,10 +93,10 @@ class Attribute:
 
     def __str__(self) -> str:
         domain = f" in {self.domain}" if self.domain else ""
-        unit = f" unit {unit_text(self.unit)}" if self.unit else ""
+        unit = f" unit {unit_text(short(self.unit))}" if self.unit else ""
         if self.unit_from is not None:
             of, units = self.unit_from
-            unit = f" unit from {of} in {{{', '.join(map(unit_text, units))}}}"
+            unit = f" unit from {of} in {{{', '.join(unit_text(short(unit)) for unit in units)}}}"
         words = "from text" if self.in_text else "from"
         origin = f" {words} {quote(path_text(self.keys))}" if self.keys else ""
         return f"{self.name}{'?' if self.optional else ''}: {self.type}{origin}{unit}{domain}"
@@ -149,6 +150,8 @@ class Source:
     """The texts in fields of CSV that mean an undefined value."""
     accents: tuple[StatedAccent, ...] = field(default=(), converter=_stated)
     """Accents that the query states, in their order."""
+    own_units: OwnUnits = field(default=NO_OWN_UNITS, eq=False, repr=False)
+    """Units that the query defines, which markers may name."""
     partitions: int | None = field(default=None, eq=False)
     """The number of partitions of a topic, once the brokers were asked."""
     line: int = field(default=0, eq=False)

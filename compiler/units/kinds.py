@@ -15,11 +15,13 @@ from typing import Any
 
 from attrs import frozen
 
+from cedilla.compiler.units.own import OF, OWN, short
 from cedilla.compiler.units.registry import (
     CACHE_SIZE,
     NUMBER,
     UnknownUnit,
     is_count,
+    of_substance,
     quotient,
     registry,
     text,
@@ -37,6 +39,7 @@ _FORGOTTEN: Mapping[str, tuple[str, frozenset[str]]] = {
 an angle.
 """
 _TORQUE = "torque"
+_AMOUNT, _MASS = "mole", "gram"
 _FACTORS = re.compile(r"[*.·⋅]")
 
 
@@ -54,7 +57,11 @@ def quantity(name: str) -> Quantity:
 
     Raises `UnknownUnit`.
     """
-    factor, roots = _of_roots(unit_of(name))
+    unit, substance = of_substance(name)
+    factor, roots = _of_roots(unit_of(unit))
+    if substance and (amount := roots.pop(_AMOUNT, None)):
+        factor *= Fraction(OWN.sub(r"\2", substance)) ** int(amount)
+        roots[_MASS] = roots.get(_MASS, Fraction(0)) + amount
     _forget_counts(roots)
     for base, (stands_for, beside) in _FORGOTTEN.items():
         power = roots.get(base, Fraction(0))
@@ -66,6 +73,8 @@ def quantity(name: str) -> Quantity:
         for other, exponent in others.items():
             roots[other] = roots.get(other, Fraction(0)) + exponent * power
     kind = {(base, power) for base, power in roots.items() if power}
+    if substance:
+        kind.add((substance, Fraction(1)))
     if _is_torque(name):
         kind.add((_TORQUE, Fraction(1)))
     return Quantity(frozenset(kind), factor)
@@ -86,7 +95,8 @@ def _of_roots(unit: Any) -> tuple[Fraction, dict[str, Fraction]]:
 
 def _is_torque(name: str) -> bool:
     """Returns True for a force times a length, `N*m`; `ft*lbf` is an energy."""
-    match _FACTORS.split(name):
+    own = OWN.fullmatch(name)
+    match _FACTORS.split(name if own is None else own[2]):
         case [force, arm] if force and arm:
             try:
                 return _is_of(force, "newton") and _is_of(arm, "meter")
@@ -114,8 +124,11 @@ def described(name: str) -> str:
     kind = dict(quantity(name).kind)
     if kind.pop(_TORQUE, None):
         return f"{name} (torque)"
+    name, substance = of_substance(name)
+    kind.pop(substance, None)
     dimensions = registry().get_dimensionality(registry().UnitsContainer(kind))
     powers = {
         written(dimension.strip("[]")): Fraction(power) for dimension, power in sorted(dimensions.items())
     }
-    return f"{name} ({quotient(powers, 'ratio')})"
+    what = f"{short(name)}{f'{OF}{short(substance)}' if substance else ''}"
+    return f"{what} ({short(quotient(powers, 'ratio'))})"

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 ANNOTATION = re.compile(r"\{[^{}]*\}")
 """UCUM's annotations: alone they name the counted things, `{request}`; after a unit they change nothing."""
 _BRACKETED = re.compile(r"\[[^\]]*\]|\{[^}]*\}")
-_WORD = re.compile(r"°?[^\W\d_]\w*|[%°]")
+WORD = re.compile(r"°?[^\W\d_]\w*|[%°]")
+"""A word of a name."""
 
 _BITS = "`bit` of information; `barn` is a cross section"
 TRAPS: Mapping[str, str] = {
@@ -22,7 +23,7 @@ TRAPS: Mapping[str, str] = {
     "pH": "`picohenry` of inductances; a pH value is a number without a unit",
     "PH": "`petahenry` of inductances; a pH value is a number without a unit",
     "st": "`stone` of masses, `stere` of volumes",
-    "ct": "`carat` of masses, `{cent}` of money",
+    "ct": "`carat` of masses; of money, `unit EUR; unit ct = EUR / 100;`",
     "Cal": "`kcal` of food, else `cal`",
     "Gal": "`gallon` of volumes, `galileo` of accelerations",
     "Nm": "`N*m` of torques, `nm` of lengths, `number_meter` of yarns",
@@ -89,7 +90,7 @@ _RAISED = str.maketrans("²³⁴", "234")
 
 def words(name: str) -> Iterator[str]:
     """Yields the parts of a name that are outside of brackets."""
-    yield from _WORD.findall(_BRACKETED.sub(" ", name))
+    yield from WORD.findall(_BRACKETED.sub(" ", name))
     if name in ("'", "''"):
         yield name
 

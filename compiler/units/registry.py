@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache, lru_cache
+from hashlib import sha256
 from importlib import resources
 from pickle import PickleError
 from tokenize import TokenError
@@ -21,6 +22,7 @@ from cedilla.compiler.units.names import (
     with_powers,
     words,
 )
+from cedilla.compiler.units.own import OF, OWN, short
 from cedilla.grammar.cache_dir import place
 
 NUMBER = "dimensionless"
@@ -36,6 +38,12 @@ _SAME_SIGNS = str.maketrans(
 )
 """Signs that look the same and are two characters: micro and mu, ohm and omega, angstrom, dots between factors."""
 _COUNT = "count_of_"
+_OWN = "own_unit_"
+_TERM = re.compile(r"([*/]|^)([0-9]{1,60}|[^\W\d]\w*|\{[^{}]*\})(?:\*\*([0-9]{1,2}))?(?=[*/]|$)")
+"""A factor of a definition: a sign, a number or a unit, and its power."""
+_FULL_LENGTH = 400
+_full_names: dict[str, str] = {}
+"""Name in the registry -> full name of a unit that some query defines."""
 _PROBLEMS = (TokenError, ArithmeticError, AssertionError, AttributeError, TypeError, ValueError)
 
 
@@ -77,6 +85,7 @@ _DEFINITIONS = (
     ("ucumvert", "pint_ucum_defs.txt"),
     ("cedilla.compiler.units", "kinds.txt"),
 )
+_LETTERS = str.maketrans("0123456789", "ghijklmnop")
 _RATIOS = {"strain"}
 
 
@@ -95,8 +104,10 @@ def _arbitrary(registry: Any) -> list[str]:
 
 @lru_cache(CACHE_SIZE)
 def unit_of(name: str) -> Any:
-    """Returns pint's unit for a name. Raises `UnknownUnit`."""
-    if len(name) > _MAX_LENGTH or _INVALID.search(name) or not name:
+    """Returns pint's unit for a name; of a substance, the unit alone. Raises `UnknownUnit`."""
+    if "=" in name:
+        return _of_own(name)
+    if len(name) > (_FULL_LENGTH if _OWN in name else _MAX_LENGTH) or _INVALID.search(name) or not name:
         raise UnknownUnit(name)
     for word in words(name):
         if (instead := instead_of(word)) is not None:
@@ -112,6 +123,88 @@ def unit_of(name: str) -> Any:
     raise UnknownUnit(name)
 
 
+def _of_own(name: str) -> Any:
+    """Returns the unit of a name with definitions, `[ct=EUR/100]/kWh`. Raises `UnknownUnit`."""
+    unit, _ = of_substance(name)
+    plain = OWN.sub(lambda own: _defined(own[1], own[2]), unit)
+    if len(name) > _FULL_LENGTH or "=" in plain:
+        raise UnknownUnit(short(name))
+    return unit_of(plain)
+
+
+def of_substance(name: str) -> tuple[str, str]:
+    """Splits `mg/dL of [glucose=45039/250]` into the unit and the substance; `""` for other names."""
+    unit, of, substance = name.rpartition(OF)
+    return (unit, substance) if of and OWN.fullmatch(substance) else (name, "")
+
+
+@lru_cache(CACHE_SIZE)
+def _defined(name: str, definition: str) -> str:
+    """Returns the registry's name of an own unit, and defines it on first use. Raises `UnknownUnit`."""
+    full = f"[{name}={definition}]"
+    # Letters only, because digits and signs are powers and operators in names.
+    digest = sha256(full.encode()).hexdigest()[:32].translate(_LETTERS)
+    registered = f"{_OWN}{digest}"
+    if name == definition:
+        registry().define(f"{registered} = [{registered}]")
+    else:
+        factor, unit = parsed_definition(definition)
+        powers = {each: Fraction(power) for each, power in unit._units.items()}
+        what = quotient(powers, NUMBER)
+        registry().define(f"{registered} = {factor.numerator} / {factor.denominator} * {what}")
+    _full_names[registered] = full
+    return registered
+
+
+def parsed_definition(definition: str) -> tuple[Fraction, Any]:
+    """Returns the factor and the unit of a definition, `3*EUR/7`. Raises `UnknownUnit`."""
+    factor, unit, end = Fraction(1), unit_of(NUMBER), 0
+    for term in _TERM.finditer(definition):
+        sign, what, exponent = term.groups()
+        power = int(exponent or 1) * (-1 if sign == "/" else 1)
+        if term.start() != end or (what.isdecimal() and not int(what)):
+            break
+        end = term.end()
+        if what.isdecimal():
+            factor *= Fraction(int(what)) ** power
+        else:
+            unit *= _word_of_definition(what) ** power
+    if end != len(definition):
+        raise UnknownUnit(definition)
+    return factor, unit
+
+
+def flattened(powers: Mapping[str, int]) -> tuple[Fraction, str]:
+    """Returns a product of units as a number and a text that names no defined units. Raises `UnknownUnit`."""
+    factor, words = Fraction(1), dict[str, Fraction]()
+
+    def add(unit: Any, power: Fraction) -> None:
+        nonlocal factor
+        for name, exponent in unit._units.items():
+            own, total = OWN.fullmatch(_full_names.get(name, "")), Fraction(exponent) * power
+            if own is None or own[1] == own[2]:
+                word = written(name) if own is None else own[1]
+                words[word] = words.get(word, Fraction(0)) + total
+                continue
+            more, product = parsed_definition(own[2])
+            if total.denominator != 1:
+                raise UnknownUnit(own[1])
+            factor *= more ** int(total)
+            add(product, total)
+
+    for name, power in powers.items():
+        add(unit_of(name), Fraction(power))
+    return factor, quotient({word: power for word, power in words.items() if power}, "1")
+
+
+def _word_of_definition(word: str) -> Any:
+    """Returns the unit of a word in a definition; one that no registry has is an own unit with its own dimension."""
+    try:
+        return unit_of(word)
+    except UnknownUnit:
+        return unit_of(f"[{word}={word}]")
+
+
 def _of_pint(written: str, name: str) -> Any:
     """Returns pint's unit, or `None`. Raises `UnknownUnit` for a prefix before a unit that takes none, as in `pct`."""
     from pint import PintError
@@ -122,7 +215,7 @@ def _of_pint(written: str, name: str) -> Any:
     except (PintError, *_PROBLEMS):
         return None
     for word in words(written):
-        if word.startswith(_COUNT):
+        if word.startswith((_COUNT, _OWN)):
             continue
         prefix, whole, _ = next(iter(registry().parse_unit_name(word)), ("", word, ""))
         if not is_prefixed_well(word, prefix, whole):
@@ -200,7 +293,10 @@ def is_count(base: str) -> bool:
 
 
 def written(name: str) -> str:
-    """Returns a name of the registry in the user's spelling: an annotation in its braces."""
+    """Returns a name of the registry in the user's spelling: an annotation in its braces, an own unit with its
+    definition."""
+    if name in _full_names:
+        return _full_names[name]
     if not name.startswith(_COUNT):
         return name
     what = re.sub(r"_([0-9a-f]+)_", lambda sign: chr(int(sign[1], 16)), name.removeprefix(_COUNT))

@@ -18,7 +18,8 @@ from attrs import frozen
 
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.kinds import described, named, quantity
-from cedilla.compiler.units.registry import CACHE_SIZE, NUMBER, UnknownUnit, registry, unit_of
+from cedilla.compiler.units.own import OF
+from cedilla.compiler.units.registry import CACHE_SIZE, NUMBER, UnknownUnit, of_substance, registry, unit_of
 from cedilla.grammar.syntax import SECOND
 
 __all__ = ["NUMBER", "RADIAN", "Mismatch", "Sum", "UnknownUnit"]
@@ -54,12 +55,21 @@ def conversion(source: str, target: str) -> Affine:
     """
     if source == target:
         return IDENTITY
+    source, target = _of_one_substance(source, target)
     one, other = quantity(source), quantity(target)
     if one.kind != other.kind:
         raise _apart(source, target)
     if not is_scale(source) and not is_scale(target):
         return Affine(one.factor / other.factor, 0)
     return _between_scales(source, target)
+
+
+def _of_one_substance(source: str, target: str) -> tuple[str, str]:
+    """A unit without a substance has that of the other."""
+    one, other = of_substance(source)[1], of_substance(target)[1]
+    if one and not other:
+        return source, f"{target}{OF}{one}"
+    return (f"{source}{OF}{other}", target) if other and not one else (source, target)
 
 
 def _between_scales(source: str, target: str) -> Affine:

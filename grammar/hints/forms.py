@@ -31,6 +31,7 @@ STATEMENTS = {
     "operator": 'operator smooth(R) foundation {t} from "module:function";',
     "set": "set late = abort;",
     "let": "let rate = 0.9;",
+    "unit": "unit ct = EUR / 100;",
     "accent": "accent R [[s = 2, unit(t, degC)]];",
     "use": 'use "streams.rq";',
     "emit": 'emit R to json "path";',
@@ -58,7 +59,10 @@ PUNCTUATION = "[ts <= 600, s = 2]"
 
 
 def form_of_word(word: str) -> str | None:
-    """The form of the operator, the clause or the statement that a word begins."""
+    """The form of the operator, the clause or the statement that a word begins; none for `unit`, which also follows
+    types."""
+    if word == "unit":
+        return None
     return next((forms[word] for forms in (OPERATORS, CLAUSES, STATEMENTS) if word in forms), None)
 
 

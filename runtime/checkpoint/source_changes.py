@@ -48,7 +48,7 @@ class _Comparison:
         self.is_read = new.table  # in the first epoch, if only in part
 
     def compared(self) -> SourceChanges:
-        items = [*self._kind(), *self._removed(), *self._attributes(), *self._promises()]
+        items = [*self._kind(), *self._own_units(), *self._removed(), *self._attributes(), *self._promises()]
         return SourceChanges(self.state, self.before.keys() <= self.after.keys(), items)
 
     def _change(self, effect: Effect, what: str, why: str = "") -> Change:
@@ -67,6 +67,15 @@ class _Comparison:
             yield self._change(
                 "new checkpoint", what, "the list of files that were seen is of the other folders"
             )
+
+    def _own_units(self) -> Iterator[Change]:
+        before, after = self.old.own_units, self.new.own_units
+        names = {**before.units, **before.substances}
+        for name, meaning in {**after.units, **after.substances}.items():
+            if name in names and names[name] != meaning:
+                what = f"unit {names[name]} → {meaning}"
+                why = "markers that name it have been read with the old meaning; another name is free"
+                yield self._change("new checkpoint", what, why)
 
     def _promises(self) -> Iterator[Change]:
         if None not in (self.old.markers, self.new.markers) and self.old.markers != self.new.markers:

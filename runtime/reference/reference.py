@@ -20,6 +20,7 @@ from cedilla.compiler.plan import Emit, Plan, derive
 from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, exact
+from cedilla.compiler.units.own import short
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
 from cedilla.runtime.control.markers.advance import advance
@@ -245,9 +246,8 @@ class Reference:
             bounded = attribute.domain is not None and attribute.name in row
             if bounded and not inside(state.domain(attribute), row):
                 return "RQ303", attribute.name
-            if (
-                attribute.unit_from is not None
-                and row.get(attribute.unit_from[0]) not in attribute.unit_from[1]
+            if attribute.unit_from is not None and row.get(attribute.unit_from[0]) not in map(
+                short, attribute.unit_from[1]
             ):
                 return "RQ311", attribute.name
         if misplaced := [name for name in state.types if name in row and leaf(name) is ABSENT]:

@@ -219,6 +219,7 @@ STATEMENTS = (
         optional(several(DECLARED)),
     )
     | make(syntax.Let, st.just("named_by_no_other"), LITERALS)
+    | make(syntax.UnitDefinition, NAMES | UNITS, optional(EXPRESSIONS))
     | make(syntax.Definition, NAMES, RELATIONS)
     | make(syntax.Emit, RELATIONS, NAMES, STRINGS, st.booleans())
     | make(syntax.StatedAccent, NAMES, st.deferred(lambda: ACCENTS))

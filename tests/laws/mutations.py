@@ -281,7 +281,7 @@ MUTATIONS = (
     Mutation(
         "N5 only the tuples that name a unit are in it",
         "runtime/control/accents/unit_accents.py",
-        "                yield regions.values(of, [unit]), Alter(attribute.name, function)",
+        "                yield regions.values(of, [short(unit)]), Alter(attribute.name, function)",
         "                yield True, Alter(attribute.name, function)",
     ),
     Mutation(

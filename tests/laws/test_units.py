@@ -19,6 +19,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.units.units import conversion
+from cedilla.grammar.expression_formatter import unit_text
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.stream_tools.canonize import canonize
@@ -244,7 +245,9 @@ class Births:
             elif s not in unit_of:
                 unit_of[s] = rng.choice(UNITS["p"])
                 first = first or unit_of[s]
-                self.say(f"[[s = {s}, +(p: double unit {unit_of[s]})]]", f"[[s = {s}, +(p: double)]]")
+                self.say(
+                    f"[[s = {s}, +(p: double unit {unit_text(unit_of[s])})]]", f"[[s = {s}, +(p: double)]]"
+                )
                 function = conversion(first, unit_of[s])
                 if not function.is_identity:
                     self.say("", f"[[s = {s}, alter(p, y -> {function.text('y')})]]")
@@ -255,7 +258,7 @@ class Births:
                 unit = rng.choice(UNITS["p"])
                 function = conversion(unit_of[s], unit)
                 alter = "" if function.is_identity else f"[[s = {s}, alter(p, y -> {function.text('y')})]]"
-                self.say(f"[[s = {s}, unit(p, {unit})]]", alter)
+                self.say(f"[[s = {s}, unit(p, {unit_text(unit)})]]", alter)
                 unit_of[s] = unit
         self.first = first
 

@@ -23,7 +23,9 @@ emit aggregate[avg(t) as t, max(p) as p by s](r) to json "groups";
 """
 
 
-UNITS = {"t": ("degF", "degC", "kelvin", "Cel", "[degF]", "degR"), "p": ("hPa", "mbar", "Pa", "inHg")}
+COLUMN = "[column=3*hectopascal/7]"
+"""A unit that some query defines, by its full name."""
+UNITS = {"t": ("degF", "degC", "kelvin", "Cel", "[degF]", "degR"), "p": ("hPa", "mbar", "Pa", "inHg", COLUMN)}
 
 
 CELLS = [(s, q) for s in (1, 2, 3) for q in (1, 2)]
@@ -75,7 +77,7 @@ class World:
                 self.in_force[name][cell] = Affine(Fraction(2), Fraction(1)).after(self.in_force[name][cell])
 
     def to_unit(self, name: str, description: str, unit: str) -> None:
-        written = json.dumps(unit) if "[" in unit else unit
+        written = json.dumps(unit)
         text = f"[[{description}{', ' if description else ''}unit({name}, {written})]]"
         again = self.rng.randint(1, 2)
         self.units += [{"$accent": text}] * again

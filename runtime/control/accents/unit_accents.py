@@ -12,6 +12,7 @@ from cedilla.compiler.facts.markers import Accent, Add, Alter, ToUnit
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.units.own import short
 from cedilla.compiler.units.units import conversion, leads
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
@@ -33,7 +34,7 @@ def first_alters(source: Source) -> Iterator[tuple[Tree, Alter]]:
         for unit in units:
             function = conversion(attribute.unit, unit)
             if not function.is_identity:
-                yield regions.values(of, [unit]), Alter(attribute.name, function)
+                yield regions.values(of, [short(unit)]), Alter(attribute.name, function)
 
 
 def with_unit(units: Mapping[str, str], added: Add) -> Mapping[str, str]:

@@ -29,7 +29,9 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     names a field whose inside the query reads.
     """
     units = source_units(source, state)
-    accent = marker_parser.read_accent(text, state.types, units=units, names=state.names.of)
+    accent = marker_parser.read_accent(
+        text, state.types, units=units, names=state.names.of, own=source.own_units
+    )
     _check_field(source, accent)
     _check_unit(source, state, accent, units)
     _check_optional(source, accent)
@@ -127,7 +129,9 @@ def read_growth(state: SourceState, text: str) -> Grow | None:
 def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuation:
     """Parses a punctuation (`marker_parser.read_punctuation`)."""
     units = source_units(source, state)
-    punctuation = marker_parser.read_punctuation(text, state.types, names=state.names.of, units=units)
+    punctuation = marker_parser.read_punctuation(
+        text, state.types, names=state.names.of, units=units, own=source.own_units
+    )
     if punctuation.quantities:
         region = raw_quantities(state, punctuation.quantities)
         pattern = regions.intersection(punctuation.pattern, region)

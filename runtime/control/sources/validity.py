@@ -15,6 +15,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.units.own import short
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -63,7 +64,7 @@ def rejections(
             yield Rejection("RQ303", state.domain(attribute), False, name)
         if attribute.unit_from is not None:
             of, units = attribute.unit_from
-            yield Rejection("RQ311", regions.values(of, list(units)), False, name)
+            yield Rejection("RQ311", regions.values(of, [short(unit) for unit in units]), False, name)
     for name in state.types:
         yield Rejection("RQ304", present.get(name, ABSENT), ABSENT, name)
     yield Rejection("RQ305", closed, True)

@@ -112,7 +112,7 @@ def with_other_names(plan: Plan, report: Report) -> Plan:
 
 @pytest.mark.parametrize(
     ("number", "broken"),
-    [(0, without_definitions), (1, twice), (2, backwards), (2, without_operators), (3, with_other_names)],
+    [(0, without_definitions), (2, twice), (3, backwards), (3, without_operators), (4, with_other_names)],
 )
 def test_a_pass_that_breaks_the_plan_is_named(
     number: int, broken: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
