@@ -21,8 +21,6 @@ WHOLLY_IN_REST = {
     "tests/runtime/checkpoint/test_faults.py::test_of_two_runs_at_once_one_is_refused_and_nothing_is_lost",
     "tests/runtime/checkpoint/test_faults.py::test_a_full_disk_is_a_code_and_the_next_run_goes_on",
     "tests/runtime/checkpoint/test_faults.py::test_what_a_hostile_producer_sends_is_set_aside_or_a_code",
-    # It starts Spark in a process of its own and kills it; `make test` kills runs on Sail.
-    "tests/runtime/ingest/test_limits.py::test_a_java_that_dies_is_told_and_the_next_run_goes_on",
     # Large states and other names: `make test` has the drop that waits in a large state, and joins by both names.
     "tests/runtime/operators/test_joins.py::test_joins_on_two_names_and_with_itself",
     "tests/runtime/operators/test_joins.py::test_large_states_give_what_small_ones_give",

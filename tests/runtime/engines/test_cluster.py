@@ -59,6 +59,7 @@ def test_a_program_by_spark_submit(root: Path, workers: Cluster, tmp_path: Path)
     check(root, "submit")
 
 
+@pytest.mark.faults
 def test_a_worker_that_dies_amid_the_run_changes_nothing(root: Path, tmp_path: Path) -> None:
     """SIGKILL to a worker, its executor and the Pythons below it, once epochs are being committed."""
     with cluster(tmp_path) as workers:

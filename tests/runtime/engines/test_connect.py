@@ -77,6 +77,7 @@ def test_small_epochs_have_settings_of_their_own(connect: SparkSession) -> None:
         connect.conf.set(name, before)
 
 
+@pytest.mark.faults
 def test_a_server_that_goes_away_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """PySpark waits for ten minutes at each call; what comes after the first has nothing to wait for."""
     wait, waits = RetryPolicyState.next_attempt, list[Any]()

@@ -46,6 +46,7 @@ def test_a_checkpoint_goes_from_engine_to_engine(root: Path, url: str, tmp_path:
     check(tmp_path, "run")
 
 
+@pytest.mark.faults
 def test_a_server_that_dies_ends_the_run_and_the_next_one_goes_on(root: Path, tmp_path: Path) -> None:
     """SIGKILL amid the run: what is committed stays, the message says what to do, and nothing comes twice."""
     commits = root / "killed" / "checkpoint" / "commits"

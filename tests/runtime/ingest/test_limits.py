@@ -249,6 +249,7 @@ def rows_of(block: Block) -> list[tuple[int, bytes]]:
 
 @pytest.mark.java
 @pytest.mark.rest
+@pytest.mark.faults
 def test_a_java_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> None:
     (tmp_path / "q.rq").write_text('stream r(k: long, x: double) from json "r"; emit r to json "o";')
     (tmp_path / "r").mkdir()
