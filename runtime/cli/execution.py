@@ -6,13 +6,14 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
 from cedilla.runtime.cli.inputs import compiled_query, json_text, reported
 from cedilla.runtime.cli.options import format_option, query_argument
 from cedilla.runtime.terminal.console import Console
-from cedilla.runtime.terminal.options import Options, apply, path_options, run_options
+from cedilla.runtime.terminal.options import Options, apply, params_of, path_options, run_options
 from cedilla.runtime.terminal.permissions import check_modules
 from cedilla.runtime.terminal.places import check_inputs, check_places
 from cedilla.runtime.terminal.watch_options import Watching, watch_options
@@ -61,7 +62,10 @@ def _without_collections() -> Iterator[None]:
 @query_argument
 @run_options
 @click.option("--end", is_flag=True, help="Pretend that every stream ends here: what waits is shown.")
-def simulate_command(query: str, options: Options, end: bool) -> None:
+@click.option(
+    "--watch", is_flag=True, help="Show rows in and out of every step, again whenever the query changes."
+)
+def simulate_command(query: str, options: Options, end: bool, watch: bool) -> None:
     """Run a query without Spark: the reference, for small streams.
 
     Results are printed, each line with the name of its output where there are several; `--sink NAME=PATH` writes one
@@ -73,6 +77,9 @@ def simulate_command(query: str, options: Options, end: bool) -> None:
     from cedilla.runtime.reference.simulation import printing, simulate
 
     console = Console()
+    if watch:
+        _watch(query, options, console)
+        return
     name, texts, compiled = compiled_query(query, console)
     with reported(console, texts):
         options = printing(compiled.plan, options.of_query(name, compiled.plan))
@@ -86,6 +93,24 @@ def simulate_command(query: str, options: Options, end: bool) -> None:
         console.note(note)
     with reported(console, texts):
         simulate(compiled, options, rejected, lambda warning: console.diagnostics([warning], texts), end=end)
+
+
+def _watch(query: str, options: Options, console: Console) -> None:
+    """Shows a preview of a query's file, and again after each change, until Ctrl-C. With --once, shows it once.
+
+    Raises `UsageError` for a query that is no file.
+    """
+    from cedilla.runtime.inspect.preview import watched
+
+    if query == "-":
+        raise click.UsageError("--watch requires the file of a query")
+    params = params_of(click.get_current_context())
+    for text in watched(Path(query), options, params):
+        if console.clears:
+            click.clear()
+        console.out(text)
+        if options.once:
+            return
 
 
 @click.command("verify")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
@@ -16,6 +17,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
+from cedilla.runtime.inspect.preview import preview_of
 from cedilla.runtime.language_server import hover, marker_lines, outline, renaming
 from cedilla.runtime.language_server.completion import Item, complete, complete_accent
 from cedilla.runtime.language_server.cursor import call_at
@@ -23,6 +25,7 @@ from cedilla.runtime.language_server.document import Document
 from cedilla.runtime.language_server.fixes import Edit, fixes
 from cedilla.runtime.language_server.positions import Positions
 from cedilla.runtime.language_server.symbols import Occurrence
+from cedilla.runtime.terminal.options import Options
 
 _SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
@@ -379,6 +382,13 @@ def on_inlays(ls: CedillaServer, params: lsp.InlayHintParams) -> list[lsp.InlayH
         for each in outline.inlays(document)
         if first <= each.offset <= last
     ]
+
+
+@server.feature("cedilla/preview")
+def on_preview(ls: CedillaServer, params: Any) -> str:
+    """Returns the preview of a query as it is typed: rows in and out of every step."""
+    document = ls.document(params.uri)
+    return preview_of(document.text, document.source, Options(allow_paths=(str(ls.root),)))
 
 
 def serve() -> None:

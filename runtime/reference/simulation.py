@@ -46,7 +46,7 @@ def simulate(
     """
     compiled, name = compiled_query(query)
     options = printing(compiled.plan, (options or Options()).of_query(name, compiled.plan))
-    _check(apply(compiled.plan, options))
+    check_readable(apply(compiled.plan, options))
     for emit in compiled.plan.emits:
         if is_topic(options.sinks.get(emit.name, "-")):
             message = (
@@ -93,7 +93,7 @@ def replay(
     """
     plan = apply(plan, options)
     check_paths(plan)
-    _check(plan)
+    check_readable(plan)
     sources = SimulatedSources.of(with_domains(plan), until)
     plan = sources.plan
     reference, watches, strangers = Reference(plan), SimulatedWatches.of(plan), SimulatedStrangers(plan)
@@ -153,7 +153,8 @@ def _waiting(reference: Reference) -> Iterator[Diagnostic]:
             yield Diagnostic("RQ234", "note", text, release.operator.span, (), hint)
 
 
-def _check(plan: Plan) -> None:
+def check_readable(plan: Plan) -> None:
+    """Raises `DiagnosticError`: RQ406 for a source that the reference does not read, RQ401 for one that is missing."""
     for source in plan.sources:
         if source.format not in ("json", "csv", "otlp") and not source.is_topic:
             message = f"`{source.format}` cannot be simulated: only JSON Lines, CSV, OTLP and topics are"

@@ -45,6 +45,11 @@ class Console:
         """The width of result lines: COLUMNS, else that of the terminal, else 100."""
         return shutil.get_terminal_size((WIDTH, 24)).columns
 
+    @property
+    def clears(self) -> bool:
+        """True if results go to a terminal, which can be cleared."""
+        return sys.stdout.isatty()
+
     def out(self, text: str, *, painted: bool = False) -> None:
         """Writes a result for people to standard output. `painted`: `explain` has made some of it bold or dim."""
         parts = _STYLE.split(text) if painted else [text]

@@ -87,6 +87,14 @@ class Editor:
         call = getattr(self._client, f"text_document_{method}_async")
         return self._run(asyncio.wait_for(call(params(text_document=document, **given)), 10))
 
+    def preview(self, name: str) -> str:
+        """Returns the preview of a query as it is typed."""
+
+        async def asked() -> str:
+            return await self._client.protocol.send_request_async("cedilla/preview", {"uri": self.uri(name)})
+
+        return self._run(asked())
+
     def uri(self, name: str) -> str:
         """Returns the address of a file of the folder."""
         return (self.root / name).as_uri()

@@ -236,6 +236,13 @@ def test_units_are_shown_after_computed_names_and_compared_numbers(editor: Edito
     }
 
 
+def test_a_preview_shows_rows_of_the_text_as_it_is_typed(editor: Editor) -> None:
+    (editor.root / "few").mkdir(exist_ok=True)
+    (editor.root / "few" / "1.jsonl").write_text('{"a": 1}\n{"a": 2}\n', "utf-8")
+    editor.write("preview.rq", 'stream r(a: int) from json "few";\nemit select[a > 1](r) to json "o";\n')
+    assert "Select select, line 2: 2 in, 1 out" in editor.preview("preview.rq")
+
+
 # --- accents in files ---
 
 LINES = """\
