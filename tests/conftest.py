@@ -102,9 +102,10 @@ def _embedded(request: pytest.FixtureRequest) -> Iterator["SparkSession"]:
     """One session of the embedded engine for the whole run."""
     pytest.importorskip("pysail")
     from cedilla.runtime.engines.sail import sail_session
+    from tests.kit.columns import columns_checked
 
     mode = os.environ.get(MODE)
-    with sail_session() as session:
+    with sail_session() as session, columns_checked():
         if mode is None and request.config.getoption("--engine") == "spark":
             del os.environ[MODE]
         yield session

@@ -1,8 +1,8 @@
 """Writes stateless operators as DataFrame code, in Spark's own calls if these stay right after any accent.
 
 An Alter can turn a whole number or a decimal into a double; an Add or a Drop changes the set of attributes.
-If the SQL depends on that, the generated program calls the epoch, which writes it for the DataFrame's actual
-types.
+If the SQL depends on that, the generated program calls the epoch, which writes it for the types of the epoch's
+facts.
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from attrs import evolve
 
 from cedilla.compiler.expressions import angles, chosen_values, variances
 from cedilla.compiler.expressions.aggregate_function import Function
+from cedilla.compiler.expressions.aggregate_kinds import SPLIT_DIGITS
 from cedilla.compiler.expressions.aggregate_parts import (
     all_values,
     argument_type,
@@ -24,6 +23,7 @@ from cedilla.compiler.expressions.aggregate_parts import (
     sum_type,
     unless_empty,
 )
+from cedilla.compiler.expressions.split_sums import in_two_parts, unit, upper, whole_of
 from cedilla.compiler.expressions.types import LONG, Type, array_of
 
 
@@ -37,47 +37,21 @@ _SUM_OF_LONGS = {
     "sum": "CAST(CAST(sum(shiftright({x}, 32)) AS DECIMAL(20, 0)) * 4294967296BD + sum({x} & 4294967295L) "
     "AS DECIMAL(38, 0))"
 }
-_LOW = 28
-"""Digits of the lower part of a decimal in a sum; this leaves ten digits for the number of values."""
-
-
-def _upper(value: str, scale: int) -> str:
-    """Returns the upper part of a decimal, in units.
-
-    Avoids divisions of decimals, whose scales differ by engine.
-    """
-    unit = _unit(scale)
-    return f"CAST(rint(CAST({value} - {value} % {unit} AS DOUBLE) / 1E{_LOW - scale}D) AS BIGINT)"
-
-
-def _whole_of(scale: int, high: str, low: str) -> str:
-    """Joins both parts of a number; undefined if it has more than 38 digits."""
-    unit, kind = _unit(scale), f"DECIMAL(38, {scale})"
-    units, rest = f"({high} + {_upper(low, scale)})", f"({low} % {unit})"
-    fewer, more = f"{units} > 0 AND {rest} < 0", f"{units} < 0 AND {rest} > 0"  # both of one sign
-    units = f"({units} - CASE WHEN {fewer} THEN 1 WHEN {more} THEN -1 ELSE 0 END)"
-    rest = f"({rest} + CASE WHEN {fewer} THEN {unit} WHEN {more} THEN -{unit} ELSE 0BD END)"
-    product = f"CAST(CAST({units} AS DECIMAL({38 - _LOW}, 0)) * {unit} AS {kind})"
-    return f"CASE WHEN abs({units}) < {10 ** (38 - _LOW)} THEN CAST({product} + {rest} AS {kind}) END"
-
-
-def _unit(scale: int) -> str:
-    return f"{Decimal(1).scaleb(_LOW - scale):f}BD"
 
 
 def _special_sum(argument: Type) -> Function | None:
     """Returns sums that do not overflow on the way, whatever the order of the values."""
     if argument == LONG:
         return evolve(_SUM, partials=_SUM_OF_LONGS, finish=_exact("`{p}$sum`"))
-    if argument.name != "decimal" or argument.parameters[0] <= _LOW:
+    if argument.name != "decimal" or argument.parameters[0] <= SPLIT_DIGITS:
         return None
     scale = argument.parameters[1]
-    unit, low = _unit(scale), "`{p}$sum`.low"
+    least, low = unit(scale), "`{p}$sum`.low"
     return evolve(
         _SUM,
-        partials={"sum": f"named_struct('high', sum({_upper('{x}', scale)}), 'low', sum({{x}} % {unit}))"},
-        merge={"sum": f"named_struct('high', sum(`{{p}}$sum`.high), 'low', sum({low}))"},
-        finish=_whole_of(scale, "`{p}$sum`.high", low),
+        partials={"sum": in_two_parts(upper("{x}", scale), f"{{x}} % {least}", scale)},
+        merge={"sum": in_two_parts("`{p}$sum`.high", low, scale)},
+        finish=whole_of(scale, "`{p}$sum`.high", low),
         has_value=low,
     )
 
@@ -93,11 +67,11 @@ def _special_distinct_sum(argument: Type) -> Function | None:
     if argument.name != "decimal":
         return None
     digits, scale = argument.parameters
-    if digits <= _LOW:
+    if digits <= SPLIT_DIGITS:
         return evolve(plain, finish=total("v", f"DECIMAL({digits + 10}, {scale})"))
-    unit = _unit(scale)
-    parts = total(_upper("v", scale), "BIGINT"), total(f"(v % {unit})", f"DECIMAL(38, {scale})")
-    return evolve(plain, finish=_whole_of(scale, *parts))
+    least = unit(scale)
+    parts = total(upper("v", scale), "BIGINT"), total(f"(v % {least})", f"DECIMAL(38, {scale})")
+    return evolve(plain, finish=whole_of(scale, *parts))
 
 
 _NUMBERS = {"values": "collect_list({real})"}
@@ -131,9 +105,9 @@ def _distinct(function: Function, finish: str) -> Function:
 
 _AVG = Function(
     "avg(x)",
-    {"sum": "sum({real})", "n": "count({x})"},
-    {"sum": "sum(`{p}$sum`)", "n": "sum(`{p}$n`)"},
-    "nanvl(`{p}$sum`, double('NaN')) / nullif(`{p}$n`, 0)",
+    {"total": "sum({real})", "n": "count({x})"},
+    {"total": "sum(`{p}$total`)", "n": "sum(`{p}$n`)"},
+    "nanvl(`{p}$total`, double('NaN')) / nullif(`{p}$n`, 0)",
     "nullif(`{p}$n`, 0)",
     same_alter,
     double_type,

@@ -70,10 +70,10 @@ def extreme(name: str, end: str) -> Function:
     """Returns the first argument where the second is extreme; of several, the extreme one."""
     return Function(
         f"{name}(x, y)",
-        {"best": f"{end}(struct({{key}} AS o, {{x}} AS v)) FILTER (WHERE {{x}} IS NOT NULL)"},
-        {"best": f"{end}(`{{p}}$best`)"},
-        "`{p}$best`.v",
-        "`{p}$best`",
+        {"extreme": f"{end}(struct({{key}} AS o, {{x}} AS v)) FILTER (WHERE {{x}} IS NOT NULL)"},
+        {"extreme": f"{end}(`{{p}}$extreme`)"},
+        "`{p}$extreme`.v",
+        "`{p}$extreme`",
         same_alter,
         argument_type,
         ("value", "value"),
@@ -86,7 +86,7 @@ def _most_frequent(argument: Type) -> Function:
     none = f"CAST(NULL AS {argument.spark})"
     return evolve(
         MODE,
-        finish=f"aggregate(array_sort(`{{p}}$values`), "
+        finish=f"aggregate(array_sort(`{{p}}$all`), "
         f"named_struct('best', {none}, 'most', 0L, 'now', {none}, 'n', 0L), "
         f"(a, v) -> named_struct('best', IF({run} > a.most, v, a.best), 'most', greatest({run}, a.most), "
         f"'now', v, 'n', {run})).best",
@@ -122,10 +122,10 @@ def bits(name: str) -> Function:
 
 MODE = Function(
     "mode(x)",
-    {"values": "collect_list({key})"},
-    {"values": all_values("values")},
+    {"all": "collect_list({key})"},
+    {"all": all_values("all")},
     "NULL",
-    unless_empty("`{p}$values`"),
+    unless_empty("`{p}$all`"),
     same_alter,
     argument_type,
     ("value",),

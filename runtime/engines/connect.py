@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.outages import limit_waiting
-from cedilla.runtime.engines.schemas import remember_schemas
 from cedilla.runtime.engines.settings import RESULTS, set_all
 
 if TYPE_CHECKING:
@@ -71,7 +70,6 @@ def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]
         _answers(url)
         session = builder.create()
         limit_waiting(session)
-        remember_schemas(session)
         set_all(session, settings)
         for statement in _STATEMENTS:
             session.sql(statement).collect()

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, DoubleType
+from pyspark.sql.types import ArrayType, DataType
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import DOUBLE, column
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.control.sinks.announce import SinkState
-from cedilla.runtime.engines.frames import as_double
+from cedilla.runtime.engines.columns import Columns, columns_of
 from cedilla.runtime.engines.lookups import Lookups, Tables
 
 TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
@@ -22,23 +22,20 @@ TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 
 def encoded(
     frame: DataFrame, sink: SinkState, facts: Facts, during: Facts | None, emit: str = ""
-) -> DataFrame:
+) -> tuple[DataFrame, Columns]:
     """Returns a DataFrame in the units that the sink announced before this epoch (theory 3.3), with one expression for
-    each attribute.
+    each attribute, and its columns.
 
     With `during`, the facts of the current epoch, values are left out inside announced Drops (`set drop = eager`).
     Without it, the frame no longer contains such values. An attribute that exists for no tuple has no column, unless
     there would be no column at all. `emit`: the sink's name, under which large tables of points are cached.
     """
     lookups = Lookups(Tables.of(frame.sparkSession), facts.types, {})
-    columns: list[str] = []
-    attributes = [name for name in frame.columns if not name.startswith("$")]
-    existing = [name for name in attributes if sink.present.get(name, ABSENT) is not ABSENT]
-    for name in existing or attributes:
-        scale = sink.scale.get(name, IDENTITY)
-        value, kind = column(name), frame.schema[name].dataType
-        if facts.types.get(name) == DOUBLE and (double := as_double(name, value, kind, DoubleType())):
-            value, kind = f"({double})", DoubleType()
+    texts: list[str] = []
+    existing = [name for name in facts.types if sink.present.get(name, ABSENT) is not ABSENT]
+    columns = columns_of({name: facts.types[name] for name in existing or facts.types})
+    for name, kind in columns.items():
+        scale, value = sink.scale.get(name, IDENTITY), column(name)
         text = lookups.expression(
             ("encoded", emit, name, kind.simpleString()),
             scale,
@@ -52,8 +49,8 @@ def encoded(
             absent = regions.map_leaves(presence, lambda leaf: leaf is ABSENT)
             if absent is not False:
                 text = f"IF({lookups.predicate(('left out', emit, name), absent)}, NULL, {text})"
-        columns.append(text if text == column(name) else f"{text} AS {column(name)}")
-    return lookups.joined(frame).selectExpr(*columns)
+        texts.append(text if text == column(name) else f"{text} AS {column(name)}")
+    return lookups.joined(frame).selectExpr(*texts), columns
 
 
 def element_wise(function: Callable[[str], str], value: str, kind: DataType) -> str:

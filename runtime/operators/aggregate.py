@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import frozen
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, DecimalType
 
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.compiler.expressions.aggregate_function import Function
 from cedilla.compiler.expressions.aggregate_functions import with_infinities
-from cedilla.compiler.expressions.types import DOUBLE, Type, column, quote
+from cedilla.compiler.expressions.aggregate_kinds import Kind, kind_of
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column, quote
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate, Call, Operator
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.frames import ORDER, is_connect, stacked, types_of, without_rows
+from cedilla.runtime.engines.columns import (
+    ORDER,
+    ORDER_TYPE,
+    Columns,
+    columns_of,
+    data_type,
+    struct_of,
+)
+from cedilla.runtime.engines.frames import is_connect, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.panes import NUMBER, panes_of
 
@@ -37,18 +47,20 @@ class AggregateDataflow(Dataflow):
         name = operator.name
         (source,) = epoch.inputs(name)
         results = _computed(operator, source, frame)
-        old, new = epoch.state.read(name), _new_partials(epoch, operator, source, results, frame)
+        columns = _columns(operator, source, results)
+        old = epoch.state.read(name, columns)
+        new = _new_partials(epoch, operator, source, results, frame)
         closed = epoch.after[name].closed
         stays = epoch.may_enter_state(operator.inputs[0], closed)
         if stays:
             new = epoch.cached(new)
         merge = partial(_merged, by=operator.by, results=results)
         near = new if epoch.is_read_from_memory(name) else None
-        epoch.update_state(name, new if stays else None, closed, merge, in_memory=near)
-        rows = new if old is None else stacked(old, new)
+        epoch.update_state(name, new if stays else None, closed, columns, merge, in_memory=near)
+        rows = new if old is None else old.unionByName(new)
         passing = _passing(epoch, operator)
-        passed = rows.where(sql.predicate(passing, epoch.after[name].types))
-        finished = _finished(operator, results, _merged(passed, operator.by, results))
+        passed = rows.where(sql.predicate(passing, epoch.types(name)))
+        finished = _finished(epoch, operator, results, _merged(passed, operator.by, results))
         # Without `by`, engines return a row even for no tuples: the row of the single group, once it is closed.
         return finished if operator.by or passing is not False else without_rows(finished)
 
@@ -61,16 +73,13 @@ class AggregateDataflow(Dataflow):
         return True if operator.complete is not None else _passing(epoch, operator)
 
     def attribute_states(self, epoch: Epoch, operator: Aggregate, attribute: str) -> Iterable[AttributeState]:
-        if attribute in operator.by:
-            yield AttributeState(operator.name, column(attribute), epoch.after[operator.name].closed)
-            return
-        (source,) = epoch.inputs(operator.name)
-        function = _computed(operator, source)[attribute].how
-        rows = epoch.state.read(operator.name)
-        if rows is not None and {f"{attribute}${part}" for part in function.partials} <= set(rows.columns):
-            yield AttributeState(
-                operator.name, function.has_value.format(p=attribute), epoch.after[operator.name].closed
-            )
+        name, (source,) = operator.name, epoch.inputs(operator.name)
+        results, closed = _computed(operator, source), epoch.after[name].closed
+        columns = _columns(operator, source, results)
+        value, reads = column(attribute), [attribute]
+        if attribute in results:
+            value, reads = results[attribute].how.has_value.format(p=attribute), results[attribute].names
+        yield AttributeState(name, value, reads, columns, closed)
 
 
 def _passing(epoch: Epoch, operator: Aggregate) -> Tree:
@@ -83,22 +92,59 @@ def _passing(epoch: Epoch, operator: Aggregate) -> Tree:
 
 @frozen
 class _Computed:
-    """A call, and its function over arguments of the types that they have in this epoch."""
+    """The call of a result, its function over arguments of the types that they have in this epoch, and these types."""
 
+    name: str
     call: Call
     how: Function
+    types: Sequence[Type]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns of its partial results."""
+        return [f"{self.name}${part}" for part in self.how.partials]
+
+    def columns(self) -> Columns:
+        """Returns the columns of its partial results."""
+        arguments = dict(zip("xy", self.types, strict=False))
+        return {
+            f"{self.name}${part}": _kind(kind_of(part, arguments), arguments) for part in self.how.partials
+        }
+
+
+def _kind(kind: Kind, arguments: Mapping[str, Type]) -> DataType:
+    """Returns the type of a partial result."""
+    match kind:
+        case "order":
+            return ORDER_TYPE
+        case str():
+            return data_type(arguments[kind])
+        case list():
+            return ArrayType(_kind(kind[0], arguments))
+        case dict():
+            return struct_of({name: _kind(field, arguments) for name, field in kind.items()})
+        case _:
+            return data_type(kind)
+
+
+def _columns(operator: Aggregate, source: Facts, results: Mapping[str, _Computed]) -> Columns:
+    """Returns the columns of the state: groups and partial results."""
+    by = columns_of({name: source.types[name] for name in operator.by})
+    partials = {name: kind for result in results.values() for name, kind in result.columns().items()}
+    return {**by, **partials, _TUPLES: data_type(LONG)}
 
 
 def _computed(operator: Aggregate, source: Facts, frame: DataFrame | None = None) -> dict[str, _Computed]:
     """Returns the results over the attributes of the input. `frame`: its rows; their engine computes the results."""
 
-    def over(call: Call) -> Function:
+    def over(name: str, call: Call) -> _Computed:
         how = call.over(source.types)
-        if frame is None or not is_connect(frame) or not call.columns:
-            return how
-        return with_infinities(call.function, how, expressions.type_of(call.columns[0], source.types))
+        types = [expressions.type_of(argument, source.types) for argument in call.columns]
+        if frame is not None and is_connect(frame) and types:
+            how = with_infinities(call.function, how, types[0])
+        return _Computed(name, call, how, types)
 
-    return {name: _Computed(call, over(call)) for name, call in operator.results(source).items()}
+    return {name: over(name, call) for name, call in operator.results(source).items()}
 
 
 def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFrame) -> DataFrame:
@@ -107,19 +153,20 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
     name = operator.name
     (source,) = epoch.inputs(name)
     results = _computed(operator, source, frame)
-    old, rows = epoch.state.read(name), _partials(operator.by, results, frame)
+    columns = _columns(operator, source, results)
+    old, rows = epoch.state.read(name, columns), _partials(operator.by, results, frame, source.types)
     if old is not None:
-        rows = stacked(old, rows)
+        rows = old.unionByName(rows)
     if not epoch.has_rows(operator.inputs[0]) and epoch.newly_closed(name) is False:
-        return _finished(operator, results, without_rows(rows))
+        return _finished(epoch, operator, results, without_rows(rows))
     merged = epoch.cached(_merged(rows, operator.by, results))
     closed = epoch.after[name].closed
-    passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, epoch.after[name].types)}"
+    passes = f"`{_TUPLES}` >= {complete} OR {sql.predicate(closed, epoch.types(name))}"
     if closed is True:
         epoch.state.clear(name)
     else:
-        epoch.state.replace(name, merged.where(f"NOT ({passes})"), epoch.number)
-    return _finished(operator, results, merged.where(passes))
+        epoch.state.replace(name, merged.where(f"NOT ({passes})"), columns, epoch.number)
+    return _finished(epoch, operator, results, merged.where(passes))
 
 
 def _new_partials(
@@ -129,23 +176,32 @@ def _new_partials(
     reads = frozenset[str]().union(*(result.call.reads for result in results.values()))
     panes = panes_of(epoch.plan, operator, reads, source.types)
     if panes is None:
-        return _partials(operator.by, results, frame)
-    rows = panes.numbered(epoch.before_windows(panes.window))
-    names = panes.window.names
-    by_pane = _partials([NUMBER, *(name for name in operator.by if name not in names)], results, rows)
+        return _partials(operator.by, results, frame, source.types)
+    rows = panes.numbered(epoch.before_windows(panes.window), source.types)
+    by = [NUMBER, *(name for name in operator.by if name not in panes.window.names)]
+    by_pane = _partials(by, results, rows, source.types)
     return _merged(panes.in_windows(by_pane), operator.by, results)
 
 
-def _partials(by: Sequence[str], results: Mapping[str, _Computed], frame: DataFrame) -> DataFrame:
-    types = types_of(frame)
+def _partials(
+    by: Sequence[str], results: Mapping[str, _Computed], frame: DataFrame, types: Mapping[str, Type]
+) -> DataFrame:
     columns = [
-        F.expr(text.format(**_arguments(result.call, types))).alias(f"{name}${part}")
-        for name, result in results.items()
-        if result.call.reads <= types.keys()
-        for part, text in result.how.partials.items()
+        part
+        for result in results.values()
+        for part in _parts(result, result.how.partials, _arguments(result.call, types))
     ]
     columns.append(F.count(F.lit(1)).alias(_TUPLES))
     return frame.groupBy(*(column(b) for b in by)).agg(*columns)
+
+
+def _parts(result: _Computed, templates: Mapping[str, str], values: Mapping[str, str]) -> Iterator[Column]:
+    """Yields the partial results of a call as columns. Sums of decimals have all digits: each sum would add ten."""
+    kinds = result.columns()
+    for part, text in templates.items():
+        name = f"{result.name}${part}"
+        made, kind = F.expr(text.format(**values)), kinds[name]
+        yield (made.cast(kind) if isinstance(kind, DecimalType) else made).alias(name)
 
 
 def _arguments(call: Call, types: Mapping[str, Type]) -> dict[str, str]:
@@ -180,22 +236,21 @@ def _constant(call: Call) -> str:
 
 
 def _merged(rows: DataFrame, by: Sequence[str], results: Mapping[str, _Computed]) -> DataFrame:
-    present = set(rows.columns)
     columns = [
-        F.expr(text.format(p=name, k=_constant(result.call))).alias(f"{name}${part}")
+        part
         for name, result in results.items()
-        for part, text in result.how.merge.items()
-        if f"{name}${part}" in present
+        for part in _parts(result, result.how.merge, {"p": name, "k": _constant(result.call)})
     ]
     columns.append(F.sum(column(_TUPLES)).alias(_TUPLES))
     return rows.groupBy(*(column(b) for b in by)).agg(*columns)
 
 
-def _finished(operator: Aggregate, results: Mapping[str, _Computed], merged: DataFrame) -> DataFrame:
-    columns = set(merged.columns)
-    finished = [
-        F.expr(result.how.finish.format(p=name, k=_constant(result.call))).alias(name)
-        for name, result in results.items()
-        if {f"{name}${part}" for part in result.how.partials} <= columns
-    ]
+def _finished(
+    epoch: Epoch, operator: Aggregate, results: Mapping[str, _Computed], merged: DataFrame
+) -> DataFrame:
+    types, finished = epoch.types(operator.name), list[Column]()
+    for name, result in results.items():
+        made = F.expr(result.how.finish.format(p=name, k=_constant(result.call)))
+        wanted = types[name]
+        finished.append((made.cast(wanted.spark) if wanted.name == "decimal" else made).alias(name))
     return merged.select(*(F.col(column(b)) for b in operator.by), *finished)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.regions import Tree
+from cedilla.runtime.engines.columns import Columns
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 @frozen
 class AttributeState:
     """A state that may contain an attribute: its key, the SQL over its rows that is null for rows without the
-    attribute, the purged region, and the rows that count, if not all."""
+    attribute, the columns that it reads, all columns, the purged region, and the rows that count, if not all."""
 
     key: str
     value: str
+    reads: Collection[str]
+    columns: Columns
     purged: Tree = False
     rows: Callable[[], DataFrame | None] | None = None
 

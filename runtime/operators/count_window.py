@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler.expressions.types import column
+from cedilla.compiler.expressions.types import LONG, column
 from cedilla.compiler.operators import CountWindow, Operator
+from cedilla.runtime.engines.columns import data_type
 from cedilla.runtime.engines.frames import partition_keys, row_number
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
@@ -25,16 +26,19 @@ class CountWindowDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: CountWindow, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        counts = epoch.state.read(name)
+        arriving = epoch.input_columns(operator)
+        columns = {**{name: arriving[name] for name in operator.per}, _COUNT: data_type(LONG)}
+        counts = epoch.state.read(name, columns)
         before = None if counts is None else _added_up(counts, operator.per)
         purged = operator.purge(epoch.inputs(name))
         new = None
         if purged is not True and epoch.has_rows(operator.inputs[0]):
             frame = epoch.cached(frame)
             new = _added_up(frame.withColumn(_COUNT, F.lit(1)), operator.per)
-        epoch.update_state(name, new, purged, partial(_added_up, per=operator.per))
-        keys = partition_keys(operator.per, epoch.inputs(name)[0].types)
-        return _numbered(operator, frame, before, keys, epoch.arrived(operator, frame))
+        epoch.update_state(name, new, purged, columns, partial(_added_up, per=operator.per))
+        keys = partition_keys(operator.per, epoch.types(operator.inputs[0]))
+        numbered = _numbered(operator, frame, before, keys, epoch.arrived(operator))
+        return numbered.select(*map(column, (*arriving, operator.alias)))
 
     def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         return epoch.has_rows(operator.inputs[0])
@@ -67,5 +71,4 @@ def _numbered(
         numbered = numbered.join(earlier, F.expr(" AND ".join(same) or "true"), "left")
         numbered = numbered.withColumn(_COUNT, F.expr(f"`{_COUNT}` + coalesce(`$earlier`, 0L)"))
     alias = F.expr(f"CAST(`{_COUNT}` DIV {operator.size} AS BIGINT)")
-    kept = (column(name) for name in (*frame.columns, operator.alias))
-    return numbered.withColumn(operator.alias, alias).select(*kept)
+    return numbered.withColumn(operator.alias, alias)

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.expressions.types import LONG, Type, column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.equality import common_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.frames import stacked, where_among
+from cedilla.runtime.engines.columns import Columns, columns_of, data_type
+from cedilla.runtime.engines.frames import where_among
 from cedilla.runtime.operators.base import Dataflow
 
 if TYPE_CHECKING:
@@ -63,15 +63,19 @@ class CountingDataflow(Dataflow):
         released = self.releases(epoch, operator)
         touched = any(busy) or released is not False
         closed = _closed(inputs, types)
-        came = reduce(stacked, [_came(frame, types, side) for side, frame in enumerate((left, right))])
-        old = epoch.state.read(name) if touched else None
+        mine, theirs = (
+            _came(frame, facts.types, types, side)
+            for side, (frame, facts) in enumerate(zip((left, right), inputs, strict=True))
+        )
+        came = mine.unionByName(theirs)
+        old = epoch.state.read(name, state_columns(inputs)) if touched else None
         if old is not None:
             forgotten = _closed([epoch.before[input_name] for input_name in operator.inputs], types)
-            live = _changes(old, types).where(f"NOT ({forgotten['left']} AND {forgotten['right']})")
+            live = old.where(f"NOT ({forgotten['left']} AND {forgotten['right']})")
             if epoch.is_small_input(name):
                 came = epoch.cached(came)
                 live = _concerned(live, came, released, types)
-            came = stacked(came, live.withColumn("$old", F.lit(True)))
+            came = came.unionByName(live.withColumn("$old", F.lit(True)))
         counted = _added(came, types, news=True)
         due = f"{self.allowed(operator).format(**closed)} - `$passed`"
         counted = counted.withColumn("$due", F.expr(due)).where("`$came` OR `$due` > 0")
@@ -106,9 +110,9 @@ class CountingDataflow(Dataflow):
                 *(F.col(f"$new{side}").alias(side) for side in SIDES),
                 F.col("$due").alias("$passed"),
             )
-            epoch.state.append(name, changes, epoch.number)
+            epoch.state.append(name, changes, state_columns(inputs), epoch.number)
         epoch.state.compact(
-            name, epoch.number, lambda rows: _added(_changes(rows, types), types).where(needed)
+            name, state_columns(inputs), epoch.number, lambda rows: _added(rows, types).where(needed)
         )
 
     def _passed(self, operator: Any, counted: DataFrame, inputs: tuple[Facts, ...]) -> DataFrame:
@@ -132,23 +136,19 @@ def _concerned(live: DataFrame, came: DataFrame, released: Tree, types: Mapping[
     return live.where(inside).unionByName(where_among(live.where(f"NOT {inside}"), "semi", came, types))
 
 
-def _came(frame: DataFrame, types: Mapping[str, Type], side: int) -> DataFrame:
-    """Returns the tuples of one side as changes."""
-    counts = [F.lit(int(name == SIDES[side])).cast("long").alias(name) for name in COUNTS]
-    return frame.select(*_attributes(frame, types), *counts, F.lit(False).alias("$old"))
+def state_columns(inputs: Sequence[Facts]) -> Columns:
+    """Returns the columns of the state."""
+    return {**columns_of(common_types(inputs)), **dict.fromkeys(COUNTS, data_type(LONG))}
 
 
-def _changes(rows: DataFrame, types: Mapping[str, Type]) -> DataFrame:
-    """Returns state over the current attributes and types."""
-    return rows.select(*_attributes(rows, types), *COUNTS)
-
-
-def _attributes(frame: DataFrame, types: Mapping[str, Type]) -> list[Column]:
-    present = set(frame.columns)
-    return [
+def _came(frame: DataFrame, present: Mapping[str, Type], types: Mapping[str, Type], side: int) -> DataFrame:
+    """Returns the tuples of one side as changes. `present`: the attributes of this side; `types`: of both."""
+    attributes = (
         F.expr(_cast(name, type_) if name in present else f"CAST(NULL AS {type_.spark}) AS {column(name)}")
         for name, type_ in types.items()
-    ]
+    )
+    counts = [F.lit(int(name == SIDES[side])).cast("long").alias(name) for name in COUNTS]
+    return frame.select(*attributes, *counts, F.lit(False).alias("$old"))
 
 
 def _cast(name: str, type_: Type) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -12,7 +12,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Distinct, Operator
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.frames import ORDER, stacked, types_of, where_among
+from cedilla.runtime.engines.columns import ORDER, Columns, conformed
+from cedilla.runtime.engines.frames import where_among
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class DistinctDataflow(Dataflow):
         is_read_again = stays and epoch.is_read_from_memory(name)
         if old is not None and epoch.is_small_input(name, arriving):
             came = epoch.cached(_first(epoch, operator, frame, None))
-            first = _looked_up(operator, came, old)
+            first = _looked_up(came, old, _state_columns(epoch, operator))
         else:
             came = epoch.cached(frame) if is_read_again else frame
             first = _first(epoch, operator, came, old)
@@ -43,9 +44,10 @@ class DistinctDataflow(Dataflow):
             first = epoch.cached(first)
         epoch.update_state(
             name,
-            _keys(operator, first) if stays else None,
+            _keys(epoch, operator, first) if stays else None,
             True if everything else purged,
-            in_memory=_keys(operator, came) if is_read_again else None,
+            _state_columns(epoch, operator),
+            in_memory=_keys(epoch, operator, came) if is_read_again else None,
             in_parts=True,
         )
         return first
@@ -60,46 +62,48 @@ class DistinctDataflow(Dataflow):
 def _old(epoch: Epoch, operator: Distinct, arriving: Tree) -> DataFrame | None:
     """Returns the keys in state that may come in this epoch, and perhaps others. `arriving`: the region of its
     tuples."""
-    old = epoch.state.read(operator.name, arriving)
+    columns = _state_columns(epoch, operator)
+    old = epoch.state.read(operator.name, columns, arriving)
     if old is None:
         return None
-    return epoch.unpurged(operator.purge(tuple(epoch.before[name] for name in operator.inputs)))(old)
+    purged = operator.purge(tuple(epoch.before[name] for name in operator.inputs))
+    return epoch.unpurged(purged, columns)(old)
 
 
-def _keys(operator: Distinct, rows: DataFrame) -> DataFrame:
-    return rows.select(*(column(name) for name in operator.on or types_of(rows)))
+def _state_columns(epoch: Epoch, operator: Distinct) -> Columns:
+    columns = epoch.input_columns(operator)
+    return {name: columns[name] for name in operator.on or epoch.types(operator.inputs[0])}
 
 
-def _looked_up(operator: Distinct, new: DataFrame, old: DataFrame) -> DataFrame:
+def _keys(epoch: Epoch, operator: Distinct, rows: DataFrame) -> DataFrame:
+    return rows.select(*map(column, _state_columns(epoch, operator)))
+
+
+def _looked_up(new: DataFrame, old: DataFrame, keys: Collection[str]) -> DataFrame:
     """Returns the first tuples of new keys; the rows of state are not shuffled.
 
     With 10,000 tuples and 1,000,000 rows of state: 1.1 s an epoch; by grouping both 2.9 s
     (tests/benchmarks/tuning-notes.md).
     """
-    keys = operator.on or list(types_of(stacked(new, old)))
     matched = where_among(old, "semi", new, keys)
     return where_among(new, "anti", matched, keys)
 
 
 def _first(epoch: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame | None) -> DataFrame:
     """Returns the first tuple of each new key."""
-    attributes = list(types_of(frame))
+    columns, attributes = epoch.input_columns(operator), [*epoch.types(operator.inputs[0])]
     rows = frame.withColumn("$old", F.lit(False))
     if old is not None:
-        rows = stacked(rows, old.withColumn("$old", F.lit(True)))
-        attributes = list(types_of(rows))
+        old = conformed(old, _state_columns(epoch, operator), columns)
+        rows = rows.unionByName(old.withColumn("$old", F.lit(True)))
     keys = operator.on or attributes
     chosen = [F.bool_or("$old").alias("$old")]
     if operator.on:
         others = sorted(set(attributes).difference(keys))
         chosen.append(F.min(F.struct(*(column(n) for n in (ORDER, *others)))).alias("$first"))
-    elif ORDER in frame.columns:
+    elif ORDER in columns:
         chosen.append(F.min(ORDER).alias(ORDER))
     new = rows.groupBy(*(column(n) for n in keys)).agg(*chosen).where("NOT `$old`")
     if not operator.on:
         return new.drop("$old")
-    return new.select("*", "`$first`.*").select(*map(column, attributes), *_places(epoch, operator))
-
-
-def _places(epoch: Epoch, operator: Distinct) -> list[str]:
-    return [column(ORDER)] if operator.name in epoch.plan.placed else []
+    return new.select("*", "`$first`.*").select(*map(column, columns))

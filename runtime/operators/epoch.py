@@ -11,15 +11,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
-from cedilla.compiler.codegen import sql
 from cedilla.compiler.codegen.statements import alias_sql, condition_sql, items_sql, window_sql
-from cedilla.compiler.expressions.types import DOUBLE, column
+from cedilla.compiler.expressions.types import DOUBLE, Type, column
 from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.operators import Operator, Window
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import ORDER, sortable, stacked, types_of, with_doubles
+from cedilla.runtime.engines.columns import ORDER, Columns, columns_of, conformed, with_doubles
+from cedilla.runtime.engines.frames import predicate, sortable
 from cedilla.runtime.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.operators.panes import with_windows
 from cedilla.runtime.state.segments import StateStore
@@ -59,22 +59,23 @@ class Epoch:
     def select(self, name: str, frame: DataFrame) -> DataFrame:
         """Returns the rows that satisfy the predicate. Its SQL depends on the types that accents have widened."""
         operator: Any = self.plan.operator_of[name]
-        return self._result(operator, frame.where(condition_sql(operator, types_of(frame))))
+        return self._result(operator, frame.where(condition_sql(operator, self.types(operator.inputs[0]))))
 
     def project(self, name: str, frame: DataFrame) -> DataFrame:
         """Returns the named expressions, without those over missing attributes. Attributes with their own unit become
         doubles, or fail if a double cannot keep them (RQ310)."""
         operator: Any = self.plan.operator_of[name]
+        types = self.types(operator.inputs[0])
         if operator.absorb:
-            frame = with_doubles(frame, operator.conversions)
+            frame, types = with_doubles(frame, types, operator.conversions)
         if operator.excepts:
             return self._result(operator, frame.drop(*operator.excepts))
-        items = items_sql(operator, types_of(frame))
+        items = items_sql(operator, types)
         if operator.rest:
             return self._result(
                 operator, frame.withColumns({name: F.expr(text) for name, text in items.items()})
             )
-        places = [column(ORDER)] if ORDER in frame.columns else []
+        places = [column(ORDER)] if self.has_order(operator.inputs[0]) else []
         return self._result(
             operator, frame.selectExpr(*(alias_sql(text, n) for n, text in items.items()), *places)
         )
@@ -84,7 +85,8 @@ class Epoch:
         window), or with its bounds if they have names."""
         operator: Any = self.plan.operator_of[name]
         self._before_windows[name] = frame
-        return self._result(operator, with_windows(operator, window_sql(operator, types_of(frame)), frame))
+        numbers = window_sql(operator, self.types(operator.inputs[0]))
+        return self._result(operator, with_windows(operator, numbers, frame))
 
     def before_windows(self, operator: Window) -> DataFrame:
         """Returns the input of a window: the rows without copies."""
@@ -94,7 +96,8 @@ class Epoch:
         """Returns the same rows with other names for some attributes."""
         operator: Any = self.plan.operator_of[name]
         names = operator.names
-        names_out = [n for n in frame.columns if n in names or n not in names.values()]
+        columns = self.columns(operator.inputs[0])
+        names_out = [n for n in columns if n in names or n not in names.values()]
         return self._result(
             operator, frame.selectExpr(*(alias_sql(column(n), names.get(n, n)) for n in names_out))
         )
@@ -107,17 +110,19 @@ class Epoch:
         operator: Any = self.plan.operator_of[name]
         if (rows := self._of_one_side(operator, left, right)) is not None:
             return self._result(operator, rows)
-        types = self.plan.start[name].types
-        declared = {name for name, type_ in types.items() if type_ == DOUBLE}
-        return self._result(operator, stacked(left, right, declared))
+        declared = {name for name, type_ in self.plan.start[name].types.items() if type_ == DOUBLE}
+        left, right = (
+            conformed(frame, self.columns(source), self.columns(name), declared)
+            for frame, source in zip((left, right), operator.inputs, strict=True)
+        )
+        return self._result(operator, left.unionByName(right))
 
     def _of_one_side(self, operator: Operator, left: DataFrame, right: DataFrame) -> DataFrame | None:
         """Returns the rows of one input if the other has none in this epoch, and both have the same columns."""
         quiet = [not self.has_rows(name) for name in operator.inputs]
         if not any(quiet):
             return None
-        kinds = [[(f.name, f.dataType) for f in frame.schema.fields] for frame in (left, right)]
-        if kinds[0] != kinds[1]:
+        if len({tuple(self.columns(source).items()) for source in operator.inputs}) > 1:
             return None
         return left if quiet[1] else right
 
@@ -128,7 +133,8 @@ class Epoch:
             frame if self.plan.takes_places(operator, side) else frame.drop(ORDER)
             for side, frame in enumerate(frames)
         )
-        return self._result(operator, DATAFLOWS[type(operator)].run(self, operator, *needed))  # type: ignore[arg-type]
+        result = DATAFLOWS[type(operator)].run(self, operator, *needed)  # type: ignore[arg-type]
+        return self._result(operator, result if name in self.plan.placed else result.drop(ORDER))
 
     sample = select
 
@@ -143,10 +149,31 @@ class Epoch:
         self.exit_stack.callback(frame.unpersist)
         return frame.persist()
 
-    def arrived(self, operator: Operator, frame: DataFrame) -> list[Column]:
+    # --- the columns of relations ---
+
+    def types(self, name: str) -> Mapping[str, Type]:
+        """Returns the types that the attributes of a relation have in this epoch: accents may have widened some."""
+        return self.after[name].types
+
+    def has_order(self, name: str) -> bool:
+        """Returns True if the tuples of a relation have their order of arrival in a column."""
+        operator = self.plan.operator_of.get(name)
+        if operator is None or type(operator) in DATAFLOWS:
+            return name in self.plan.placed
+        return any(map(self.has_order, operator.inputs))
+
+    def columns(self, name: str) -> Columns:
+        """Returns the columns of a relation's frame."""
+        return columns_of(self.types(name), is_placed=self.has_order(name))
+
+    def input_columns(self, operator: Operator, side: int = 0) -> Columns:
+        """Returns the columns of the frame that a stateful operator is given of an input."""
+        return columns_of(self.types(operator.inputs[side]), is_placed=self.plan.takes_places(operator, side))
+
+    def arrived(self, operator: Operator) -> list[Column]:
         """Returns the order of an operator's input as columns to sort by: the position, if tuples have one, then the
         values."""
-        types = types_of(frame)
+        types = self.types(operator.inputs[0])
         places = [F.col(column(ORDER))] if self.plan.takes_places(operator, 0) else []
         return [*places, *(sortable(name, types) for name in sorted(types))]
 
@@ -229,25 +256,27 @@ class Epoch:
         key: str,
         new: DataFrame | None,
         purged: Tree,
+        columns: Columns,
         merge: Callable[[DataFrame], DataFrame] = lambda rows: rows,
         *,
         in_memory: DataFrame | None = None,
         in_parts: bool = False,
     ) -> None:
-        """Adds new rows to a state. Purges (theory 1.3) at insertion (E7) and at compaction, with `merge`.
+        """Adds new rows to a state with some columns. Purges (theory 1.3) at insertion (E7) and at compaction, with
+        `merge`.
 
         `in_memory`: as for `StateStore.append`; `in_parts`: as for `StateStore.compact`.
         """
         if purged is True:
             self.state.clear(key)
             return
-        unpurged = self.unpurged(purged)
+        unpurged = self.unpurged(purged, columns)
         self.state.purge(key, purged)
         if new is not None:
             rows = unpurged(new)
             near = rows if in_memory is new else None if in_memory is None else unpurged(in_memory)
-            self.state.append(key, rows, self.number, in_memory=near)
-        self.state.compact(key, self.number, lambda rows: merge(unpurged(rows)), in_parts=in_parts)
+            self.state.append(key, rows, columns, self.number, in_memory=near)
+        self.state.compact(key, columns, self.number, lambda rows: merge(unpurged(rows)), in_parts=in_parts)
 
     def is_small_input(self, key: str, region: Tree = True) -> bool:
         """Returns True if this epoch has few tuples and the rows to read from a state are many. Then the tuples are
@@ -261,11 +290,11 @@ class Epoch:
         is_first = not any(isinstance(node, Operator) and node.stateful for node in above)
         return is_first and self.state.keeps_in_memory
 
-    def unpurged(self, purged: Tree) -> Callable[[DataFrame], DataFrame]:
+    def unpurged(self, purged: Tree, columns: Columns) -> Callable[[DataFrame], DataFrame]:
         """Returns a function that removes the rows in a region."""
 
         def outside(rows: DataFrame) -> DataFrame:
-            return rows if purged is False else rows.where(f"NOT {_inside(purged, rows)}")
+            return rows if purged is False else rows.where(f"NOT {predicate(purged, columns)}")
 
         return outside
 
@@ -277,19 +306,15 @@ class Epoch:
         return any(self._some(frame, region) for frame in states)
 
     def _some(self, kept: AttributeState, region: Tree) -> bool:
-        rows = self.state.read(kept.key) if kept.rows is None else kept.rows()
-        if rows is None or (kept.value.strip("`") not in rows.columns and "(" not in kept.value):
+        if not self.state.names(kept.key).issuperset(kept.reads):
             return False
-        within = regions.exists(region, regions.attributes(region) - types_of(rows).keys(), {})
-        inside, purged = _inside(within, rows), _inside(kept.purged, rows)
+        rows = self.state.read(kept.key, kept.columns) if kept.rows is None else kept.rows()
+        if rows is None:
+            return False
+        within = regions.exists(region, regions.attributes(region) - kept.columns.keys(), {})
+        inside, purged = predicate(within, kept.columns), predicate(kept.purged, kept.columns)
         return bool(rows.where(f"{kept.value} IS NOT NULL AND {inside} AND NOT {purged}").limit(1).count())
 
 
 for _operator in DATAFLOWS:
     setattr(Epoch, _operator.method, Epoch.stateful)
-
-
-def _inside(region: Tree, rows: DataFrame) -> str:
-    """Returns SQL that is true if a row is inside a region; older rows lack newer attributes."""
-    missing = regions.attributes(region) - set(rows.columns)
-    return sql.predicate(region, types_of(rows), dict.fromkeys(missing, "NULL"))

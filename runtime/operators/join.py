@@ -4,7 +4,7 @@ functions that the other joins share."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from attrs import frozen
@@ -17,6 +17,7 @@ from cedilla.compiler.operators import Join, Operator
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.engines.frames import stacked, where_among, where_inside, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
@@ -31,7 +32,8 @@ class JoinDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: Join, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         keys = [f"{operator.name}.{side}" for side in SIDES]
-        old = [epoch.state.read(key) for key in keys]
+        columns = [epoch.input_columns(operator, side) for side in (0, 1)]
+        old = [epoch.state.read(*state) for state in zip(keys, columns, strict=True)]
         new = [
             frame if epoch.has_rows(i) else None
             for frame, i in zip((left, right), operator.inputs, strict=True)
@@ -45,68 +47,75 @@ class JoinDataflow(Dataflow):
         uses = (any(has_rows[1]) + stays[0], sum(has_rows[0]) + stays[1])
         new = [None if r is None else epoch.cached(r, times) for r, times in zip(new, uses, strict=True)]
         is_near = epoch.is_read_from_memory(operator.name)
-        for key, rows, purged, stay, times in zip(keys, new, purges, stays, uses, strict=True):
+        for key, rows, purged, kept, stay, times in zip(keys, new, purges, columns, stays, uses, strict=True):
             near = rows if is_near and times > 1 else None
-            epoch.update_state(key, rows if stay else None, purged, in_memory=near)
-        pairs = matched_pairs(old[0], new[0], old[1], new[1], operator.on)
-        return no_pairs(left, right, operator.on) if pairs is None else pairs
+            epoch.update_state(key, rows if stay else None, purged, kept, in_memory=near)
+        pairing = Pairing.of(epoch, operator)
+        pairs = pairing.matched(old[0], new[0], old[1], new[1])
+        return pairing.none(left, right) if pairs is None else pairs
 
     def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         return any(epoch.has_rows(name) for name in operator.inputs)
 
     def attribute_states(self, epoch: Epoch, operator: Join, attribute: str) -> Iterable[AttributeState]:
         inputs = epoch.inputs(operator.name)
-        for side, facts, purged in zip(SIDES, inputs, operator.released(inputs), strict=True):
-            if attribute in facts.types:
-                yield AttributeState(f"{operator.name}.{side}", column(attribute), purged)
+        for side, purged in enumerate(operator.released(inputs)):
+            if attribute in inputs[side].types:
+                columns, key = epoch.input_columns(operator, side), f"{operator.name}.{SIDES[side]}"
+                yield AttributeState(key, column(attribute), [attribute], columns, purged)
 
 
 # --- pairs -----------------------------------------------------------------------------------------------
 
 
-def matched_pairs(
-    old_left: DataFrame | None,
-    new_left: DataFrame | None,
-    old_right: DataFrame | None,
-    new_right: DataFrame | None,
-    on: Sequence[tuple[str, str]],
-) -> DataFrame | None:
-    """Returns the pairs with at least one new tuple; `None` if there can be no pair."""
-    right = stack_present(old_right, new_right)
-    first = None if new_left is None or right is None else joined(new_left, right, on)
-    second = None if old_left is None or new_right is None else joined(old_left, new_right, on)
-    return stack_present(first, second)
+@frozen
+class Pairing:
+    """How tuples of both sides become pairs: the pairs of join attributes, and attributes of both sides that are not
+    compared."""
 
+    on: Sequence[tuple[str, str]]
+    moved: Sequence[str]
 
-def joined(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
-    """Returns the pairs of tuples that agree on the join attributes; equal names become one attribute."""
-    shared = {a for a, b in on if a == b}
-    moved = [name for name in right.columns if name in left.columns and name not in shared]
-    for name in (*shared, *moved):
-        right = right.withColumnRenamed(name, _theirs(name))
-    # By name, not by DataFrame: both sides may come from one source.
-    condition = " AND ".join(f"{column(a)} = {column(_theirs(b) if a == b else b)}" for a, b in on)
-    pairs = left.join(right, F.expr(condition))
-    for name in moved:
-        # An attribute that one input dropped before the other added it comes from the input that has it.
-        both = f"coalesce({column(name)}, {column(_theirs(name))})"
-        pairs = pairs.withColumn(name, F.expr(both))
-    return pairs.drop(*(_theirs(name) for name in (*shared, *moved)))
+    @classmethod
+    def of(cls, epoch: Epoch, operator: Matching) -> Pairing:
+        left, right = (epoch.types(name) for name in operator.inputs)
+        shared = {a for a, b in operator.on if a == b}
+        return cls(operator.on, [name for name in right if name in left and name not in shared])
 
+    def matched(
+        self,
+        old_left: DataFrame | None,
+        new_left: DataFrame | None,
+        old_right: DataFrame | None,
+        new_right: DataFrame | None,
+    ) -> DataFrame | None:
+        """Returns the pairs with at least one new tuple; `None` if there can be no pair."""
+        right = stacked(old_right, new_right)
+        first = None if new_left is None or right is None else self._joined(new_left, right)
+        second = None if old_left is None or new_right is None else self._joined(old_left, new_right)
+        return stacked(first, second)
 
-def no_pairs(left: DataFrame, right: DataFrame, on: Sequence[tuple[str, str]]) -> DataFrame:
-    """Returns no rows, with the columns of pairs."""
-    return without_rows(joined(left, right, on))
+    def none(self, left: DataFrame, right: DataFrame) -> DataFrame:
+        """Returns no rows, with the columns of pairs."""
+        return without_rows(self._joined(left, right))
+
+    def _joined(self, left: DataFrame, right: DataFrame) -> DataFrame:
+        """Returns the pairs of tuples that agree on the join attributes; equal names become one attribute."""
+        shared = {a for a, b in self.on if a == b}
+        for name in (*shared, *self.moved):
+            right = right.withColumnRenamed(name, _theirs(name))
+        # By name, not by DataFrame: both sides may come from one source.
+        condition = " AND ".join(f"{column(a)} = {column(_theirs(b) if a == b else b)}" for a, b in self.on)
+        pairs = left.join(right, F.expr(condition))
+        for name in self.moved:
+            # An attribute that one input dropped before the other added it comes from the input that has it.
+            both = f"coalesce({column(name)}, {column(_theirs(name))})"
+            pairs = pairs.withColumn(name, F.expr(both))
+        return pairs.drop(*(_theirs(name) for name in (*shared, *self.moved)))
 
 
 def _theirs(name: str) -> str:
     return f"{name}$right"
-
-
-def stack_present(*frames: DataFrame | None) -> DataFrame | None:
-    """Stacks the rows of all frames that are not `None`; `None` if all are."""
-    present = [frame for frame in frames if frame is not None]
-    return reduce(stacked, present) if present else None
 
 
 # --- left tuples by whether the right has their key ------------------------------------------------------
@@ -132,9 +141,22 @@ def where_key(
     left: DataFrame, how: Literal["semi", "anti"], keys: DataFrame, on: Sequence[tuple[str, str]]
 ) -> DataFrame:
     """Returns the left tuples with a key among some right keys (`semi`), or with another key (`anti`)."""
-    keys = keys.select(*(F.col(column(name)).alias(_theirs(name)) for name in keys.columns))
+    names = dict.fromkeys(b for _, b in on)
+    keys = keys.select(*(F.col(column(name)).alias(_theirs(name)) for name in names))
     condition = " AND ".join(f"{column(a)} = {column(_theirs(b))}" for a, b in on)
     return left.join(keys, F.expr(condition), f"left_{how}")
+
+
+def _matched_columns(epoch: Epoch, operator: Matching) -> Columns:
+    """Returns the columns of that second state: keys of left tuples under the right side's names."""
+    left = epoch.input_columns(operator)
+    return {right_name: left[left_name] for left_name, right_name in operator.on}
+
+
+def key_columns(epoch: Epoch, operator: Matching) -> Columns:
+    """Returns the columns of a state of right keys."""
+    right = epoch.input_columns(operator, 1)
+    return {name: right[name] for name in operator.keys(1)}
 
 
 @frozen
@@ -153,7 +175,8 @@ class LeftTuples:
 
 def pending_left(epoch: Epoch, operator: Matching, key: str) -> DataFrame | None:
     """Returns the rows of a state of left tuples without those that have matched since."""
-    pending, matched_since = epoch.state.read(key), epoch.state.read(_matched_key(key))
+    pending = epoch.state.read(key, epoch.input_columns(operator))
+    matched_since = epoch.state.read(_matched_key(key), _matched_columns(epoch, operator))
     if pending is None or matched_since is None:
         return pending
     return where_key(pending, "anti", matched_since, operator.on)
@@ -176,7 +199,7 @@ def split_left(
     if pending is not None and fresh is not None:
         newly_matched = where_key(pending, "semi", fresh, operator.on)
         pending = where_key(pending, "anti", fresh, operator.on)
-    keys = stack_present(known, fresh)
+    keys = stacked(known, fresh)
     if new is None or keys is None:
         return LeftTuples(newly_matched, pending, None, new)
     matched, unmatched = (where_key(new, how, keys, operator.on) for how in ("semi", "anti"))
@@ -203,20 +226,21 @@ def update_pending(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuple
     With 1,000,000 pending tuples an epoch takes 2.0 s, as with 1,000; rewriting would take 3.5 s
     (tests/benchmarks/tuning-notes.md).
     """
-    stays = epoch.may_enter_state(operator.inputs[0], purged)
+    stays, columns = epoch.may_enter_state(operator.inputs[0], purged), epoch.input_columns(operator)
     new, matched_since = tuples.unmatched if stays else None, _matched_key(key)
     if tuples.newly_matched is None or purged is True:
-        epoch.update_state(key, new, purged)
+        epoch.update_state(key, new, purged, columns)
     elif epoch.state.length_of(key) > costs.MATCHED_AT_ONCE and not any(
         map(epoch.state.is_full, (key, matched_since))
     ):
-        epoch.update_state(key, new, purged)
+        epoch.update_state(key, new, purged, columns)
         matched = _as_right_keys(epoch.cached(tuples.newly_matched), operator)
-        epoch.state.append(matched_since, matched.distinct(), epoch.number)
+        met = _matched_columns(epoch, operator)
+        epoch.state.append(matched_since, matched.distinct(), met, epoch.number)
     else:
-        rest = stack_present(tuples.pending, tuples.unmatched)
+        rest = stacked(tuples.pending, tuples.unmatched)
         assert rest is not None
-        epoch.state.replace(key, epoch.unpurged(purged)(rest), epoch.number)
+        epoch.state.replace(key, epoch.unpurged(purged, columns)(rest), columns, epoch.number)
         epoch.state.clear(matched_since)
     if key not in epoch.state.segments:
         epoch.state.clear(matched_since)
@@ -225,15 +249,17 @@ def update_pending(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuple
 def keep_keys(epoch: Epoch, operator: Matching, key: str, fresh: DataFrame | None, purged: Tree) -> None:
     """Updates the state of right keys: each key once in an epoch, and once in total after compaction."""
     stays = epoch.may_enter_state(operator.inputs[1], purged)
-    epoch.update_state(key, fresh if stays else None, purged, lambda rows: rows.distinct())
+    columns = key_columns(epoch, operator)
+    epoch.update_state(key, fresh if stays else None, purged, columns, lambda rows: rows.distinct())
 
 
 def expired_left(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFrame | None:
     """Returns the left tuples that never matched a right one, and cannot from this epoch on."""
     purged, newly = operator.purge(epoch.inputs(operator.name))[0], newly_purged(epoch, operator)
-    return stack_present(
-        None if tuples.pending is None or newly is False else where_inside(tuples.pending, newly),
-        None if tuples.unmatched is None or purged is False else where_inside(tuples.unmatched, purged),
+    pending, unmatched, columns = tuples.pending, tuples.unmatched, epoch.input_columns(operator)
+    return stacked(
+        None if pending is None or newly is False else where_inside(pending, newly, columns),
+        None if unmatched is None or purged is False else where_inside(unmatched, purged, columns),
     )
 
 
@@ -257,7 +283,8 @@ class FilteringDataflow(Dataflow):
         busy = [epoch.has_rows(name) for name in operator.inputs]
         fresh = epoch.cached(keys_of(right, operator)) if busy[1] else None
         new = epoch.cached(left) if busy[0] else None
-        right_keys = known_keys(epoch, operator, keys, epoch.state.read(keys), new)
+        old = epoch.state.read(keys, key_columns(epoch, operator))
+        right_keys = known_keys(epoch, operator, keys, old, new)
         tuples = split_left(operator, pending_left(epoch, operator, waiting), new, right_keys, fresh)
         purged = operator.purge(epoch.inputs(operator.name))
         update_pending(epoch, operator, waiting, tuples, purged[0])
@@ -265,6 +292,7 @@ class FilteringDataflow(Dataflow):
         return tuples
 
     def attribute_states(self, epoch: Epoch, operator: Matching, attribute: str) -> Iterable[AttributeState]:
-        key = f"{operator.name}.left"
+        key, columns = f"{operator.name}.left", epoch.input_columns(operator)
         purged = operator.purge(epoch.inputs(operator.name))[0]
-        yield AttributeState(key, column(attribute), purged, partial(pending_left, epoch, operator, key))
+        rows = partial(pending_left, epoch, operator, key)
+        yield AttributeState(key, column(attribute), [attribute], columns, purged, rows)

@@ -10,18 +10,17 @@ from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import LeftJoin, Operator
+from cedilla.runtime.engines.columns import columns_of, conformed
 from cedilla.runtime.engines.frames import stacked
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import (
+    Pairing,
     expired_left,
     keys_of,
     known_keys,
-    matched_pairs,
     newly_purged,
-    no_pairs,
     pending_left,
     split_left,
-    stack_present,
     update_pending,
 )
 
@@ -36,28 +35,32 @@ class LeftJoinDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: LeftJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         key, right_key = f"{operator.name}.{WAITING}", f"{operator.name}.{RIGHT}"
-        old_left, old_right = epoch.state.read(f"{operator.name}.{LEFT}"), epoch.state.read(right_key)
+        columns = [epoch.input_columns(operator, side) for side in (0, 1)]
+        old_left = epoch.state.read(f"{operator.name}.{LEFT}", columns[0])
+        old_right = epoch.state.read(right_key, columns[1])
         new_left, new_right = (
             epoch.cached(frame) if epoch.has_rows(name) else None
             for frame, name in zip((left, right), operator.inputs, strict=True)
         )
         waiting = pending_left(epoch, operator, key)
-        pairs = matched_pairs(stack_present(old_left, waiting), new_left, old_right, new_right, operator.on)
+        pairing = Pairing.of(epoch, operator)
+        pairs = pairing.matched(stacked(old_left, waiting), new_left, old_right, new_right)
         fresh = None if new_right is None else keys_of(new_right, operator)
         right_keys = known_keys(epoch, operator, right_key, old_right, new_left)
         tuples = split_left(operator, waiting, new_left, right_keys, fresh)
         purged = operator.purge(epoch.inputs(operator.name))
         update_pending(epoch, operator, key, tuples, purged[0])
-        epoch.update_state(
-            f"{operator.name}.{LEFT}", stack_present(tuples.matched, tuples.newly_matched), purged[0]
-        )
+        matched = stacked(tuples.matched, tuples.newly_matched)
+        epoch.update_state(f"{operator.name}.{LEFT}", matched, purged[0], columns[0])
         released = operator.released(epoch.inputs(operator.name))[1]
         right_stays = epoch.may_enter_state(operator.inputs[1], released)
-        epoch.update_state(right_key, new_right if right_stays else None, released)
+        epoch.update_state(right_key, new_right if right_stays else None, released, columns[1])
         alone = expired_left(epoch, operator, tuples)
         if pairs is None:
-            pairs = no_pairs(left, right, operator.on)
-        return pairs if alone is None else stacked(pairs, alone)
+            pairs = pairing.none(left, right)
+        if alone is None:
+            return pairs
+        return pairs.unionByName(conformed(alone, columns[0], columns_of(epoch.types(operator.name))))
 
     def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, LeftJoin)
@@ -73,4 +76,5 @@ class LeftJoinDataflow(Dataflow):
             if attribute in inputs[index].types:
                 state = f"{operator.name}.{key}"
                 rows = partial(pending_left, epoch, operator, state) if key == WAITING else None
-                yield AttributeState(state, column(attribute), purged[index], rows)
+                columns = epoch.input_columns(operator, index)
+                yield AttributeState(state, column(attribute), [attribute], columns, purged[index], rows)

@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from cedilla.compiler.expressions.types import LONG
 from cedilla.compiler.operators import Limit, Operator
+from cedilla.runtime.engines.columns import data_type
 from cedilla.runtime.engines.frames import without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
+
+
+_COUNT = "$count"
 
 
 class LimitDataflow(Dataflow):
@@ -25,17 +30,18 @@ class LimitDataflow(Dataflow):
             epoch.report_closed(name, True)
         if not self.has_output(epoch, operator):
             return without_rows(frame)
-        old = epoch.state.read(name)
+        columns = {_COUNT: data_type(LONG)}
+        old = epoch.state.read(name, columns)
         row = None if old is None else old.first()
         missing = operator.count - (0 if row is None else row[0])
-        passed = epoch.cached(frame.orderBy(*epoch.arrived(operator, frame)).limit(missing))
+        passed = epoch.cached(frame.orderBy(*epoch.arrived(operator)).limit(missing))
         count = passed.count()
         if count == missing:
             epoch.report_closed(name, True)
             epoch.state.clear(name)
         else:
-            so_far = F.lit(operator.count - missing + count).alias("$count")
-            epoch.state.replace(name, frame.sparkSession.range(1).select(so_far), epoch.number)
+            so_far = F.lit(operator.count - missing + count).cast("long").alias(_COUNT)
+            epoch.state.replace(name, frame.sparkSession.range(1).select(so_far), columns, epoch.number)
         return passed
 
     def has_output(self, epoch: Epoch, operator: Operator) -> bool:

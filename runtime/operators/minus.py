@@ -10,7 +10,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Minus, Operator
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.operators.base import AttributeState
-from cedilla.runtime.operators.counting import SURPLUS, CountingDataflow
+from cedilla.runtime.operators.counting import SURPLUS, CountingDataflow, state_columns
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -43,7 +43,8 @@ class MinusDataflow(CountingDataflow):
         return may_pass or self.releases(epoch, operator) is not False
 
     def attribute_states(self, epoch: Epoch, operator: Minus, attribute: str) -> Iterable[AttributeState]:
-        rows = epoch.state.read(operator.name)
-        if rows is not None and attribute in rows.columns:
-            waiting = f"IF(`$left` > 0, {column(attribute)}, NULL)"
-            yield AttributeState(operator.name, waiting, operator.decided(epoch.inputs(operator.name)))
+        inputs = epoch.inputs(operator.name)
+        waiting = f"IF(`$left` > 0, {column(attribute)}, NULL)"
+        yield AttributeState(
+            operator.name, waiting, [attribute], state_columns(inputs), operator.decided(inputs)
+        )

@@ -17,7 +17,6 @@ from cedilla.compiler.codegen.statements import bounds_sql, pane_sql, windows_of
 from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.operators import Aggregate, Window
 from cedilla.compiler.plan import Plan
-from cedilla.runtime.engines.frames import types_of
 
 NUMBER = "$pane"
 """The column with the number of a tuple's pane."""
@@ -42,9 +41,9 @@ class Panes:
     window: Window
     length: int
 
-    def numbered(self, rows: DataFrame) -> DataFrame:
-        """Returns rows with the number of their pane."""
-        return rows.withColumn(NUMBER, F.expr(pane_sql(self.window, self.length, types_of(rows))))
+    def numbered(self, rows: DataFrame, types: Mapping[str, Type]) -> DataFrame:
+        """Returns rows with the number of their pane. `types`: of their attributes."""
+        return rows.withColumn(NUMBER, F.expr(pane_sql(self.window, self.length, types)))
 
     def in_windows(self, results: DataFrame) -> DataFrame:
         """Returns a copy of the results of each pane for each window that contains it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial, reduce
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame, Window
@@ -12,16 +12,16 @@ from pyspark.sql.window import WindowSpec
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expression_sql, expressions
-from cedilla.compiler.expressions.types import DOUBLE, Type, column
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.running import LAST, Running
 from cedilla.compiler.regions import Tree
+from cedilla.runtime.engines.columns import Columns, columns_of, conformed
 from cedilla.runtime.engines.frames import (
     partition_keys,
     row_number,
     sortable,
     stacked,
-    types_of,
     where_inside,
     without_rows,
 )
@@ -44,30 +44,28 @@ class RunningDataflow(Dataflow):
     def run(self, epoch: Epoch, operator: Running, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name, (source,) = operator.name, epoch.inputs(operator.name)
         new = epoch.cached(frame) if epoch.has_rows(operator.inputs[0]) else None
-        old = epoch.state.read(name)
+        columns, kept = epoch.input_columns(operator), _last_columns(operator, source.types)
+        old = epoch.state.read(name, columns)
         passable = operator.passable(source)
-        parts = [] if new is None else [where_inside(new, passable)]
-        if old is not None:
-            parts.append(where_inside(old, _newly_passable(epoch, operator)))
-        epoch.update_state(name, new, passable)
-        last, latest = epoch.state.read(_last(name)), partial(_latest, operator)
-        purged = operator.closed_keys(source)
-        ready = reduce(stacked, parts) if parts else without_rows(frame)
-        rows = _with_partials(operator, ready, source.types)
-        if last is not None and parts:
-            rows = stacked(rows, latest(last).withColumn(_IS_NEW, F.lit(0)))
-        types = types_of(rows)
-        partials = _partials(operator, types)
-        computed = _computed(operator, rows, types, epoch.arrived(operator, ready))
-        computed = computed.where(f"`{_IS_NEW}` = 1")
-        if parts and purged is not True:
-            computed = epoch.cached(computed)
-        ends = computed.where(f"`{_IS_LAST}`").select(
-            *(F.col(column(kept)) for kept in (*operator.per, operator.on, *partials))
+        ready = stacked(
+            None if new is None else where_inside(new, passable, columns),
+            None if old is None else where_inside(old, _newly_passable(epoch, operator), columns),
         )
-        epoch.update_state(_last(name), ends if parts else None, purged, latest)
-        results = [F.expr(_finished(operator, call, types)).alias(call) for call in operator.calls]
-        return computed.select(*(F.col(column(kept)) for kept in ready.columns), *results)
+        epoch.update_state(name, new, passable, columns)
+        last, latest = epoch.state.read(_last(name), kept), partial(_latest, operator, source.types)
+        purged = operator.closed_keys(source)
+        rows = _with_partials(operator, without_rows(frame) if ready is None else ready, source.types)
+        if last is not None and ready is not None:
+            before = conformed(latest(last), kept, {**columns, **kept})
+            rows = rows.unionByName(before.withColumn(_IS_NEW, F.lit(0)))
+        computed = _computed(operator, rows, source.types, epoch.arrived(operator))
+        computed = computed.where(f"`{_IS_NEW}` = 1")
+        if ready is not None and purged is not True:
+            computed = epoch.cached(computed)
+        ends = computed.where(f"`{_IS_LAST}`").select(*map(column, kept))
+        epoch.update_state(_last(name), None if ready is None else ends, purged, kept, latest)
+        results = [F.expr(_finished(operator, call, source.types)).alias(call) for call in operator.calls]
+        return computed.select(*(F.col(column(name)) for name in columns), *results)
 
     def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         assert isinstance(operator, Running)
@@ -75,21 +73,23 @@ class RunningDataflow(Dataflow):
 
     def attribute_states(self, epoch: Epoch, operator: Running, attribute: str) -> Iterable[AttributeState]:
         name, (source,) = operator.name, epoch.inputs(operator.name)
-        passable = operator.passable(source)
+        passable, columns = operator.passable(source), epoch.input_columns(operator)
         if attribute not in operator.calls:
-            yield AttributeState(name, column(attribute), passable)
+            yield AttributeState(name, column(attribute), [attribute], columns, passable)
             return
         # A value of a tuple or of a key counts for all later parts of the order.
-        call, waiting, last = operator.calls[attribute], epoch.state.read(name), epoch.state.read(_last(name))
-        if waiting is not None and call.computed_from <= set(waiting.columns):
-            value = expression_sql.sql(call.arguments[0], types_of(waiting))
-            rows = epoch.unpurged(passable)(waiting).drop(operator.on)
-            yield AttributeState(name, f"({value})", rows=lambda: rows)
-        if last is not None and f"{attribute}$x" in last.columns:
-            part = column(f"{attribute}$n") if call.function == "avg" else ""
-            value = f"nullif({part}, 0)" if part else column(f"{attribute}$x")
-            latest = _latest(operator, last).drop(operator.on)
-            yield AttributeState(_last(name), value, operator.closed_keys(source), lambda: latest)
+        call, kept = operator.calls[attribute], _last_columns(operator, source.types)
+        waiting, last = epoch.state.read(name, columns), epoch.state.read(_last(name), kept)
+        if waiting is not None:
+            value = f"({expression_sql.sql(call.arguments[0], source.types)})"
+            rows, others = epoch.unpurged(passable, columns)(waiting), _without(columns, operator.on)
+            yield AttributeState(name, value, call.computed_from, others, rows=lambda: rows)
+        if last is not None:
+            part = f"{attribute}$n" if call.function == "avg" else f"{attribute}$x"
+            value = f"nullif({column(part)}, 0)" if call.function == "avg" else column(part)
+            latest, closed = _latest(operator, source.types, last), operator.closed_keys(source)
+            others = _without(kept, operator.on)
+            yield AttributeState(_last(name), value, [part], others, closed, lambda: latest)
 
 
 def _last(name: str) -> str:
@@ -103,19 +103,28 @@ def _newly_passable(epoch: Epoch, operator: Running) -> Tree:
     return regions.possible_difference(operator.passable(after), operator.passable(before), after.universe)
 
 
-def _latest(operator: Running, rows: DataFrame) -> DataFrame:
+def _last_columns(operator: Running, types: Mapping[str, Type]) -> Columns:
+    """Returns the columns of that state. `types`: of the input."""
+    partials = {name: type_ for name, (_, type_) in _partials(operator, types).items()}
+    return columns_of({**{name: types[name] for name in (*operator.per, operator.on)}, **partials})
+
+
+def _without(columns: Columns, name: str) -> Columns:
+    return {other: kind for other, kind in columns.items() if other != name}
+
+
+def _latest(operator: Running, types: Mapping[str, Type], rows: DataFrame) -> DataFrame:
     """Returns the last of the tuples of each key: epochs add one each, of later parts of the order."""
-    types = types_of(rows)
     rank = row_number(partition_keys(operator.per, types), [sortable(operator.on, types).desc()])
     return rows.withColumn(_IS_LAST, rank == 1).where(f"`{_IS_LAST}`").drop(_IS_LAST)
 
 
-def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, str]:
-    """Returns partial result -> SQL over one tuple."""
-    partials: dict[str, str] = {}
+def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, tuple[str, Type]]:
+    """Returns partial result -> SQL over one tuple, and the type of the result over all tuples."""
+    partials: dict[str, tuple[str, Type]] = {}
     for name, call in operator.calls.items():
         if not call.arguments:
-            partials[f"{name}$x"] = "1L"
+            partials[f"{name}$x"] = "1L", LONG
             continue
         value, type_ = (
             expression_sql.sql(call.arguments[0], types),
@@ -123,26 +132,22 @@ def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, str]:
         )
         match call.function:
             case "count":
-                value = f"IF(({value}) IS NULL, 0L, 1L)"
+                value, type_ = f"IF(({value}) IS NULL, 0L, 1L)", LONG
             case "avg":
-                partials[f"{name}$n"] = f"IF(({value}) IS NULL, 0L, 1L)"
-                value = f"CAST(({value}) AS DOUBLE)"
+                partials[f"{name}$n"] = f"IF(({value}) IS NULL, 0L, 1L)", LONG
+                value, type_ = f"CAST(({value}) AS DOUBLE)", DOUBLE
             case "sum" if type_ != DOUBLE:
-                scale = type_.parameters[1] if type_.name == "decimal" else 0
-                value = f"CAST(({value}) AS DECIMAL(38, {scale}))"
+                type_ = Type("decimal", (38, type_.parameters[1] if type_.name == "decimal" else 0))
+                value = f"CAST(({value}) AS {type_.spark})"
             case _:
                 pass
-        partials[f"{name}$x"] = value
+        partials[f"{name}$x"] = value, type_
     return partials
 
 
-def _with_partials(operator: Running, rows: DataFrame, known: Mapping[str, Type]) -> DataFrame:
-    """Returns the rows with their partial results. A missing attribute is undefined: a key keeps its results
-    after a Drop."""
-    reads = frozenset[str]().union(*(call.computed_from for call in operator.calls.values()))
-    missing = {name: F.lit(None).cast(known[name].spark) for name in sorted(reads.difference(rows.columns))}
-    rows = rows.withColumns(missing) if missing else rows
-    partials = {name: F.expr(text) for name, text in _partials(operator, types_of(rows)).items()}
+def _with_partials(operator: Running, rows: DataFrame, types: Mapping[str, Type]) -> DataFrame:
+    """Returns the rows with their partial results."""
+    partials = {name: F.expr(text) for name, (text, _) in _partials(operator, types).items()}
     return rows.withColumns({**partials, _IS_NEW: F.lit(1)})
 
 
@@ -154,7 +159,7 @@ def _computed(
     in_order = Window.partitionBy(*partition_keys(operator.per, types)).orderBy(*by)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     made: dict[str, Column] = {_IS_LAST: F.lead(F.lit(1)).over(in_order).isNull()}
-    for name in _partials(operator, types):
+    for name, (_, type_) in _partials(operator, types).items():
         result, _, _ = name.partition("$")
         function, part = operator.calls[result].function, F.col(column(name))
         if function in LAST:
@@ -162,7 +167,7 @@ def _computed(
         elif function not in ("min", "max"):
             made[name] = F.sum(part).over(so_far)
         else:
-            made[name] = _end(function, part, so_far, dict(rows.dtypes)[name] == "double")
+            made[name] = _end(function, part, so_far, type_ == DOUBLE)
     return rows.withColumns(made)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.operators import Operator, SemiJoin
-from cedilla.runtime.engines.frames import without_rows
-from cedilla.runtime.operators.join import FilteringDataflow, stack_present
+from cedilla.runtime.engines.frames import stacked, without_rows
+from cedilla.runtime.operators.join import FilteringDataflow
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -19,7 +19,7 @@ class SemiJoinDataflow(FilteringDataflow):
 
     def run(self, epoch: Epoch, operator: SemiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         tuples = self.split_left(epoch, operator, left, right)
-        passed = stack_present(tuples.matched, tuples.newly_matched)
+        passed = stacked(tuples.matched, tuples.newly_matched)
         return without_rows(left) if passed is None else passed
 
     def has_output(self, epoch: Epoch, operator: Operator) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window
@@ -35,20 +34,19 @@ class SessionDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: Session, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name, (source,) = operator.name, epoch.inputs(operator.name)
-        busy = epoch.has_rows(operator.inputs[0])
+        busy, columns = epoch.has_rows(operator.inputs[0]), epoch.input_columns(operator)
         if not self.has_output(epoch, operator):
             if busy:
-                epoch.state.append(name, frame, epoch.number)
-                epoch.state.compact(name, epoch.number, lambda rows: rows)
+                epoch.state.append(name, frame, columns, epoch.number)
+                epoch.state.compact(name, columns, epoch.number, lambda rows: rows)
             epoch.report_closed(name, epoch.before[name].closed)
             return frame.where("false").withColumn(operator.alias, F.col(column(operator.on)))
-        parts = [rows for rows in (epoch.state.read(name), frame if busy else None) if rows is not None]
-        tagged = _sessions(operator, source, reduce(stacked, parts) if parts else frame)
-        tagged = epoch.cached(tagged)
+        rows = stacked(epoch.state.read(name, columns), frame if busy else None)
+        tagged = epoch.cached(_sessions(operator, source, frame if rows is None else rows))
         still_open = tagged.where(f"NOT `{_CLOSED}`")
-        waiting, least = _least(operator, source, still_open) if parts else (0, None)
+        waiting, least = _least(operator, source, still_open) if rows is not None else (0, None)
         if waiting:
-            epoch.state.replace(name, still_open.drop(_CLOSED, operator.alias), epoch.number)
+            epoch.state.replace(name, still_open.drop(_CLOSED, operator.alias), columns, epoch.number)
         else:
             epoch.state.clear(name)
         epoch.report_closed(name, regions.union(epoch.before[name].closed, operator.done(source, least)))
@@ -58,7 +56,7 @@ class SessionDataflow(Dataflow):
         return epoch.newly_closed(operator.inputs[0]) is not False
 
     def attribute_states(self, epoch: Epoch, operator: Session, attribute: str) -> Iterable[AttributeState]:
-        yield AttributeState(operator.name, column(attribute))
+        yield AttributeState(operator.name, column(attribute), [attribute], epoch.input_columns(operator))
 
 
 def _axis(name: str, type_: Type) -> str:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
-from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.operators import Operator, Sort
 from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.columns import ORDER, Columns
 from cedilla.runtime.engines.frames import (
-    ORDER,
     is_connect,
     order,
+    predicate,
     row_number,
     sortable,
     stacked,
-    types_of,
     where_inside,
 )
 from cedilla.runtime.operators.base import AttributeState, Dataflow
@@ -39,18 +37,20 @@ class SortDataflow(Dataflow):
     """Returns the newly passable tuples in order; they follow everything that was written before."""
 
     def run(self, epoch: Epoch, operator: Sort, frame: DataFrame) -> DataFrame:  # type: ignore[override]
-        name = operator.name
+        name, columns = operator.name, epoch.input_columns(operator)
         new = epoch.cached(frame) if epoch.has_rows(operator.inputs[0]) else None
-        old = epoch.state.read(name)
+        old = epoch.state.read(name, columns)
         passable = operator.passable(*epoch.inputs(name))
-        parts = [] if new is None else [where_inside(new, passable)]
-        if old is not None:
-            parts.append(where_inside(old, _newly_passable(epoch, operator)))
-        waiting = epoch.unpurged(passable)
+        parts = [
+            None if new is None else where_inside(new, passable, columns),
+            None if old is None else where_inside(old, _newly_passable(epoch, operator), columns),
+        ]
+        waiting = epoch.unpurged(passable, columns)
         self._say_clear(epoch, operator, passable, [waiting(rows) for rows in (old, new) if rows is not None])
-        epoch.update_state(name, new, passable)
-        ready = reduce(stacked, parts) if parts else frame
-        by = [*ordering(operator.keys, epoch.after[name].types), *epoch.arrived(operator, ready)]
+        epoch.update_state(name, new, passable, columns)
+        rows = stacked(*parts)
+        ready = frame if rows is None else rows
+        by = [*ordering(operator.keys, epoch.types(name)), *epoch.arrived(operator)]
         if name not in epoch.plan.placed:
             return _in_order(ready, by).drop(ORDER)
         # After a sort, the order of arrival is the sorted order.
@@ -76,7 +76,9 @@ class SortDataflow(Dataflow):
             boxes = [regions.box(box) for box, inside in regions.boxes(new) if inside][
                 : costs.LOOKED_UP_BOXES
             ]
-            reported = regions.union(reported, *_without_rows(boxes, waiting))
+            reported = regions.union(
+                reported, *_without_rows(boxes, stacked(*waiting), epoch.input_columns(operator))
+            )
         if reported is not False:
             epoch.report_closed(name, reported)
 
@@ -85,9 +87,9 @@ class SortDataflow(Dataflow):
         return epoch.has_rows(operator.inputs[0]) or _newly_passable(epoch, operator) is not False
 
     def attribute_states(self, epoch: Epoch, operator: Sort, attribute: str) -> Iterable[AttributeState]:
-        yield AttributeState(
-            operator.name, column(attribute), operator.passable(*epoch.inputs(operator.name))
-        )
+        passable = operator.passable(*epoch.inputs(operator.name))
+        columns = epoch.input_columns(operator)
+        yield AttributeState(operator.name, column(attribute), [attribute], columns, passable)
 
 
 def ordering(keys: Sequence[Key], types: Mapping[str, Type]) -> list[Column]:
@@ -108,13 +110,9 @@ def _newly_passable(epoch: Epoch, operator: Sort) -> Tree:
     return regions.possible_difference(operator.passable(after), operator.passable(before), after.universe)
 
 
-def _without_rows(boxes: Sequence[Tree], frames: Sequence[DataFrame]) -> list[Tree]:
-    if not frames:
+def _without_rows(boxes: Sequence[Tree], rows: DataFrame | None, columns: Columns) -> list[Tree]:
+    if rows is None:
         return list(boxes)
-    rows = reduce(stacked, frames)
-    # Rows may all be older than an attribute in a punctuation.
-    missing = frozenset[str]().union(*map(regions.attributes, boxes)).difference(rows.columns)
-    tests = [sql.predicate(box, types_of(rows), dict.fromkeys(missing, "NULL")) for box in boxes]
-    counted = rows.agg(*(F.count_if(F.expr(test)) for test in tests)).first()
+    counted = rows.agg(*(F.count_if(F.expr(predicate(box, columns))) for box in boxes)).first()
     assert counted is not None
     return [box for box, count in zip(boxes, counted, strict=True) if not count]

@@ -13,9 +13,8 @@ from pyspark.sql import functions as F
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Operator, Top
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.frames import partition_keys, row_number, where_inside, without_rows
+from cedilla.runtime.engines.frames import partition_keys, row_number, stacked, where_inside, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
-from cedilla.runtime.operators.join import stack_present
 from cedilla.runtime.operators.sort import ordering
 
 if TYPE_CHECKING:
@@ -28,7 +27,8 @@ class TopDataflow(Dataflow):
     """Returns the best tuples of the groups that closed in this epoch."""
 
     def run(self, epoch: Epoch, operator: Top, frame: DataFrame) -> DataFrame:  # type: ignore[override]
-        name, old = operator.name, epoch.state.read(operator.name)
+        name, columns = operator.name, epoch.input_columns(operator)
+        old = epoch.state.read(name, columns)
         closed = epoch.after[name].closed
         stays = epoch.may_enter_state(operator.inputs[0], closed)
         new = (
@@ -40,13 +40,14 @@ class TopDataflow(Dataflow):
             name,
             new if stays else None,
             closed,
+            columns,
             partial(_best, operator, epoch),
             in_memory=new if epoch.is_read_from_memory(name) else None,
         )
-        rows = stack_present(old, new)
+        rows = stacked(old, new)
         if rows is None:
             return without_rows(frame)
-        return _best(operator, epoch, where_inside(rows, epoch.newly_closed(name)))
+        return _best(operator, epoch, where_inside(rows, epoch.newly_closed(name), columns))
 
     def has_output(self, epoch: Epoch, operator: Operator) -> bool:
         return epoch.newly_closed(operator.name) is not False
@@ -55,12 +56,13 @@ class TopDataflow(Dataflow):
         return epoch.newly_closed(operator.name)
 
     def attribute_states(self, epoch: Epoch, operator: Top, attribute: str) -> Iterable[AttributeState]:
-        yield AttributeState(operator.name, column(attribute), epoch.after[operator.name].closed)
+        closed, columns = epoch.after[operator.name].closed, epoch.input_columns(operator)
+        yield AttributeState(operator.name, column(attribute), [attribute], columns, closed)
 
 
 def _best(operator: Top, epoch: Epoch, rows: DataFrame) -> DataFrame:
-    types = epoch.after[operator.name].types
-    order = [*ordering(operator.keys, types), *epoch.arrived(operator, rows)]
+    types = epoch.types(operator.name)
+    order = [*ordering(operator.keys, types), *epoch.arrived(operator)]
     if not operator.per:
         return rows.orderBy(*order).limit(operator.count)
     ranks = row_number(partition_keys(operator.per, types), order)

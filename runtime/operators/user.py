@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,8 @@ from cedilla.compiler.operators import User
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.frames import ORDER, is_connect, stacked, where_inside
+from cedilla.runtime.engines.columns import ORDER, columns_of
+from cedilla.runtime.engines.frames import is_connect, stacked, where_inside
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -48,11 +48,12 @@ class UserDataflow(Dataflow):
         inputs: list[DataFrame] = []
         for side, frame in enumerate(frames):
             busy, key = epoch.has_rows(operator.inputs[side]), _key(operator, side)
-            new = epoch.cached(_plain(frame), 2 if busy else 0)
-            old = epoch.state.read(key)
-            epoch.update_state(key, new if busy else None, purged)
-            every = [frame for frame in (old, new if busy or old is None else None) if frame is not None]
-            inputs.append(where_inside(reduce(stacked, every), passing))
+            columns = columns_of(epoch.types(operator.inputs[side]))
+            new = epoch.cached(frame.select(*map(column, columns)), 2 if busy else 0)
+            old = epoch.state.read(key, columns)
+            epoch.update_state(key, new if busy else None, purged, columns)
+            rows = stacked(old, new if busy else None)
+            inputs.append(where_inside(new if rows is None else rows, passing, columns))
         return inputs
 
     def has_output(self, epoch: Epoch, operator: User) -> bool:  # type: ignore[override]
@@ -63,8 +64,9 @@ class UserDataflow(Dataflow):
     def attribute_states(self, epoch: Epoch, operator: User, attribute: str) -> Iterable[AttributeState]:
         if operator.waits and attribute not in operator.computed:
             purged = operator.closed_groups(epoch.inputs(operator.name))
-            for side in range(len(operator.inputs)):
-                yield AttributeState(_key(operator, side), column(attribute), purged)
+            for side, name in enumerate(operator.inputs):
+                columns = columns_of(epoch.types(name))
+                yield AttributeState(_key(operator, side), column(attribute), [attribute], columns, purged)
 
 
 def _key(operator: User, side: int) -> str:
@@ -77,10 +79,6 @@ def _closing(epoch: Epoch, operator: User) -> Tree:
     inputs = epoch.inputs(operator.name)
     region = regions.difference(operator.closed_groups(inputs), before)
     return False if all(regions.is_empty(region, facts.universe) for facts in inputs) else region
-
-
-def _plain(frame: DataFrame) -> DataFrame:
-    return frame.select(*(column(name) for name in frame.columns if "$" not in name))
 
 
 def _called(operator: User, frames: list[DataFrame]) -> DataFrame:
@@ -121,7 +119,10 @@ def _checked(epoch: Epoch, operator: User, result: DataFrame) -> DataFrame:
     if twice := [n for n, count in counts.items() if count > 1]:
         raise _wrong(operator, f"with two columns {_quoted(twice)}", "`.drop` leaves one of them out")
     kinds = {f.name: f.dataType.simpleString() for f in result.schema.fields}
-    columns = [_cast(operator, n, kinds[n], type_) for n, type_ in types.items() if n in counts]
+    columns = [
+        _cast(operator, n, kinds[n], type_) if n in counts else F.lit(None).cast(type_.spark).alias(n)
+        for n, type_ in types.items()
+    ]
     return result.select(*columns, *([F.col(ORDER)] if ordered else []))
 
 

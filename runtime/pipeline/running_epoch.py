@@ -30,7 +30,8 @@ from cedilla.runtime.control.sources.required_attributes import required_attribu
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import output_names
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import ORDER, in_one_part, order
+from cedilla.runtime.engines.columns import ORDER, Columns
+from cedilla.runtime.engines.frames import in_one_part, order
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.encode import encoded
 from cedilla.runtime.formats.sinks.sink import Sink
@@ -162,7 +163,7 @@ class EpochStarter:
         frames = self.flow(epoch)
         for emit in self.plan.emits:
             output = self._output(emit, frames[emit.name], epoch, during, begun[emit.name][0])
-            counts[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, output))
+            counts[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, *output))
         state_facts, after = held_drops(epoch, during)
         announced = {
             e.name: finish(
@@ -271,9 +272,10 @@ class EpochStarter:
 
     def _output(
         self, emit: Emit, frame: DataFrame, epoch: Epoch, during: Mapping[str, Facts], sink: SinkState
-    ) -> DataFrame | None:
+    ) -> tuple[DataFrame, Columns] | tuple[None, Columns]:
+        """Returns the encoded tuples of an output, and their columns; `None` if there are none."""
         if not epoch.has_rows(emit.relation):
-            return None
+            return None, {}
         facts = epoch.after[emit.relation]
         eager = self.plan.settings["drop"] == "eager"
         return encoded(frame, sink, facts, during[emit.relation] if eager else None, emit.name)

@@ -11,13 +11,13 @@ from functools import partial, reduce
 
 from attrs import evolve
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import DoubleType
+from pyspark.sql.types import DataType, DoubleType
 
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type, column, quote
 from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.double_arithmetic import sql_over
-from cedilla.runtime.engines.frames import as_double, type_named
+from cedilla.runtime.engines.columns import Columns, as_double, columns_of, type_named
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.encode import element_wise
 from cedilla.runtime.formats.listing import listed_files
@@ -60,9 +60,11 @@ def spark_frame(spark: SparkSession, folder: str, units: str, declared: Mapping[
     for number, (part, placed) in enumerate(zip(slices, states, strict=True)):
         rows = _readable(format_.tuples(spark, part, declared_units.state.types), format_)
         slot = (folder, units, number)
-        frame = _converted(rows, declared_units, placed, ("decoded", *slot), {POSITION: column(POSITION)})
+        columns = columns_of(declared_units.state.types)
+        positions = {POSITION: column(POSITION)}
+        frame, columns = _converted(rows, columns, declared_units, placed, ("decoded", *slot), positions)
         if units == "latest":
-            frame = _converted(frame, declared_units, declared_units.scale, ("latest", *slot), {})
+            frame, _ = _converted(frame, columns, declared_units, declared_units.scale, ("latest", *slot), {})
         frames.append(frame)
     return reduce(DataFrame.unionByName, frames)
 
@@ -81,17 +83,19 @@ def _readable(rows: DataFrame, format_: Format) -> DataFrame:
 
 def _converted(
     frame: DataFrame,
+    columns: Columns,
     units: Units,
     trees: Mapping[str, Tree],
     purpose: tuple[object, ...],
     places: Mapping[str, str],
-) -> DataFrame:
-    """Converts the attributes of rows, each by the function of its cell."""
-    types = units.state.types
-    lookups = Lookups(Tables.of(frame.sparkSession), types, places)
-    columns: list[str] = []
-    for name in (n for n in frame.columns if n in types):
-        value, kind, tree = column(name), frame.schema[name].dataType, trees.get(name, IDENTITY)
+) -> tuple[DataFrame, Columns]:
+    """Converts the attributes of rows, each by the function of its cell. `columns`: those of the rows. Returns the
+    columns then, too."""
+    lookups = Lookups(Tables.of(frame.sparkSession), units.state.types, places)
+    texts: list[str] = []
+    made: dict[str, DataType] = {}
+    for name, before in columns.items():
+        value, kind, tree = column(name), before, trees.get(name, IDENTITY)
         if tree != IDENTITY and (double := as_double(name, value, kind, DoubleType())):
             value, kind = f"({double})", DoubleType()
         through: Callable[[Callable[[str], str]], str] = partial(element_wise, value=value, kind=kind)
@@ -101,8 +105,9 @@ def _converted(
             lambda f, v=value, t=through: v if f.is_identity else t(f.sql),
             lambda numbers, t=through: t(partial(sql_over, numbers=numbers)),
         )
-        columns.append(text if text == column(name) else f"{text} AS {column(name)}")
-    return lookups.joined(frame).selectExpr(*columns)
+        made[name] = kind
+        texts.append(text if text == column(name) else f"{text} AS {column(name)}")
+    return lookups.joined(frame).selectExpr(*texts), made
 
 
 # --- types that are not declared

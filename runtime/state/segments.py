@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import reduce
+from typing import Any
 
 from attrs import evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DateType, IntegerType, LongType, TimestampType
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Level, Tree
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.columns import Columns, conformed, dump_columns, load_columns, struct_of
 from cedilla.runtime.engines.frames import is_connect, stacked
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.storage.files import Files
@@ -19,7 +21,7 @@ from cedilla.runtime.storage.parquet import Metadata, leaf_of, read_metadata, va
 from cedilla.runtime.storage.stores import scheme_of
 from cedilla.runtime.storage.written import damaged, missing, read_parquet, written
 
-_AXES = frozenset({"int", "bigint", "timestamp", "date"})
+_AXES = (IntegerType, LongType, TimestampType, DateType)
 """The types whose values are whole numbers in regions."""
 
 _MEASURES = "length", "bounds", "rows", "files", "checksum"
@@ -30,14 +32,14 @@ Bounds = Mapping[str, tuple[int, int]]
 
 @frozen
 class Segment:
-    """Rows that one epoch added. `schema`: as a Spark DDL text. `length`: in bytes.
+    """Rows that one epoch added. `types`: of its columns, as JSON values of `dump_columns`. `length`: in bytes.
 
     `bounds`: attribute -> the least and the greatest of its values, if known. `rows`, `files`: the numbers of rows and
     files, if known. `checksum`: of its files, if known.
     """
 
     path: str
-    schema: str
+    types: Mapping[str, Any]
     length: int = 0
     bounds: Bounds = field(factory=dict[str, tuple[int, int]])
     rows: int | None = None
@@ -99,21 +101,26 @@ class StateStore:
         # Left out by the last commit; the epoch in flight may list them.
         self._empty: frozenset[str] = frozenset()
 
-    def read(self, key: str, region: Tree = True) -> DataFrame | None:
-        """Returns the rows of a state; purged rows and rows outside `region` may be missing. Columns that a segment
-        lacks are null. An empty state gives `None`.
+    def read(self, key: str, columns: Columns, region: Tree = True) -> DataFrame | None:
+        """Returns the rows of a state with some columns; purged rows and rows outside `region` may be missing. Columns
+        that a segment lacks are null, and those of narrower types are widened. An empty state gives `None`.
 
         Waits for segments that are still being written, unless their rows are in memory.
         """
         self._forget(key)
-        return self._rows(self.segments.get(key, ()), regions.complement(region))
+        return self._rows(self.segments.get(key, ()), columns, regions.complement(region))
 
-    def _rows(self, segments: Iterable[Segment], unasked: Tree = False) -> DataFrame | None:
+    def names(self, key: str) -> frozenset[str]:
+        """Returns the names of the columns that some rows of a state have."""
+        return frozenset(name for segment in self.segments.get(key, ()) for name in segment.types)
+
+    def _rows(self, segments: Iterable[Segment], columns: Columns, unasked: Tree = False) -> DataFrame | None:
         frames: list[DataFrame] = []
-        path_by_key: dict[str, list[str]] = {}
+        stored: dict[str, tuple[Columns, list[str]]] = {}
         for segment in segments:
             if segment.path in self._in_memory:
-                frames.append(self._in_memory[segment.path][1])
+                rows = self._in_memory[segment.path][1]
+                frames.append(conformed(rows, load_columns(segment.types), columns))
                 continue
             write = self._writes.get(segment.path)
             measured = segment if write is None else _measured(segment, write.result())
@@ -121,10 +128,12 @@ class StateStore:
                 continue
             if write is None:
                 self._check_there(segment)
-            path_by_key.setdefault(segment.schema, []).append(self._files.for_engine(segment.path))
-        for schema, paths in path_by_key.items():
-            frames += read_parquet(self._spark, schema, paths)
-        return reduce(stacked, frames) if frames else None
+            _, paths = stored.setdefault(str(segment.types), (load_columns(segment.types), []))
+            paths.append(self._files.for_engine(segment.path))
+        for stored_columns, paths in stored.values():
+            for rows in read_parquet(self._spark, struct_of(stored_columns), paths):
+                frames.append(conformed(rows, stored_columns, columns))
+        return stacked(*frames)
 
     def _check_there(self, segment: Segment) -> None:
         """Raises the errors of `check_files`, because not all engines notice missing files. Stores are asked once,
@@ -169,8 +178,11 @@ class StateStore:
         """True if the engine keeps persisted rows; not all engines with Spark Connect do."""
         return not is_connect(self._spark)
 
-    def append(self, key: str, rows: DataFrame, epoch: int, *, in_memory: DataFrame | None = None) -> None:
+    def append(
+        self, key: str, rows: DataFrame, columns: Columns, epoch: int, *, in_memory: DataFrame | None = None
+    ) -> None:
         """Adds rows, written in parallel to other jobs, and replaces remains of an epoch that did not commit.
+        `columns`: of the rows.
 
         `in_memory`: rows that the next epoch may read instead, without waiting: the same rows, or rows with the same
         effect together with all older rows of this state. They stay in memory until that epoch is committed. They must
@@ -178,14 +190,14 @@ class StateStore:
         would grow from epoch to epoch.
         """
         before = self.segments.get(key, ())
-        segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows)
+        segment = self._write(f"{key}/epoch={epoch:012d}-{len(before)}", rows, columns)
         if in_memory is not None:
             self._in_memory[segment.path] = epoch, in_memory
         self.segments[key] = (*before, segment)
 
-    def replace(self, key: str, rows: DataFrame, epoch: int) -> None:
+    def replace(self, key: str, rows: DataFrame, columns: Columns, epoch: int) -> None:
         """Replaces all rows of a state."""
-        self.segments[key] = (self._write(f"{key}/epoch={epoch:012d}-replaced", rows),)
+        self.segments[key] = (self._write(f"{key}/epoch={epoch:012d}-replaced", rows, columns),)
 
     def clear(self, key: str) -> None:
         """Removes every row of a state."""
@@ -196,9 +208,16 @@ class StateStore:
         return len(self.segments.get(key, ())) >= costs.SEGMENTS
 
     def compact(
-        self, key: str, epoch: int, live: Callable[[DataFrame], DataFrame], *, in_parts: bool = False
+        self,
+        key: str,
+        columns: Columns,
+        epoch: int,
+        live: Callable[[DataFrame], DataFrame],
+        *,
+        in_parts: bool = False,
     ) -> None:
-        """Rewrites a state of many segments as one. `live` drops purged rows and merges others if possible.
+        """Rewrites a state of many segments as one. `live` drops purged rows and merges others if possible; `columns`
+        are those of its rows.
 
         `in_parts`: keeps the segment in memory separate, because the rows to read in its place may be more than it has.
         Also keeps segments that are large compared with all newer ones, for some time.
@@ -212,9 +231,9 @@ class StateStore:
         if in_parts and len(far) <= costs.SEGMENTS:
             return
         first = self._first_small(far, epoch) if in_parts else 0
-        rows = self._rows(far[first:])
+        rows = self._rows(far[first:], columns)
         name = f"{key}/epoch={epoch:012d}-compacted"
-        compacted = [] if rows is None else [self._write(name, live(rows))]
+        compacted = [] if rows is None else [self._write(name, live(rows), columns)]
         self.segments[key] = (*far[:first], *compacted, *near)
 
     def _first_small(self, segments: Sequence[Segment], epoch: int) -> int:
@@ -229,24 +248,24 @@ class StateStore:
             rest += length
         return 0
 
-    def _write(self, name: str, rows: DataFrame) -> Segment:
+    def _write(self, name: str, rows: DataFrame, columns: Columns) -> Segment:
         path = f"{self._root}/{name}-{self._run}"
         target = self._files.for_engine(path)
-        types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+        axes = [name for name, kind in columns.items() if isinstance(kind, _AXES)]
 
         def write() -> _Written:
             rows.write.mode("overwrite").parquet(target)
             files = written(self._spark, self._files, path)
             footers = [read_metadata(self._files, file.path) for file in files]
             count = sum(footer.num_rows for footer in footers)
-            bounds = _bounds(footers, [n for n, type_ in types.items() if type_ in _AXES])
+            bounds = _bounds(footers, axes)
             # Spark writes a file even without rows.
             length = sum(file.length for file in files) if count else 0
             self._files.sync([file.path for file in files], self._root)
             return _Written(length, count, bounds, len(files), self._files.checksum(files))
 
         self._writes[path] = self._jobs.start(write)
-        return Segment(path, ", ".join(f"`{name}` {type_}" for name, type_ in types.items()))
+        return Segment(path, dump_columns(columns))
 
     # --- epochs ---
 

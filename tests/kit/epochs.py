@@ -21,7 +21,8 @@ from cedilla.compiler.facts.marker_parser import read_punctuation
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.arrow_types import arrow_type
-from cedilla.runtime.engines.frames import ORDER, of_table, order
+from cedilla.runtime.engines.columns import ORDER
+from cedilla.runtime.engines.frames import of_table, order
 from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.load import load

@@ -26,10 +26,11 @@ from cedilla.compiler.expressions.scalar_functions import BOUNDS, FUNCTIONS
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.engines.frames import types_of
+from cedilla.runtime.engines.columns import types_of
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.scalars.arithmetic import double
 from cedilla.runtime.reference.scalars.times import START, micros
+from tests.kit.columns import columns_in
 
 _MICROS = timedelta(microseconds=1)
 _MOMENTS = (
@@ -327,7 +328,7 @@ def compared(
     said = [expressions.type_of(e, types) for e in parsed]
     texts = [expression_sql.sql(e, types) for e in parsed]
     result = frame.selectExpr("`$row`", *(f"{text} AS x{i}" for i, text in enumerate(texts)))
-    found = [*types_of(result).values()]
+    found = [*types_of(columns_in(result)).values()]
     for call, expected, got in zip(given, said, found, strict=True):
         if expected != got:
             yield f"{call.text} of {dict(call.columns)}: {got} is said to be {expected}"

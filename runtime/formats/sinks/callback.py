@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.control.sinks.announce import Markers
+from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.formats.sinks.sink import Sink
 
 OnEpoch = Callable[[DataFrame | None, Markers, int], None]
@@ -24,7 +25,7 @@ class CallbackSink(Sink):
         self._on_epoch = on_epoch
         self._tuples: DataFrame | None = None
 
-    def stage(self, number: int, tuples: DataFrame | None) -> int | None:
+    def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
         """Keeps the tuples for `stage_markers`; the number of rows is unknown."""
         self._tuples = tuples
         return 0 if tuples is None else None

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from cedilla.compiler.plan import Emit
 from cedilla.compiler.plan.places import markers_table
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.formats.sinks.parquet import ParquetSink
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.delta import load_deltalake, opened_table, storage_options, table_refusals
@@ -49,18 +50,18 @@ class DeltaSink(ParquetSink):
         load_deltalake()
         return cls(files, f"{checkpoint}/delta/{emit.name}", emit.relation, emit.path)
 
-    def stage(self, number: int, tuples: DataFrame | None) -> int | None:
+    def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
         """Stages tuples as `FolderSink.stage` does. Raises `DiagnosticError` RQ470 if the table has a column of another
         type."""
         if tuples is not None:
-            self._check(tuples)
-        return super().stage(number, tuples)
+            self._check(columns)
+        return super().stage(number, tuples, columns)
 
-    def _check(self, tuples: DataFrame) -> None:
+    def _check(self, columns: Columns) -> None:
         """Raises RQ470 for a changed type: the table would silently accept a fraction as a whole number."""
         if self._types is None:
             self._types = _types(opened_table(self._table))
-        new = {field.name: _plain(field.dataType.jsonValue()) for field in tuples.schema.fields}
+        new = {name: _plain(kind.jsonValue()) for name, kind in columns.items()}
         for name, type_ in new.items():
             before = self._types.setdefault(name, type_)
             if before != type_:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, TimestampType
 
 from cedilla.compiler.expressions.types import column, quote
+from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.formats.encode import TIMESTAMP
 from cedilla.runtime.formats.sinks.sink import TextSink
@@ -22,18 +23,18 @@ class JsonLinesSink(TextSink):
 
     extension: ClassVar[str] = "jsonl"
 
-    def write(self, tuples: DataFrame, folder: str) -> None:
+    def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
         if not is_connect(tuples):
             tuples.write.option("timestampFormat", TIMESTAMP).json(folder)
             return
         # Not all engines write NaN and infinities as JSON. Most epochs contain none, so the others are written twice.
-        tuples = _changed(tuples, _moment)
+        tuples = _changed(tuples, columns, _moment)
         try:
-            _changed(tuples, _finite).write.json(folder)
+            _changed(tuples, columns, _finite).write.json(folder)
         except PySparkException as problem:
             if _NO_NUMBER not in str(problem):
                 raise
-            tuples.select(F.expr(_object(tuples)).alias("value")).write.mode("overwrite").text(folder)
+            tuples.select(F.expr(_object(columns)).alias("value")).write.mode("overwrite").text(folder)
 
     def accent(self, text: str) -> str:
         return json.dumps({"$accent": text}, ensure_ascii=False)
@@ -45,10 +46,9 @@ class JsonLinesSink(TextSink):
 _NO_NUMBER = "RQ-NaN: no number of JSON"
 
 
-def _changed(tuples: DataFrame, change: Callable[[str, DataType], str | None]) -> DataFrame:
+def _changed(tuples: DataFrame, columns: Columns, change: Callable[[str, DataType], str | None]) -> DataFrame:
     """Replaces columns by the SQL that `change` returns for each column and its type; `None` keeps the column."""
-    kinds = {f.name: f.dataType for f in tuples.schema.fields}
-    changed = {name: F.expr(text) for name, kind in kinds.items() if (text := change(column(name), kind))}
+    changed = {name: F.expr(text) for name, kind in columns.items() if (text := change(column(name), kind))}
     return tuples.withColumns(changed) if changed else tuples
 
 
@@ -75,11 +75,11 @@ def _has_no_form(value: str) -> str:
     return f"isnan({value}) OR abs({value}) = double('Infinity')"
 
 
-def _object(tuples: DataFrame) -> str:
+def _object(columns: Columns) -> str:
     """Returns SQL that converts a tuple to a JSON object without undefined attributes; its moments are texts already.
     Engines agree on the result of `to_json` for all types except decimals, which may lose digits."""
-    exact = {f.name: f.dataType for f in tuples.schema.fields if _is_decimal(f.dataType)}
-    rest = [column(f.name) for f in tuples.schema.fields if f.name not in exact]
+    exact = {name: kind for name, kind in columns.items() if _is_decimal(kind)}
+    rest = [column(name) for name in columns if name not in exact]
     texts = f"to_json(struct({', '.join(rest)}))"
     parts = [f"nullif(substr({texts}, 2, length({texts}) - 2), '')"] if rest else []
     for name, kind in exact.items():

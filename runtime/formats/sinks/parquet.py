@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 
+from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.formats.parquet.footers import row_count
 from cedilla.runtime.formats.sinks.sink import FolderSink
 from cedilla.runtime.records.marker_files import marker_file
@@ -19,7 +20,7 @@ class ParquetSink(FolderSink):
 
     extension: ClassVar[str] = "parquet"
 
-    def write(self, tuples: DataFrame, folder: str) -> None:
+    def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
         # Few other programs know the codec of the state.
         tuples.write.option("compression", "snappy").parquet(folder)
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.control.sinks.announce import Markers
+from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.storage.files import Files, FoundFile, epoch_name, name_of
 from cedilla.runtime.storage.stores import scheme_of
 from cedilla.runtime.storage.written import written
@@ -21,7 +22,7 @@ class Sink(ABC):
     """Takes the epochs of an emit: first the tuples, then the markers, then the call after the commit."""
 
     @abstractmethod
-    def stage(self, number: int, tuples: DataFrame | None) -> int | None:
+    def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
         """Takes an epoch's tuples, `None` if there are none. Returns their number if it is known.
 
         An epoch that was not committed is staged again.
@@ -67,7 +68,7 @@ class FolderSink(Sink):
         self._relation = relation
 
     @abstractmethod
-    def write(self, tuples: DataFrame, folder: str) -> None:
+    def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
         """Writes tuples into a new folder; the order of the files' names is the order of the tuples."""
 
     @abstractmethod
@@ -86,14 +87,14 @@ class FolderSink(Sink):
         """Returns the folder in which a run stages an epoch."""
         return f"{self._path}/{_STAGING}/{_RUN}{run:06d}/{epoch_name(number)}"
 
-    def stage(self, number: int, tuples: DataFrame | None) -> int | None:
+    def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
         """Writes an epoch's tuples into staging, and replaces remains of an epoch that did not commit."""
         staged = self._staged(number, self.run)
         self._files.delete(staged)
         if tuples is None:
             return 0
         aside = f"{staged}/_tuples"
-        self.write(tuples, self._files.for_engine(aside))
+        self.write(tuples, columns, self._files.for_engine(aside))
         counts = {file.path: self.count(file) for file in written(tuples.sparkSession, self._files, aside)}
         some = [path for path, count in counts.items() if count]
         places = [f"{staged}/1-tuples-{index:05d}.{self.extension}" for index in range(len(some))]

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, StringType, StructField, TimestampType
+from pyspark.sql.types import ArrayType, DataType, StringType, TimestampType
 
 from cedilla.compiler.expressions.types import column, quote
+from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.formats.encode import TIMESTAMP
 from cedilla.runtime.formats.sinks.sink import TextSink
 from cedilla.runtime.records import xmltext
@@ -20,8 +21,8 @@ class XmlSink(TextSink):
 
     extension: ClassVar[str] = "xml"
 
-    def write(self, tuples: DataFrame, folder: str) -> None:
-        parts = [quote(f"<{self._relation}>"), *map(_element, tuples.schema.fields)]
+    def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
+        parts = [quote(f"<{self._relation}>"), *map(_element, columns, columns.values())]
         text = f"concat({', '.join(parts)}, {quote(f'</{self._relation}>')})"
         tuples.select(F.expr(text).alias("value")).write.text(folder)
 
@@ -37,19 +38,17 @@ class XmlSink(TextSink):
         return xmltext.punctuation_element(self._relation, text)
 
 
-def _element(field: StructField) -> str:
+def _element(name: str, kind: DataType) -> str:
     """Returns SQL for the element of an attribute; empty if it is undefined."""
-    value = _text(field)
-    return f"coalesce(concat({quote(f'<{field.name}>')}, {value}, {quote(f'</{field.name}>')}), '')"
+    return f"coalesce(concat({quote(f'<{name}>')}, {_text(column(name), kind)}, {quote(f'</{name}>')}), '')"
 
 
-def _text(field: StructField) -> str:
-    name = column(field.name)
-    if isinstance(field.dataType, TimestampType):  # the same form as in JSON
-        return f"date_format({name}, {quote(TIMESTAMP)})"
-    if not isinstance(field.dataType, StringType | ArrayType):
-        return f"CAST({name} AS STRING)"
-    text = name if isinstance(field.dataType, StringType) else f"to_json({name})"
+def _text(value: str, kind: DataType) -> str:
+    if isinstance(kind, TimestampType):  # the same form as in JSON
+        return f"date_format({value}, {quote(TIMESTAMP)})"
+    if not isinstance(kind, StringType | ArrayType):
+        return f"CAST({value} AS STRING)"
+    text = value if isinstance(kind, StringType) else f"to_json({value})"
     for sign, reference in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;")):
         text = f"replace({text}, {quote(sign)}, {quote(reference)})"
     for blank, reference in ((" ", "&#32;"), ("\t", "&#9;"), ("\n", "&#10;")):

@@ -28,7 +28,7 @@ def commit_of(reference: Reference, epoch: int) -> Commit:
         sinks=dict(reference.sinks),
         state_facts=reference.state_facts,
         segments={
-            key: (Segment(f"state/{key}/epoch=0", ""),)
+            key: (Segment(f"state/{key}/epoch=0", {}),)
             for o in reference.plan.operators
             if o.stateful
             for key in ([o.name] if len(o.inputs) == 1 else [f"{o.name}.left", f"{o.name}.right"])

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run
@@ -343,7 +344,7 @@ def test_segments_of_two_runs_have_two_names(spark: SparkSession, tmp_path: Path
     paths: set[str] = set()
     for number in range(2):
         store = StateStore(spark, Files(), str(tmp_path), jobs, number)
-        store.append("r", spark.range(1), 3)
+        store.append("r", spark.range(1), {"id": LongType()}, 3)
         paths |= {segment.path for segment in store.segments["r"]}
         assert all(segment.epoch == 3 for segment in store.measured(store.segments)["r"])
     jobs.close()

@@ -21,6 +21,7 @@ from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.storage.files import Files
 from tests.kit.clusters import Process, connect_server
+from tests.kit.columns import columns_in
 from tests.laws.engine_runs import check_random_plan
 from tests.runtime.engines.lookup_tables import KEYS, check_tables
 from tests.runtime.reference.edge_streams import STREAM, compare, edges, on_sail, relations
@@ -103,7 +104,7 @@ def test_moments_are_written_in_full_beside_a_nan(connect: SparkSession, tmp_pat
         "SELECT TIMESTAMP '2020-01-02 03:04:05.123456' AS at, array(TIMESTAMP '1969-12-31 23:59:59.000001') AS more, "
         "double('NaN') AS x, DATE '2020-01-02' AS day, CAST(NULL AS TIMESTAMP) AS none"
     )
-    JsonLinesSink(Files(), str(tmp_path), "out").write(rows, str(tmp_path / "tuples"))
+    JsonLinesSink(Files(), str(tmp_path), "out").write(rows, columns_in(rows), str(tmp_path / "tuples"))
     texts = [path.read_text() for path in (tmp_path / "tuples").glob("part-*")]
     assert json.loads("".join(texts)) == {
         "at": "2020-01-02T03:04:05.123456Z",

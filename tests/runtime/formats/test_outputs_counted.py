@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import LongType
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.storage.files import Files
+from tests.kit.columns import columns_in
 from tests.kit.remote_files import Elsewhere
 
 pytestmark = pytest.mark.either_engine
@@ -28,7 +30,7 @@ def test_tuples_are_counted(spark: SparkSession, tmp_path: Path, format_: str, r
     frame = (
         spark.range(rows).selectExpr("id", f"{TEXTS} AS r", "IF(id = 1, NULL, 1.5D) AS x").repartition(parts)
     )
-    assert sink.stage(0, frame) == rows
+    assert sink.stage(0, frame, columns_in(frame)) == rows
     sink.publish(0, 0)
     files = sorted((tmp_path / "epoch=000000000000").glob("*")) if rows else []
     assert all(file.name.startswith("1-tuples-") for file in files)
@@ -43,5 +45,5 @@ def test_an_output_that_is_written_elsewhere_is_noticed(
 ) -> None:
     sink = SINKS[format_](Elsewhere(tmp_path / "far"), str(tmp_path / "out"), "r")
     with pytest.raises(DiagnosticError) as raised:
-        sink.stage(0, spark.range(3))
+        sink.stage(0, spark.range(3), {"id": LongType()})
     assert raised.value.diagnostics[0].code == "RQ432"

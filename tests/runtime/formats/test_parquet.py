@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import DoubleType, NullType, StringType, StructField, StructType
+from pyspark.sql.types import DoubleType, LongType, NullType, StringType, StructField, StructType
 
 from cedilla import read
 from cedilla.compiler import compile_query
@@ -400,7 +400,7 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
         (n, [n, n + 5.0, n + 10, n + 15]) for n in range(5)
     ]
     sink = ParquetSink(Files(), str(tmp_path / "out2"), "r")
-    sink.stage(0, spark.range(8, numPartitions=4).where("id >= 2"))
+    sink.stage(0, spark.range(8, numPartitions=4).where("id >= 2"), {"id": LongType()})
     sink.publish(0, 0)
     sink.tidy(0)
     (epoch,) = (tmp_path / "out2").glob("epoch=*")
@@ -408,12 +408,12 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
     assert [row["id"] for file in sorted(epoch.iterdir()) for row in rows_of(spark, file)] == list(
         range(2, 8)
     )
-    sink.stage(1, spark.range(8).where("id > 8"))
+    sink.stage(1, spark.range(8).where("id > 8"), {"id": LongType()})
     sink.publish(1, 0)
     sink.tidy(1)
     assert len(list((tmp_path / "out2").iterdir())) == 1
     many = tuple(f'[[l = "é {n}", +(q: long)]]' for n in range(400))
-    sink.stage(2, None)
+    sink.stage(2, None, {})
     sink.stage_markers(2, Markers(adds=many, drops=many[:2]))
     sink.publish(2, 0)
     (epoch,) = (tmp_path / "out2").glob("epoch=*2")
@@ -551,9 +551,9 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
     plans = [physical(frame.where("`$reject` IS NULL").select("ts", "t").where("ts >= 50"))]
     write = JsonLinesSink.write
 
-    def watched(sink: JsonLinesSink, tuples: DataFrame, folder: str) -> None:
+    def watched(sink: JsonLinesSink, tuples: DataFrame, *rest: Any) -> None:
         plans.append(physical(tuples))
-        write(sink, tuples, folder)
+        write(sink, tuples, *rest)
 
     monkeypatch.setattr(JsonLinesSink, "write", watched)
     executor.process(0, {"r": files})

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -169,9 +170,9 @@ def test_a_vouched_file_is_read_in_the_needed_columns_and_not_counted(
         counts.append(len(run.reports))
         return counted(frame, *rest)  # type: ignore[arg-type]
 
-    def watch_write(sink: JsonLinesSink, tuples: DataFrame, path: str) -> None:
+    def watch_write(sink: JsonLinesSink, tuples: DataFrame, *rest: Any) -> None:
         schemas.append(tuples._jdf.queryExecution().executedPlan().toString())  # type: ignore[operator]
-        write(sink, tuples, path)
+        write(sink, tuples, *rest)
 
     monkeypatch.setattr(intake, "counted", watch_count)
     monkeypatch.setattr(JsonLinesSink, "write", watch_write)

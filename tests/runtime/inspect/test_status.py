@@ -82,7 +82,7 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
         compile_query(QUERY).plan,
         {"sensors": markers},
         segments={
-            "average": (Segment(f"file:{state}", "", rows=4), Segment(str(tmp_path / "gone"), "", rows=1))
+            "average": (Segment(f"file:{state}", {}, rows=4), Segment(str(tmp_path / "gone"), {}, rows=1))
         },
         read={"sensors": 1200},
         written={"average": 1},

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit
+from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.pipeline.executor import Executor
@@ -53,13 +54,13 @@ def test_the_next_epoch_starts_before_one_is_committed(run: Query, monkeypatch: 
     committed: list[int] = []
     stage, commit = JsonLinesSink.stage, Checkpoint.commit
 
-    def held_back(sink: JsonLinesSink, number: int, tuples: DataFrame | None) -> None:
+    def held_back(sink: JsonLinesSink, number: int, *tuples: Any) -> None:
         begun.append(number)
         if number == 2:
             third.set()
         if number == 1 and not third.wait(120):
             raise AssertionError("the third epoch waits for the second")
-        stage(sink, number, tuples)
+        stage(sink, number, *tuples)
 
     def noted(checkpoint: Checkpoint, record: Commit) -> None:
         committed.append(record.epoch)
@@ -85,9 +86,9 @@ def test_the_first_results_do_not_wait_for_a_second_plan(run: Query, monkeypatch
     before_stages: dict[int, list[int]] = {}
     stage = JsonLinesSink.stage
 
-    def noted(sink: JsonLinesSink, number: int, tuples: DataFrame | None) -> None:
+    def noted(sink: JsonLinesSink, number: int, *tuples: Any) -> None:
         before_stages[number] = list(committed)
-        stage(sink, number, tuples)
+        stage(sink, number, *tuples)
 
     monkeypatch.setattr(JsonLinesSink, "stage", noted)
     executor.on_report = lambda report: committed.append(report.number)
@@ -132,10 +133,10 @@ def test_a_failure_in_flight_leaves_nothing_behind(run: Query, monkeypatch: pyte
     _fill(run, 4)
     write = JsonLinesSink.write
 
-    def broken(sink: JsonLinesSink, tuples: DataFrame, folder: str) -> None:
+    def broken(sink: JsonLinesSink, tuples: DataFrame, columns: Columns, folder: str) -> None:
         if "epoch=000000000001" in folder:
             raise OSError("no space left on device")
-        write(sink, tuples, folder)
+        write(sink, tuples, columns, folder)
 
     monkeypatch.setattr(JsonLinesSink, "write", broken)
     with pytest.raises(OSError, match="no space left"):

@@ -12,8 +12,9 @@ from pyspark.sql import Row, SparkSession
 
 from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.engines.frames import types_of
+from cedilla.runtime.engines.columns import types_of
 from cedilla.runtime.reference.evaluate import evaluate
+from tests.kit.columns import columns_in
 from tests.kit.stream import Item
 
 SCHEMA = "b int, n bigint, a double, c double, d decimal(8,2), s string, w string, f boolean, ts timestamp, dt date"
@@ -441,12 +442,12 @@ EXPRESSIONS = [
 def check_types_and_values(session: SparkSession, texts: Sequence[str]) -> None:
     """No value ends the query, what is undefined agrees too; numbers up to rounding."""
     frame = session.createDataFrame([Row(*row) for row in ROWS], SCHEMA)
-    types = types_of(frame)
+    types = types_of(columns_in(frame))
     parsed = [parse_expression(text) for text in texts]
     result = frame.selectExpr(
         "b", "n", *(f"{expression_sql.sql(e, types)} AS x{i}" for i, e in enumerate(parsed))
     )
-    found = list(types_of(result).values())[2:]
+    found = list(types_of(columns_in(result)).values())[2:]
     wrong = [
         f"{text}: {got} is said to be {said}"
         for text, e, got in zip(texts, parsed, found, strict=True)

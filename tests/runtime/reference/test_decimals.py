@@ -16,7 +16,7 @@ import pytest
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.engines.frames import type_named
+from cedilla.runtime.engines.columns import type_named
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.reference import Reference
 from tests.kit import decimal_expressions as made

@@ -17,9 +17,10 @@ from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression, Scalar
-from cedilla.runtime.engines.frames import types_of
+from cedilla.runtime.engines.columns import types_of
 from cedilla.runtime.reference.evaluate import evaluate
 from tests.kit import ROOT
+from tests.kit.columns import columns_in
 from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
 from tests.runtime.reference.scalar_expressions import (
@@ -72,7 +73,7 @@ def test_an_alter_that_makes_a_double_of_a_whole_number_changes_nothing(spark: S
     broken = whole.withColumn("n", whole.n.cast("double"))
     first, second = (
         frame.selectExpr(
-            *(expression_sql.sql(parse_expression(text), types_of(frame)) for text in texts)
+            *(expression_sql.sql(parse_expression(text), types_of(columns_in(frame))) for text in texts)
         ).collect()
         for frame in (whole, broken)
     )

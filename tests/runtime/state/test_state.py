@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import LongType
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.state.segments import Segment, StateStore
 from cedilla.runtime.storage.files import Files
+from tests.kit.columns import columns_in
 from tests.kit.query import Query
 from tests.kit.remote_files import Elsewhere
 from tests.kit.stream import Item, is_tuple
@@ -50,8 +53,8 @@ def test_what_is_wholly_closed_is_forgotten_unread(
         seen.append(sum(map(len, segments.values())))
         committed(self, planned, segments, unused)
 
-    def watch(self: StateStore, key: str, region: Tree = True) -> DataFrame | None:
-        rows = read(self, key, region)
+    def watch(self: StateStore, key: str, columns: Columns, region: Tree = True) -> DataFrame | None:
+        rows = read(self, key, columns, region)
         if rows is not None:
             from_disk.extend(rows.inputFiles())
         return rows
@@ -105,8 +108,8 @@ def test_distinct_reads_what_the_epoch_before_has_read(
         epochs.append(epoch)
         begin(self, epoch)
 
-    def watch(self: StateStore, key: str, region: Tree = True) -> DataFrame | None:
-        rows = read(self, key, region)
+    def watch(self: StateStore, key: str, columns: Columns, region: Tree = True) -> DataFrame | None:
+        rows = read(self, key, columns, region)
         for path in [] if rows is None else rows.inputFiles():
             if found := re.search(r"/state/out/epoch=(\d+)-", path):
                 ages.add(epochs[-1] - int(found[1]))
@@ -154,8 +157,8 @@ def test_segments_without_the_keys_of_an_epoch_are_not_read(
     read_segments: list[int] = []
     read = StateStore.read
 
-    def watch(self: StateStore, key: str, region: Tree = True) -> DataFrame | None:
-        found = read(self, key, region)
+    def watch(self: StateStore, key: str, columns: Columns, region: Tree = True) -> DataFrame | None:
+        found = read(self, key, columns, region)
         paths = [] if found is None else found.inputFiles()
         read_segments.append(len({Path(path).parent for path in paths}))
         return found
@@ -192,24 +195,25 @@ def test_a_segment_stays_while_a_row_may_be_asked_for(spark: SparkSession, tmp_p
     """By the least and the greatest value of each attribute; where some rows are ⊥, or nothing is known, it stays."""
     jobs = Jobs()
     store = StateStore(spark, Files(), (tmp_path / "state").as_uri(), jobs)
-    rows = {
+    texts = {
         "low": "SELECT 1L AS k, DATE'1970-01-03' AS day UNION ALL SELECT 3, DATE'1970-01-04'",
         "high": "SELECT 2L AS k, DATE'1970-01-05' AS day UNION ALL SELECT 9, DATE'1970-01-06'",
         "undefined": "SELECT 1L AS k, DATE'1970-01-03' AS day UNION ALL SELECT NULL, NULL",
     }
-    for number, (key, text) in enumerate(rows.items()):
-        store.append(key, spark.sql(text), number)
+    for number, (key, text) in enumerate(texts.items()):
+        rows = spark.sql(text)
+        store.append(key, rows, columns_in(rows), number)
     wait_all(jobs.take())
     measured = store.measured(store.segments)
     store.commit(store.segments, measured, ())
     for attribute, below in {"k": 4, "day": 4}.items():
         closed = regions.interval(attribute, None, (below, 0))
         left = []
-        for key in rows:
+        for key in texts:
             store.reset(measured)
-            assert store.read(key) is not None
+            assert store.read(key, {"k": LongType()}) is not None
             store.purge(key, closed)
-            left.append(store.read(key) is not None)
+            left.append(store.read(key, {"k": LongType()}) is not None)
         assert left == [False, True, True], attribute
     jobs.close()
 
@@ -230,7 +234,7 @@ def measured(spark: SparkSession, root: Path, rows: DataFrame) -> Segment | None
     """What is known of a segment once it is written, `None` where it has no rows."""
     jobs = Jobs()
     store = StateStore(spark, Files(), str(root / "state"), jobs)
-    store.append("k", rows, 0)
+    store.append("k", rows, columns_in(rows), 0)
     wait_all(jobs.take())
     jobs.close()
     found = store.measured(store.segments)["k"]
@@ -277,7 +281,7 @@ def test_state_that_is_written_elsewhere_is_noticed(spark: SparkSession, tmp_pat
     """Else it would be lost without a word."""
     jobs = Jobs()
     store = StateStore(spark, Elsewhere(tmp_path / "far"), str(tmp_path / "state"), jobs)
-    store.append("k", spark.range(3), 0)
+    store.append("k", spark.range(3), {"id": LongType()}, 0)
     with pytest.raises(DiagnosticError) as raised:
         wait_all(jobs.take())
     assert raised.value.diagnostics[0].code == "RQ432"

@@ -94,7 +94,7 @@ def test_a_checkpoint_goes_on(bucket: str) -> None:
         checkpoint = Checkpoint(Files(), home)
         assert evolve(checkpoint.open(PLAN), time=None, run=0) == last
         assert checkpoint.order(epoch, files) == checkpoint.order(epoch, {"r": []}) == files
-        segment = Segment(f"{home}/state/r/epoch={epoch:012d}-0", "`k` bigint", 10, rows=3)
+        segment = Segment(f"{home}/state/r/epoch={epoch:012d}-0", {"k": "long"}, 10, rows=3)
         last = Commit(epoch, epoch, segments={"r": (segment,)})
         checkpoint.commit(last)
     assert names(Files(), f"{home}/commits") == ["000000000002.json", "000000000003.json"]
