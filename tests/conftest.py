@@ -10,17 +10,21 @@ import pytest
 from hypothesis import settings
 
 from cedilla.runtime.engines.java import MINIMUM, find_java
+from tests.kit.browser import find_chromium
 from tests.kit.java import SHORT_LIVED
 from tests.kit.tiers import TIERS, rest
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from pyspark.sql import SparkSession
 
     from tests.kit.kafka import Broker
 
 LEFT_OUT = pytest.StashKey[int]()
 """In the configuration of a run: how many tests were left out because there is no Java."""
-_LEFT_OUT = "left_out"
+WITHOUT_BROWSER = pytest.StashKey[int]()
+"""The same for tests that open a page, and a Chromium."""
+_LEFT_OUT, _WITHOUT_BROWSER = "left_out", "without_browser"
 MODE = "SPARK_CONNECT_MODE_ENABLED"
 """The variable by which PySpark makes expressions for Spark Connect, and so for Sail."""
 
@@ -149,6 +153,15 @@ def bucket(_store: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     s3fs.S3FileSystem.clear_instance_cache()
 
 
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """A headless Chromium."""
+    from tests.kit.browser import chromium
+
+    with chromium() as started:
+        yield started
+
+
 @pytest.fixture
 def sail(_embedded: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> "SparkSession":
     """The embedded engine. PySpark makes expressions for one kind of session at a time, so no test can have both."""
@@ -193,9 +206,17 @@ def pytest_collection_modifyitems(
         ]
         config.stash[LEFT_OUT] = len(left_out)
         items[:] = kept
+    if any(map(_needs_browser, items)) and find_chromium() is None:
+        left_out = [i for i in items if _needs_browser(i) and config.stash[TIERS][i.nodeid] == "test"]
+        config.stash[WITHOUT_BROWSER] = len(left_out)
+        items[:] = [item for item in items if not _needs_browser(item)]
     result = yield
     items[:] = _shared_out(items)
     return result
+
+
+def _needs_browser(item: pytest.Item) -> bool:
+    return "browser" in getattr(item, "fixturenames", ())
 
 
 def _needs_java(item: pytest.Item) -> bool:
@@ -209,15 +230,22 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output[_LEFT_OUT] = session.config.stash.get(LEFT_OUT, 0)
+        output[_WITHOUT_BROWSER] = session.config.stash.get(WITHOUT_BROWSER, 0)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get(_LEFT_OUT, 0)
+    output = getattr(node, "workeroutput", {})
+    node.config.stash[LEFT_OUT] = output.get(_LEFT_OUT, 0)
+    node.config.stash[WITHOUT_BROWSER] = output.get(_WITHOUT_BROWSER, 0)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Reports how many tests a Java would add."""
+    """Reports how many tests a Java or a Chromium would add."""
+    if count := config.stash.get(WITHOUT_BROWSER, 0):
+        terminalreporter.write_line(
+            f"no Chromium was found: {count} tests of pages were left out; `.venv/bin/playwright install chromium`"
+        )
     if count := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(
             f"no Java {MINIMUM} or newer was found: {count} tests that require it were left out; "

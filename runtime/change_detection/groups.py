@@ -27,6 +27,23 @@ def described_by(source: Source) -> list[str]:
     return listed or [a.name for a in source.attributes if a.type.name == "string"]
 
 
+_MAX_COUNTED = 2
+
+
+def counted_attributes(source: Source, state: SourceState) -> list[str]:
+    """Returns the attributes whose values are counted for `status`: those that accents have described, then those that
+    they likely describe."""
+    if source.table:
+        return []
+    trees = (*state.units.values(), *state.present.values(), *state.codes.values())
+    mentioned = set[str]().union(*map(regions.attributes, trees))
+    candidates = [*(n for n in state.types if n in mentioned), *described_by(source)]
+    kinds = ("int", "long", "string", "boolean")
+    return [n for n in dict.fromkeys(candidates) if n in state.types and state.types[n].name in kinds][
+        :_MAX_COUNTED
+    ]
+
+
 def time_axis(source: Source) -> str | None:
     """Returns the attribute that announces planned changes: it is promised to be punctuated, or the only
     timestamp.

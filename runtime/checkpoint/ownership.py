@@ -126,12 +126,49 @@ def _read(files: Files, record: str) -> Owner | None:
         return None
 
 
+def read_owner(files: Files, checkpoint: str) -> Owner | None:
+    """Returns the run that owned a checkpoint last; `None` before the first."""
+    return _read(files, f"{checkpoint.rstrip('/')}/{_OF_CHECKPOINT}")
+
+
+def is_running(owner: Owner) -> bool | None:
+    """Returns True if the process of an owner still runs; `None` if it is on another host."""
+    if owner.host != socket.gethostname():
+        return None
+    return _is_there(owner.process) and not _is_another(owner)
+
+
+def _is_another(owner: Owner) -> bool:
+    """Returns True if the process has ended and only waits for its parent, or began after the run, so that another one
+    has the number by now. Only Linux tells."""
+    stat = Path(f"/proc/{owner.process}/stat")
+    try:
+        fields = stat.read_text().rpartition(")")[2].split()
+        ticks, is_over = int(fields[19]), fields[0] == "Z"
+        uptime = float(Path("/proc/uptime").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return False
+    if is_over:
+        return True
+    age = uptime - ticks / os.sysconf("SC_CLK_TCK")
+    since = datetime.strptime(owner.since, "%Y-%m-%d %H:%M:%S UTC").replace(tzinfo=UTC)
+    return age + _CLOCKS_APART < (datetime.now(UTC) - since).total_seconds()
+
+
+_CLOCKS_APART = 5
+"""Seconds by which two clocks of a machine may differ."""
+
+
 def _is_alive(owner: Owner) -> bool:
     """Returns True if the owner is another process of this machine that still runs."""
     if owner.host != socket.gethostname() or owner.process == os.getpid():
         return False
+    return _is_there(owner.process)
+
+
+def _is_there(process: int) -> bool:
     try:
-        os.kill(owner.process, 0)
+        os.kill(process, 0)
     except ProcessLookupError:
         return False
     except PermissionError:  # a process of another user

@@ -44,7 +44,7 @@ class Commands(click.Group):
     groups: ClassVar[dict[str, tuple[str, ...]]] = {
         "Run a query": ("run", "simulate", "verify", "compile"),
         "Understand and change one": ("check", "explain", "trace", "fmt", "plan"),
-        "Look at what is there": ("read", "status", "doctor", "validate", "canonize", "suspect"),
+        "Look at what is there": ("ui", "read", "status", "doctor", "validate", "canonize", "suspect"),
         "Write a stream": ("accent",),
         "Write a query": ("init", "test", "rule", "lsp"),
     }
@@ -53,6 +53,7 @@ class Commands(click.Group):
         "read": "docs/sources-and-outputs.md",
         **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "docs/tools.md"),
         "accent": "docs/produce.md",
+        "ui": "docs/live-page.md",
         **dict.fromkeys(("validate", "canonize", "suspect"), "docs/stream-tools.md"),
         "doctor": "docs/reliability.md",
         "lsp": "docs/editors.md",
@@ -123,7 +124,9 @@ def _check_values(command: click.Command, args: list[str]) -> None:
     for name, value in pairwise(args):
         if name == "--":
             return
-        if name in options and not (options[name].is_flag or options[name].count) and value in options:
+        if name not in options or options[name].is_flag or options[name].count:
+            continue
+        if value in options and not isinstance(options[name].flag_value, str):  # one that may have no value
             raise click.BadOptionUsage(
                 name, f"Option '{name}' requires an argument, found the option '{value}'."
             )

@@ -43,7 +43,7 @@ def run_command(query: str, options: Options, watching: Watching) -> None:
         # The program's own text is what runs, so that `run` and `spark-submit` do the same.
         plan, flow = load(compiled)
     with reported(console, texts):
-        sys.exit(execute(plan, flow, options, console))
+        sys.exit(execute(plan, flow, options, console, watching))
 
 
 @contextmanager

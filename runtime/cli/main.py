@@ -28,6 +28,7 @@ from cedilla.runtime.cli.streams import (
     suspect_command,
     validate_command,
 )
+from cedilla.runtime.cli.watch import ui_command
 
 
 def _version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -84,6 +85,7 @@ for _command in (
     plan_command,
     read_command,
     status_command,
+    ui_command,
     doctor_command,
     validate_command,
     canonize_command,

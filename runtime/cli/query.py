@@ -14,10 +14,12 @@ from cedilla.grammar.printable import printable
 from cedilla.runtime.cli.inputs import compiled_query, json_text, known_domains, read_query, reported
 from cedilla.runtime.cli.options import engine_option, format_option, query_argument
 from cedilla.runtime.terminal.console import USAGE, Console
-from cedilla.runtime.terminal.options import allow_path_option, params_of
+from cedilla.runtime.terminal.options import allow_path_option, param_option, params_of
 
 if TYPE_CHECKING:
     from cedilla.compiler import Engine
+    from cedilla.compiler.plan import Plan
+    from cedilla.runtime.checkpoint.commits import Commit
 
 STRICT = ("RQ106", "RQ125", "RQ126", "RQ130", "RQ159", "RQ162")
 """Warnings that `check --strict` fails on."""
@@ -105,41 +107,69 @@ def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
 
 
 @click.command("trace")
-@query_argument
+@click.argument("query", metavar="[QUERY]", required=False)
+@param_option
 @click.argument("more", metavar="[MARKER]...", nargs=-1)
 @click.option("--on", "given", metavar="SOURCE MARKER", nargs=2, multiple=True, help="A marker of a source.")
+@click.option(
+    "--checkpoint", metavar="DIR", help="Begin with the state of a run, and its query; QUERY is left out."
+)
 @format_option
 @allow_path_option
-def trace_command(query: str, more: tuple[str, ...], given: tuple[tuple[str, str], ...], form: str) -> None:
+def trace_command(
+    query: str | None,
+    more: tuple[str, ...],
+    given: tuple[tuple[str, str], ...],
+    checkpoint: str | None,
+    form: str,
+) -> None:
     """Show what every operator would do with accents and punctuations, one after the other, without running.
 
-    MARKERs without --on go to the same source, without any --on to the query's only stream. Exit status 1 where
-    the query could not go on. Starts no Spark.
+    MARKERs without --on go to the same source, without any --on to the query's only stream. With --checkpoint they
+    come after all that the run has committed. Exit status 1 where the query could not go on. Starts no Spark.
     """
     from cedilla.runtime.inspect.trace import marker_name, trace, trace_json, trace_text
 
+    if checkpoint is not None and query is not None:
+        query, more = None, (query, *more)
     if more and len({source for source, _ in given}) > 1:
         raise click.UsageError("with several sources every marker requires an --on")
     if not more and not given:
         raise click.UsageError("a MARKER, please, such as '[[alter(t, y -> y * 2)]]'")
     console = Console()
-    name, texts, compiled = compiled_query(query, console)
-    only = [given[0][0]] if given else [s.name for s in compiled.plan.sources if not s.table]
+    plan, commit, texts = _traced_plan(query, checkpoint, console)
+    only = [given[0][0]] if given else [s.name for s in plan.sources if not s.table]
     if len(only) != 1:
         raise click.UsageError(f"--on SOURCE MARKER, please: the query has the streams {', '.join(only)}")
     markers = [*given, *((only[0], text) for text in more)]
     for source, _ in markers:
-        if source not in compiled.plan.source_of:
-            names = ", ".join(compiled.plan.source_of)
+        if source not in plan.source_of:
+            names = ", ".join(plan.source_of)
             raise click.UsageError(f"the query has no source `{source}`; it has {names}")
-    plan = known_domains(compiled.plan, name, console)
     texts = {**texts, **{marker_name(number): text for number, (_, text) in enumerate(markers, 1)}}
     with reported(console, texts):
         if form == "json":
-            console.out(json_text(trace_json(trace(plan, markers))))
+            console.out(json_text(trace_json(trace(plan, markers, commit))))
             return
-        for number, traced in enumerate(trace(plan, markers)):
+        for number, traced in enumerate(trace(plan, markers, commit)):
             console.out(("\n" if number else "") + trace_text(traced))
+
+
+def _traced_plan(
+    query: str | None, checkpoint: str | None, console: Console
+) -> tuple[Plan, Commit | None, Mapping[str, str]]:
+    """Returns the plan of a query or of a checkpoint, the last commit of that, and the text of the query by its
+    name."""
+    if checkpoint is not None:
+        from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
+
+        with reported(console, {}):
+            folder = read_checkpoint(checkpoint, "trace")
+        return folder.stored.plan, folder.commit, {}
+    if query is None:
+        raise click.UsageError("a QUERY, please, or --checkpoint DIR")
+    name, texts, compiled = compiled_query(query, console)
+    return known_domains(compiled.plan, name, console), None, texts
 
 
 @click.command("fmt")

@@ -53,8 +53,10 @@ class Marked(Format):
             for files, data, marks in zip(slices, of_data, of_markers, strict=True)
         ]
 
-    def read(self, spark: SparkSession, files: Numbered, types: Types, scratch: str) -> Batch:
-        return self._base.read(spark, _data(files), types, scratch)
+    def read(
+        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Sequence[str] = ()
+    ) -> Batch:
+        return self._base.read(spark, _data(files), types, scratch, counted)
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return self._of(file).rows_before(spark, file, place)

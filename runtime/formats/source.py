@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import evolve, field, frozen
@@ -111,6 +111,8 @@ class FileStatistics:
 
 Numbered = Mapping[int, InputFile]
 """Files of a slice, or some of them, by their numbers in it."""
+Members = Mapping[str, Mapping[Any, int]]
+"""Field -> value -> number of rows."""
 StatisticsByFile = Mapping[int, FileStatistics]
 """Statistics of files of a slice by their numbers in it."""
 
@@ -118,11 +120,13 @@ StatisticsByFile = Mapping[int, FileStatistics]
 @frozen(eq=False)
 class Batch:
     """The tuples of some files, read once. `rows`: as `Format.tuples` returns them; an Arrow table if they are few.
-    `statistics`: those of each file; `None` unless every file has them. `kept`: what the rows need in memory."""
+    `statistics`: those of each file; `None` unless every file has them. `kept`: what the rows need in memory.
+    `members`: field -> value -> number of rows, of the fields to count."""
 
     rows: pa.Table | DataFrame
     statistics: StatisticsByFile | None = None
     kept: object = None
+    members: Members = field(factory=dict[str, dict[Any, int]])
 
 
 class Format(ABC):
@@ -147,8 +151,11 @@ class Format(ABC):
         Columns: the attributes of `types`; `$corrupt`, not null if the row cannot be read; `$position`.
         """
 
-    def read(self, spark: SparkSession, files: Numbered, types: Types, scratch: str) -> Batch:
-        """Returns `tuples` for several jobs, with statistics. `scratch`: a folder for what is written for them."""
+    def read(
+        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Sequence[str] = ()
+    ) -> Batch:
+        """Returns `tuples` for several jobs, with statistics. `scratch`: a folder for what is written for them.
+        `counted`: fields whose values are counted where that takes no further pass."""
         return Batch(self.tuples(spark, files, types))
 
     @abstractmethod

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
+from typing import Any
 
 import pyarrow as pa
 from attrs import define, field, frozen
@@ -25,7 +26,7 @@ from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
 from cedilla.runtime.formats.jsonl.records import partition_of
-from cedilla.runtime.formats.source import CORRUPT, Numbered, Scan, StatisticsByFile, Types
+from cedilla.runtime.formats.source import CORRUPT, Members, Numbered, Scan, StatisticsByFile, Types
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
@@ -65,7 +66,8 @@ class ReadCounts:
 class SourceInput:
     """One source's input in an epoch. `slice`: the part of the source that is read. `fields`: the types of raw tuples
     as read. `region`: returns a region around its tuples, from file statistics. `valid`: its tuples as an Arrow table,
-    if the driver has parsed them, and all are valid and canonical.
+    if the driver has parsed them, and all are valid and canonical. `members`: field -> value -> number of tuples, of
+    the fields that were counted.
     """
 
     slice: Slice
@@ -75,6 +77,7 @@ class SourceInput:
     _frame: Callable[[], DataFrame]
     _counts: Callable[[], ReadCounts]
     valid: pa.Table | None = None
+    members: Members = field(factory=dict[str, dict[Any, int]])
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -105,12 +108,14 @@ def read(
     undeclared: Mapping[str, str],
     jobs: Jobs,
     scratch: str,
+    counted_fields: Sequence[str] = (),
 ) -> SourceInput:
     """Reads a slice's tuples once; all jobs of the epoch use the result. A job counts only if statistics do not prove
     all tuples valid. A heartbeat waits for that job. `scratch`: a folder for tuples that are too many for memory.
+    `counted_fields`: the fields whose values are counted, where the parser can do that.
     """
     files, types = _asked(state, part, undeclared)
-    batch = part.format.read(spark, files, types, f"{scratch}/{source.name}")
+    batch = part.format.read(spark, files, types, f"{scratch}/{source.name}", counted_fields)
     is_whole = not (undeclared or part.is_cut)
     valid = _valid(source, state, part, batch.statistics) if is_whole else None
 
@@ -125,7 +130,7 @@ def read(
         region = partial(region_of_tuples, state, valid) if valid else lambda: True
         table = batch.rows if valid is not None and _is_canonical(state) else None
         table = table if isinstance(table, pa.Table) else None
-        return SourceInput(part, has_rows, types, region, rows, counts, table)
+        return SourceInput(part, has_rows, types, region, rows, counts, table, batch.members)
 
     if (known_counts := _known_counts(source, part, valid)) is not None:
         return result(known_counts.kept > 0, lambda: known_counts)

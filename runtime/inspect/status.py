@@ -24,7 +24,7 @@ from cedilla.compiler.regions import Level, Tree
 from cedilla.grammar.diagnostics import render
 from cedilla.runtime.change_detection.monitor_record import reported_changes
 from cedilla.runtime.checkpoint.checkpoint import Commit
-from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
+from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.markers.warnings import converted_twice
@@ -89,17 +89,23 @@ def read_status(path: str) -> Status:
     Raises `DiagnosticError`: RQ411 without a readable checkpoint, RQ412 if the path is not local.
     """
     folder = read_checkpoint(path, "status")
-    root, plan, commit = folder.root, folder.stored.plan, folder.commit
-    status = Status(
-        path,
-        plan.text,
-        quarantine=quarantined(root),
-        backlog=backlog(root, commit),
-        error=failure(root),
-    )
+    return status_of(path, folder, quarantined(folder.root), backlog(folder.root, folder.commit))
+
+
+def status_of(
+    path: str,
+    folder: CheckpointFolder,
+    quarantine: Mapping[str, Mapping[str, int]],
+    left: Mapping[str, int],
+    facts: Mapping[str, Facts] | None = None,
+) -> Status:
+    """Returns the status of a checkpoint that has been read. `quarantine`, `left`: the lines in quarantine by source
+    and code, and the files to be read; `facts`: those of `facts_of`."""
+    plan, commit = folder.stored.plan, folder.commit
+    status = Status(path, plan.text, quarantine=quarantine, backlog=left, error=failure(folder.root))
     if commit is None:
         return status
-    facts = derive(plan, {name: state.facts() for name, state in commit.sources.items()}, commit.state_facts)
+    facts = facts_of(plan, commit) if facts is None else facts
     return evolve(
         status,
         epoch=commit.epoch,
@@ -126,6 +132,11 @@ def read_status(path: str) -> Status:
         read=dict(commit.read),
         written=dict(commit.written),
     )
+
+
+def facts_of(plan: Plan, commit: Commit) -> dict[str, Facts]:
+    """Returns the facts of all relations after a commit."""
+    return derive(plan, {name: state.facts() for name, state in commit.sources.items()}, commit.state_facts)
 
 
 def status_json(status: Status) -> dict[str, Any]:

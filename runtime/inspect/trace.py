@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve, frozen
 
@@ -13,7 +13,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
 from cedilla.compiler.explain.wrapping import columns
-from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts
+from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts, StateFacts
 from cedilla.compiler.facts.markers import Accent, Add, Alter, AtSource, Drop, ToUnit
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
@@ -34,6 +34,9 @@ from cedilla.runtime.control.sources.required_attributes import required_attribu
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units
 from cedilla.runtime.records.marker import MarkerLine
+
+if TYPE_CHECKING:
+    from cedilla.runtime.checkpoint.commits import Commit
 
 
 @frozen
@@ -67,22 +70,27 @@ class MarkerTrace:
     warnings: tuple[Diagnostic, ...] = ()
 
 
-def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrace]:
-    """Applies markers, each with its source, one after the other to streams without accents so far.
+def trace(
+    plan: Plan, markers: Iterable[tuple[str, str]], commit: Commit | None = None
+) -> Iterator[MarkerTrace]:
+    """Applies markers, each with its source, one after the other: to streams without accents so far, or from a
+    commit on.
 
     Tables are closed from the start, unless they get a marker. Raises `DiagnosticError` (RQ0xx, RQ2xx) at an
     invalid marker, or one that ends the query. Its span is in a text named by `marker_name`.
     """
     all_markers = list(markers)
     named = {source for source, _ in all_markers}
-    states = starting_states(plan)
-    for source in plan.sources:
+    states = starting_states(plan) if commit is None else dict(commit.sources)
+    kept = {} if commit is None else commit.state_facts
+    for source in plan.sources if commit is None else ():
         if source.table and source.name not in named:
             states[source.name] = states[source.name].close(True).next_epoch()
-    before = _derived(plan, states)
+    before = _derived(plan, states, kept)
     state_safety = safety(plan)
     sink_states = {name: announce(SinkState.start(facts), facts, facts)[0] for name, facts in before.items()}
     sinks = {emit.name: sink_states[emit.relation] for emit in plan.emits}
+    sinks |= {} if commit is None else commit.sinks
     numbered = [
         (number, source, single)
         for number, (source, text) in enumerate(all_markers, 1)
@@ -97,7 +105,7 @@ def trace(plan: Plan, markers: Iterable[tuple[str, str]]) -> Iterator[MarkerTrac
             yield MarkerTrace(source, text, (effect,), (), warnings)
             continue
         during = {name: s.facts_during(before[name].closed) for name, s in states.items()}
-        most, after = derive(plan, during), _derived(plan, states)
+        most, after = derive(plan, during, kept), _derived(plan, states, kept)
         accent = _accent(plan, states[source], source, text)
         dead = accent is not None and _is_dead(begun, accent)
         steps = {} if accent is None else _steps(plan, source, accent, state_safety)
@@ -156,8 +164,10 @@ def marker_name(number: int) -> str:
     return f"<marker {number}>"
 
 
-def _derived(plan: Plan, states: Mapping[str, SourceState]) -> dict[str, Facts]:
-    return derive(plan, {name: state.facts() for name, state in states.items()})
+def _derived(
+    plan: Plan, states: Mapping[str, SourceState], kept: Mapping[str, StateFacts]
+) -> dict[str, Facts]:
+    return derive(plan, {name: state.facts() for name, state in states.items()}, kept)
 
 
 def _advanced(

@@ -18,6 +18,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
+from cedilla.runtime.checkpoint.journal import Journal
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import news
@@ -39,6 +40,7 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.ingest.unrelated_files import unrelated_files
 from cedilla.runtime.pipeline.batch_cursor import BatchCursor, Listed
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
+from cedilla.runtime.pipeline.journal_entries import accents_of, entry_of
 from cedilla.runtime.pipeline.open_batch import More, OpenBatch
 from cedilla.runtime.pipeline.outputs import Outputs
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
@@ -76,6 +78,7 @@ class Executor:
     marker_search: MarkerSearch = field(init=False)
     tables: TableDomains = field(init=False)
     tuning: Tuning = field(init=False)
+    journal: Journal = field(init=False)
     _quarantine: Quarantine = field(init=False)
     _watches: Watches = field(init=False)
     _engine: Engine = field(init=False)
@@ -116,6 +119,7 @@ class Executor:
         self.state.reset(self.last.segments)
         self.tuning = Tuning(self.spark, self.conf)
         self._watches = Watches.of(self.plan, self.jobs, self.last.suspects)
+        self.journal = Journal.open(self.files, path)
         self._starter = EpochStarter(
             self.spark,
             self.plan,
@@ -185,7 +189,8 @@ class Executor:
             self.tuning.restore()
 
     def close(self) -> None:
-        """Let the threads go, and brokers."""
+        """Closes threads, outputs and the journal."""
+        self.journal.write()
         self.jobs.close()
         self.outputs.close()
 
@@ -275,7 +280,8 @@ class Executor:
             report = evolve(running.report, files_left=left, seconds=time.monotonic() - started)
             if self.plan.settings["drift"] != "infer":
                 report = evolve(report, warnings=(*report.warnings, *self._unrelated_files(parts)))
-            self._in_flight.append(evolve(running, record=record, report=report))
+            accents = accents_of(parts) if effects.accents else ()
+            self._in_flight.append(evolve(running, record=record, report=report, accents=accents))
 
     def _unrelated_files(self, parts: Mapping[str, Slice]) -> Iterator[Diagnostic]:
         """Returns the files of the next epoch without tuples that have an attribute."""
@@ -361,6 +367,7 @@ class Executor:
             },
         )
         self.notes = ()
+        self.journal.note(entry_of(running, report, segments))
         self.on_report(report)
         self._refuse(running.stops)
 

@@ -47,6 +47,7 @@ from cedilla.runtime.terminal.places import check_places, check_sail, default_ch
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.terminal.run_console import RunConsole
 from cedilla.runtime.terminal.watch_options import Watching, watch_options
+from cedilla.runtime.terminal.watcher import watched
 from cedilla.runtime.topics.query_topics import Topics
 
 
@@ -90,7 +91,7 @@ def prepared(compiled: CompiledQuery, options: Options) -> None:
     check_places(apply(compiled.plan, options), options.checkpoint)
 
 
-def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole) -> int:
+def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watching: Watching) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
     growth, stopping = MemoryGrowth(), Stopping()
     last: int | None = None
@@ -103,7 +104,8 @@ def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole) -> in
             growth.look()
 
     try:
-        with stopping.terminable():
+        home = options.checkpoint or default_checkpoint(plan)
+        with watched(home, watching.ui, watching.metrics, console.address), stopping.terminable():
             start(
                 plan,
                 flow,
@@ -152,7 +154,7 @@ def main(query: str, flow: Flow, name: str = "query", params: Mapping[str, str] 
             options = options.of_query(sys.argv[0], plan)
             console.diagnostics(warnings(apply(plan, options)), texts)
             _check_flow(plan, flow)
-            sys.exit(execute(plan, flow, options, console))
+            sys.exit(execute(plan, flow, options, console, watching))
         except DiagnosticError as error:
             sys.exit(console.failed(error, texts))
 

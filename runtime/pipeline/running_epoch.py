@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, nullcontext
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
@@ -18,7 +19,9 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import exact
+from cedilla.runtime.change_detection.groups import counted_attributes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
+from cedilla.runtime.checkpoint.journal import ReadAccent
 from cedilla.runtime.control.domains.table_domains import news
 from cedilla.runtime.control.markers.advance import MarkerEffects
 from cedilla.runtime.control.markers.bad_markers import SetAside
@@ -69,6 +72,19 @@ class RunningEpoch:
     cached: ExitStack
     samples: Mapping[str, Future[Sample]]
     set_aside: Sequence[SetAside] = ()
+    accents: Sequence[ReadAccent] = ()
+
+    @property
+    def members(self) -> dict[str, dict[str, dict[Any, int]]]:
+        """Source -> attribute -> value -> tuples of the epoch, under all names of the attribute."""
+        found: dict[str, dict[str, dict[Any, int]]] = {}
+        for source, part in self.read.items():
+            attribute_of = self.record.sources[source].names.of
+            for name, counts in part.members.items():
+                values = found.setdefault(source, {}).setdefault(attribute_of.get(name, name), {})
+                for value, rows in counts.items():
+                    values[value] = values.get(value, 0) + rows
+        return found
 
 
 @frozen(eq=False)
@@ -120,6 +136,11 @@ class EpochStarter:
                 drift[name],
                 self.jobs,
                 scratch,
+                [
+                    field
+                    for attribute in counted_attributes(self.plan.source_of[name], states[name])
+                    for field in states[name].names.all_of(attribute)
+                ],
             )
             for name, part in parts.items()
         }

@@ -43,6 +43,13 @@ class RunConsole(Console):
         else:
             self._styled(f"{_time_of_day()} {text}", "dim")
 
+    def address(self, text: str) -> None:
+        """Writes an address of the page or of metrics, with its token where people read it."""
+        if self._as_json:
+            self.note(text)
+        else:
+            write(sys.stderr, f"{_time_of_day()} {text}")
+
     def diagnostics(self, items: Iterable[Diagnostic], texts: Mapping[str, str]) -> None:
         """Writes diagnostics, and hands the warnings to hooks. `texts`: source name -> text."""
         for item in items:

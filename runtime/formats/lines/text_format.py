@@ -26,7 +26,7 @@ from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import in_one_part, of_table
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at, place_of_row, row_count
-from cedilla.runtime.formats.lines.tuple_statistics import statistics_of
+from cedilla.runtime.formats.lines.tuple_statistics import members_of, statistics_of
 from cedilla.runtime.formats.lines.written_tuples import Batches, Tuples, WrittenTuples, kept_batch
 from cedilla.runtime.formats.parts import FewRows
 from cedilla.runtime.formats.source import (
@@ -98,15 +98,17 @@ class TextFormat(Format):
         tuples = self._tuples(files, types)
         return in_one_part(spark, tuples.table()) if _are_few(files) else tuples.frame(spark)
 
-    def read(self, spark: SparkSession, files: Numbered, types: Types, scratch: str) -> Batch:
+    def read(
+        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Sequence[str] = ()
+    ) -> Batch:
         """Parses the files once. Few tuples stay in memory; others become Parquet files in `scratch`."""
         tuples = self._tuples(files, types)
         if _are_few(files):
             table = tuples.table()
-            return Batch(table, statistics_of(table, files, types))
+            return Batch(table, statistics_of(table, files, types), members=members_of(table, counted))
         if engine_in(spark) == "sail" and _size(files) <= costs.KEPT_PARSED:
-            return kept_batch(spark, tuples)
-        return WrittenTuples.of(tuples, files, scratch).batch(spark)
+            return kept_batch(spark, tuples, counted)
+        return WrittenTuples.of(tuples, files, scratch, counted).batch(spark)
 
     def _tuples(self, files: Numbered, types: Types) -> Tuples:
         batches = self.batches(types)

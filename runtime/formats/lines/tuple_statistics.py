@@ -3,7 +3,7 @@ to check them (theory 1.1, D0)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,22 @@ def statistics_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict
         between = (int(places[begin]), int(places[end - 1]) + 1) if end > begin else None
         by_file[number] = FileStatistics(end - begin, ranges, between)
     return by_file
+
+
+MAX_VALUES = 1 << 12
+"""The most different values of a field in a block of tuples that are counted."""
+
+
+def members_of(table: pa.Table, names: Sequence[str]) -> dict[str, dict[Any, int]]:
+    """Returns the number of rows of each value of some columns, without undefined values and without columns of very
+    many values."""
+    counts: dict[str, dict[Any, int]] = {}
+    for name in names:
+        pairs = pc.value_counts(table.column(name))
+        if len(pairs) <= MAX_VALUES:
+            values, rows = pairs.field("values").to_pylist(), pairs.field("counts").to_pylist()
+            counts[name] = {value: n for value, n in zip(values, rows, strict=True) if value is not None}
+    return counts
 
 
 def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:

@@ -25,7 +25,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.cluster import is_local
 from cedilla.runtime.formats.lines.blocks import Part
-from cedilla.runtime.formats.lines.tuple_statistics import merge, statistics_of
+from cedilla.runtime.formats.lines.tuple_statistics import members_of, merge, statistics_of
 from cedilla.runtime.formats.parts import FewRows, PartReader
 from cedilla.runtime.formats.source import (
     Batch,
@@ -67,7 +67,7 @@ _KEPT: WeakValueDictionary[str, Kept] = WeakValueDictionary()
 """What is kept, by names, because tasks have copies of all other objects."""
 
 
-def kept_batch(spark: SparkSession, tuples: Tuples) -> Batch:
+def kept_batch(spark: SparkSession, tuples: Tuples, counted: Sequence[str] = ()) -> Batch:
     """Parses tuples, and keeps them in memory as long as the result exists."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         parts = threads.map(lambda n: [*tuples.of_part(tuples.parts[n], n)], range(len(tuples.parts)))
@@ -76,7 +76,7 @@ def kept_batch(spark: SparkSession, tuples: Tuples) -> Batch:
     table = pa.Table.from_batches(chain.from_iterable(kept.batches), tuples.schema)
     numbers = {part.number: None for part in tuples.parts}
     rows = evolve(tuples, kept=kept.name).frame(spark)
-    return Batch(rows, statistics_of(table, numbers, tuples.types), kept)
+    return Batch(rows, statistics_of(table, numbers, tuples.types), kept, members_of(table, counted))
 
 
 # The following classes are sent to tasks.
@@ -105,19 +105,20 @@ class Tuples(PartReader[Part]):
         return pa.Table.from_batches(batches, self.schema)
 
 
-_WRITTEN = pa.schema([("path", pa.string()), ("statistics", pa.string())])
+_WRITTEN = pa.schema([("path", pa.string()), ("statistics", pa.string()), ("members", pa.string())])
 
 
 @frozen
 class WrittenTuples(FewRows[tuple[Part, ...]]):
     """Writes the tuples of adjacent parts into files of a folder. The rows are their paths, with statistics of each
-    part as JSON, or null if some line is not a tuple."""
+    part as JSON, or null if some line is not a tuple, and the numbers of values of the columns that are `counted`."""
 
     tuples: Tuples
     folder: str
+    counted: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, tuples: Tuples, files: Numbered, folder: str) -> WrittenTuples:
+    def of(cls, tuples: Tuples, files: Numbered, folder: str, counted: Sequence[str] = ()) -> WrittenTuples:
         """Groups parts by size, so that many small files become few, and every core has some."""
         sizes = [_size(part, files[part.number]) for part in tuples.parts]
         largest = min(costs.PART, 1 + sum(sizes) // (os.cpu_count() or 1))
@@ -128,14 +129,19 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
                 size = 0
             groups[-1].append(part)
             size += length
-        return cls(tuple(map(tuple, groups)), _WRITTEN, tuples, folder)
+        return cls(tuple(map(tuple, groups)), _WRITTEN, tuples, folder, tuple(counted))
 
     def rows(self, part: tuple[Part, ...], number: int) -> Iterator[tuple[Any, ...]]:
         for table in self._tables(part):
             path = f"{self.folder}/{uuid4().hex}.parquet"  # a task may run twice
             Files().write(path, _parquet(table), durable=False)
             by_file = statistics_of(table, {piece.number: None for piece in part}, self.tuples.types)
-            yield path, None if by_file is None else json.dumps([*map(_to_json, by_file.items())])
+            members = {name: [*counts.items()] for name, counts in members_of(table, self.counted).items()}
+            yield (
+                path,
+                None if by_file is None else json.dumps([*map(_to_json, by_file.items())]),
+                json.dumps(members),
+            )
 
     def _tables(self, parts: tuple[Part, ...]) -> Iterator[pa.Table]:
         """Yields the tuples of parts in tables of a limited size."""
@@ -159,11 +165,21 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
             rows_written = self.all(spark, by_driver=False)
         if not rows_written:
             return Batch(no_tuples(spark, self.tuples.types))
-        paths = [Files().for_engine(path) for path, _ in rows_written]
+        paths = [Files().for_engine(path) for path, *_ in rows_written]
         frames = read_parquet(spark, from_arrow_schema(self.tuples.schema), paths)
+        rows, texts = reduce(DataFrame.unionByName, frames), [text for _, text, _ in rows_written]
         return Batch(
-            reduce(DataFrame.unionByName, frames), self._statistics([text for _, text in rows_written])
+            rows, self._statistics(texts), members=self._members([text for *_, text in rows_written])
         )
+
+    def _members(self, texts: Sequence[str]) -> dict[str, dict[Any, int]]:
+        members: dict[str, dict[Any, int]] = {}
+        for text in texts:
+            for name, pairs in json.loads(text).items():
+                counts = members.setdefault(name, {})
+                for value, rows in pairs:
+                    counts[value] = counts.get(value, 0) + rows
+        return members
 
     def _statistics(self, texts: Sequence[str | None]) -> dict[int, FileStatistics] | None:
         by_file = {part.number: FileStatistics(0, {}) for group in self.parts for part in group}

@@ -147,7 +147,9 @@ class Parquet(ReadBySpark):
         }
         return Scan(tuple(markers), frozenset(empty))
 
-    def read(self, spark: SparkSession, files: Numbered, types: Types, scratch: str) -> Batch:
+    def read(
+        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Sequence[str] = ()
+    ) -> Batch:
         """Returns the tuples in their own files, and the statistics of footers."""
         return Batch(self.tuples(spark, files, types), self._statistics(spark, files, types))
 

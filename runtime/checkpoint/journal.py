@@ -1,0 +1,204 @@
+"""The recent history of a run: what `status`, metrics and the live page show beside the last commit.
+
+It is a view, of limited size: no run continues from it, and one that is damaged begins again. A checkpoint in a store
+has none, because only local checkpoints can be inspected.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import asdict, define, field, frozen
+
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.checkpoint.stored_plan import PLAN
+from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.storage.files import Files
+
+JOURNAL = "journal.json"
+_VERSION = 1
+
+BUCKET = 10
+"""Seconds of one entry of the history of epochs."""
+_BUCKETS = 360
+_ACCENTS, _WARNINGS = 300, 50
+MAX_MEMBERS = 1_000
+"""The most values of an attribute that have a record."""
+_PAUSE = 1.0
+"""The fewest seconds between two writes."""
+_COST = 50
+"""A write may take this part of the time since the one before."""
+
+Members = Mapping[str, Mapping[str, Mapping[Any, int]]]
+"""Source -> attribute -> value -> number of tuples."""
+
+
+@frozen
+class ReadAccent:
+    """An accent that an epoch has applied. `place`: the position in the file, in bytes if `by_bytes`."""
+
+    source: str
+    text: str
+    file: str
+    place: int
+    by_bytes: bool
+
+
+@frozen
+class EpochEntry:
+    """What an epoch adds to the journal. `state`: rows and bytes after it."""
+
+    number: int
+    tuples: int
+    written: int
+    seconds: float
+    phases: Mapping[str, float]
+    rejected: Mapping[str, int]
+    state: tuple[int, int]
+    files_left: int = 0
+    accents: Sequence[ReadAccent] = ()
+    count: int = 0
+    """The number of accents; `accents` has the first ones."""
+    warnings: Sequence[Diagnostic] = ()
+    members: Members = field(factory=dict[str, dict[str, dict[Any, int]]])
+
+
+@define(eq=False)
+class Journal:
+    """The journal of the runs on a checkpoint."""
+
+    files: Files
+    path: str | None
+    content: dict[str, Any]
+    clock: Callable[[], float] = time.time
+    _next: float = 0.0
+
+    @classmethod
+    def open(cls, files: Files, checkpoint: str, clock: Callable[[], float] = time.time) -> Journal:
+        """Continues the journal of a checkpoint, or begins one."""
+        path = None if local_path(checkpoint) is None else f"{checkpoint.rstrip('/')}/{JOURNAL}"
+        content = (read_journal(files, path) if path else None) or {
+            "version": _VERSION,
+            "epochs": [],
+            "accents": [],
+            "accents_read": 0,
+            "warnings": [],
+            "members": {},
+            "totals": {"epochs": 0, "phases": {}},
+        }
+        return cls(files, path, {**content, "started": clock(), "files_left": 0}, clock)
+
+    def note(self, entry: EpochEntry) -> None:
+        """Adds a committed epoch, and writes the journal from time to time."""
+        if self.path is None:
+            return
+        now = self.clock()
+        content = self.content
+        self._count(now, entry)
+        self._note_members(now, entry.members)
+        content["files_left"] = entry.files_left
+        content["accents_read"] += entry.count
+        stamp = {"time": now, "epoch": entry.number}
+        if entry.accents:
+            content["accents"] = [
+                *content["accents"],
+                *({**asdict(each), **stamp} for each in entry.accents),
+            ][-_ACCENTS:]
+        told = [_warning(each) | stamp for each in entry.warnings if each.severity == "warning"]
+        if told:
+            content["warnings"] = [*content["warnings"], *told][-_WARNINGS:]
+        if now >= self._next:
+            self.write()
+
+    def write(self) -> None:
+        """Writes the journal. Gives up where the checkpoint is gone or full: the run itself reports that."""
+        if self.path is None:
+            return
+        began = self.clock()
+        try:
+            if not self.files.exists(f"{self.path.rpartition('/')[0]}/{PLAN}"):
+                return  # the folder is not made again, or it would stand in the way of the one that is put back
+            self.files.write(self.path, json.dumps(self.content), durable=False)
+        except DiagnosticError:
+            self.path = None
+            return
+        took = self.clock() - began
+        self._next = began + max(_PAUSE, _COST * took)
+
+    def _count(self, now: float, entry: EpochEntry) -> None:
+        start = now - now % BUCKET
+        buckets = self.content["epochs"]
+        if not buckets or buckets[-1]["start"] != start:
+            empty = {"epochs": 0, "tuples": 0, "written": 0, "seconds": 0.0, "slowest": 0.0}
+            buckets.append({"start": start, **empty, "phases": {}, "rejected": {}})
+            del buckets[:-_BUCKETS]
+        bucket = buckets[-1]
+        bucket["epochs"] += 1
+        bucket["tuples"] += entry.tuples
+        bucket["written"] += entry.written
+        bucket["seconds"] += entry.seconds
+        bucket["slowest"] = max(bucket["slowest"], entry.seconds)
+        bucket["rows"], bucket["bytes"] = entry.state
+        totals = self.content["totals"]
+        totals["epochs"] += 1
+        sums = (bucket["phases"], entry.phases), (totals["phases"], entry.phases)
+        for before, values in (*sums, (bucket["rejected"], entry.rejected)):
+            for name, value in values.items():
+                before[name] = before.get(name, 0) + value
+
+    def _note_members(self, now: float, members: Members) -> None:
+        minute = now // 60
+        for source, attributes in members.items():
+            known_of = self.content["members"].setdefault(source, {})
+            for attribute, counts in attributes.items():
+                known = known_of.setdefault(attribute, {})
+                for value, count in counts.items():
+                    name = value if isinstance(value, str) else json.dumps(value)
+                    if name not in known and len(known) >= MAX_MEMBERS:
+                        continue
+                    last = known.get(name)
+                    known[name] = _seen(last, now, minute, count)
+
+
+def _seen(last: list[float] | None, now: float, minute: float, count: int) -> list[float]:
+    """Returns a record: when it was last seen, tuples in all, the minute, tuples in it and in the one before."""
+    if last is None:
+        return [now, count, minute, count, 0]
+    _, total, then, current, before = last
+    if then == minute:
+        return [now, total + count, minute, current + count, before]
+    return [now, total + count, minute, count, current if then == minute - 1 else 0]
+
+
+def _warning(diagnostic: Diagnostic) -> dict[str, Any]:
+    return {
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "notes": list(diagnostic.notes),
+        "help": diagnostic.help,
+    }
+
+
+def read_journal(files: Files, path: str) -> dict[str, Any] | None:
+    """Returns the content of a journal; `None` without one, or of another version."""
+    try:
+        content = json.loads(files.read(path)) if files.exists(path) else None
+    except (ValueError, DiagnosticError):
+        return None
+    is_known = isinstance(content, dict) and content.get("version") == _VERSION
+    return content if is_known else None
+
+
+def rates(records: Mapping[str, Sequence[float]], now: float) -> Iterator[tuple[str, float]]:
+    """Yields values with their tuples in the last minute, from the current and the previous minute."""
+    minute, share = now // 60, now % 60 / 60
+    for name, (_, _, then, current, before) in records.items():
+        if then == minute:
+            yield name, current + before * (1 - share)
+        elif then == minute - 1:
+            yield name, current * (1 - share)
+        else:
+            yield name, 0.0

@@ -1,0 +1,161 @@
+"""The newest rows of an output folder, as written or in other units. Reads the ends of its last files only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.conversions import known_unit
+from cedilla.compiler.plan import Emit
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.units.units import Mismatch, conversion
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder
+from cedilla.runtime.checkpoint.commit_json import load_commit
+from cedilla.runtime.checkpoint.commit_log import record_names
+from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.checkpoint.tree_files import StoredTrees
+from cedilla.runtime.control.sinks.announce import SinkState
+from cedilla.runtime.control.sources.unit_names import output_names
+from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import SealedFiles
+
+MAX_ROWS = 20
+_TAIL = 1 << 16
+"""Bytes at the end of a file that are read."""
+_MAX_EPOCHS = 50
+"""The most epochs that are looked at."""
+
+Units = str | Mapping[str, str]
+"""`as written`, `canonical`, `latest`, or the unit of each attribute."""
+
+
+def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str, Any]:
+    """Returns the newest rows of an output, newest last, and the unit of each attribute.
+
+    Rows of an epoch are in the units before its Alters. Unless they are shown as written, epochs before a change of
+    units are left out. Raises `DiagnosticError`: RQ412 for an output that is not a local folder of JSON, RQ143 for an
+    unknown unit.
+    """
+    emit = next((each for each in folder.stored.plan.emits if each.name == output), None)
+    root = None if emit is None or emit.path == "-" else local_path(emit.path)
+    if emit is None or root is None or emit.format != "json" or emit.is_topic:
+        hint = "`cedilla read` shows other outputs"
+        raise failure("RQ412", f"the page shows rows of local folders of JSON only, not {output}", hint=hint)
+    if folder.commit is None:
+        return {"rows": [], "units": {}, "names": []}
+    written = _State.of(folder, emit)
+    is_fixed = units == "as written"
+    found = _rows(root, folder.commit.epoch, is_fixed=is_fixed, is_reset=bool(written.scaled))
+    rows = list(islice(found, MAX_ROWS))
+    shown = [written.converted(row, units) for row in reversed(rows)]
+    names = list(dict.fromkeys(name for row in shown for name in row))
+    return {"rows": shown, "units": written.names_of(units), "names": names}
+
+
+class _State:
+    """The functions between canonical values and those of an output, before and after the last epoch."""
+
+    def __init__(self, emit: Emit, before: SinkState, after: SinkState, units: Mapping[str, str]) -> None:
+        self._emit, self._before, self._after, self._units = emit, before, after, units
+
+    @classmethod
+    def of(cls, folder: CheckpointFolder, emit: Emit) -> _State:
+        commit = folder.commit
+        assert commit is not None
+        after = commit.sinks[emit.name]
+        earlier = _record_before(folder, commit.epoch)
+        before = after if earlier is None else earlier.sinks.get(emit.name, after)
+        return cls(emit, before, after, output_names(folder.stored.plan, commit.sources)[emit.name].units)
+
+    @property
+    def scaled(self) -> set[str]:
+        """The attributes that had other units than canonical ones before the last epoch."""
+        return {name for name, tree in self._before.scale.items() if tree != IDENTITY}
+
+    def converted(self, row: Mapping[str, Any], units: Units) -> dict[str, Any]:
+        """Returns a row in other units."""
+        if units == "as written":
+            return dict(row)
+        return {name: self._value(row, name, value, units) for name, value in row.items()}
+
+    def _value(self, row: Mapping[str, Any], name: str, value: Any, units: Units) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return value
+        function = self._to_canonical(row, name)
+        if isinstance(units, Mapping):
+            function = self._to_unit(name, units).after(function)
+        elif units == "latest":
+            function = _function(self._after, row, name).after(function)
+        return value if function.is_identity else float(function(Fraction(value)))
+
+    def _to_canonical(self, row: Mapping[str, Any], name: str) -> Affine:
+        return _function(self._before, row, name).inverse()
+
+    def _to_unit(self, name: str, units: Mapping[str, str]) -> Affine:
+        if name not in units or name not in self._units:
+            return IDENTITY
+        try:
+            return conversion(self._units[name], known_unit(units[name], None))
+        except Mismatch as problem:
+            hint = f"a unit like {self._units[name]}"
+            raise failure("RQ143", f"`{name}` has no values in {units[name]}: {problem}", hint=hint) from None
+
+    def names_of(self, units: Units) -> dict[str, str]:
+        """Returns the unit of each attribute, where it is the same in all rows."""
+        if isinstance(units, Mapping):
+            return {**self._units, **{n: u for n, u in units.items() if n in self._units}}
+        if units == "canonical":
+            return dict(self._units)
+        state = self._before if units == "as written" else self._after
+        plain = {n for n in self._units if state.scale.get(n, IDENTITY) == IDENTITY}
+        return {name: unit for name, unit in self._units.items() if name in plain}
+
+
+def _function(state: SinkState, row: Mapping[str, Any], name: str) -> Affine:
+    leaf = regions.contains(state.scale.get(name, IDENTITY), row)
+    return leaf if isinstance(leaf, Affine) else IDENTITY
+
+
+def _record_before(folder: CheckpointFolder, epoch: int) -> Commit | None:
+    documents = SealedFiles(Files(), str(folder.root))
+    names = [n for n in record_names(documents) if int(Path(n).stem) < epoch]
+    if not names:
+        return None
+    return load_commit(documents.read(names[-1]), StoredTrees(documents), str(folder.root))
+
+
+def _rows(root: Path, epoch: int, *, is_fixed: bool, is_reset: bool) -> Iterator[dict[str, Any]]:
+    """Yields the rows of an output's epochs, newest first.
+
+    Unless `is_fixed`, ends before rows with other units than those before the last epoch: at an Alter of an earlier
+    one, and after an Add, which begins units again. `is_reset`: an Add may have done so with a unit.
+    """
+    for at in sorted(root.glob("epoch=*"), reverse=True)[:_MAX_EPOCHS]:
+        number = int(at.name.partition("=")[2])
+        if number > epoch:
+            continue
+        kinds = {path.name[0] for path in at.iterdir()}
+        is_altered = "3" in kinds and number < epoch
+        if not is_fixed and (is_altered or ("0" in kinds and is_reset)):
+            return
+        for path in sorted(at.glob("1-tuples-*"), reverse=True):
+            for line in reversed(_tail(path)):
+                yield json.loads(line)
+        if not is_fixed and "0" in kinds:
+            return
+
+
+def _tail(path: Path) -> list[bytes]:
+    """Returns the last whole lines of a file."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _TAIL))
+        lines = file.read().splitlines()
+    return lines[1:] if size > _TAIL else lines

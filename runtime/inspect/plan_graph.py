@@ -1,0 +1,103 @@
+"""The plan of a checkpoint as a graph for a page: nodes in layers, with what `explain` knows of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cedilla.compiler.explain.explanation import explain_json
+from cedilla.compiler.plan import Plan
+from cedilla.runtime.checkpoint.inventory import Stored
+
+
+def plan_graph(plan: Plan) -> dict[str, Any]:
+    """Returns the nodes of a plan, each with its layer from the sources, and the edges."""
+    explained = explain_json(plan)
+    nodes = [
+        *(_source(each) for each in explained["sources"]),
+        *(_operator(each) for each in explained["operators"]),
+        *(_emit(each) for each in explained["emits"]),
+    ]
+    layers = _layers(nodes)
+    for node in nodes:
+        node["layer"] = layers[node["id"]]
+    return {"nodes": nodes, "edges": [[name, node["id"]] for node in nodes for name in node["inputs"]]}
+
+
+def with_state(graph: Mapping[str, Any], state: Sequence[Stored], waiting: Mapping[str, list[str]]) -> Any:
+    """Returns a graph with the rows and bytes of each operator's state, and what waits there."""
+    nodes = [
+        {
+            **node,
+            "rows": sum(each.rows or 0 for each in state if _is_of(each, node["id"])),
+            "bytes": sum(each.bytes for each in state if _is_of(each, node["id"])),
+            "waits": waiting.get(node["id"], []),
+        }
+        for node in graph["nodes"]
+    ]
+    return {**graph, "nodes": nodes}
+
+
+def _is_of(stored: Stored, name: str) -> bool:
+    return stored.name == name or stored.name.startswith(f"{name}.")
+
+
+def _source(each: Mapping[str, Any]) -> dict[str, Any]:
+    attributes = [
+        f"{a['name']}{'?' if a['optional'] else ''}: {a['type']}{' in ' + a['unit'] if a['unit'] else ''}"
+        for a in each["attributes"]
+    ]
+    facts = [f"from {each['format']} {each['path']}", *attributes]
+    facts += [f"punctuated on {', '.join(scheme)}" for scheme in each["punctuated"]]
+    kind = "table" if each["table"] else "stream"
+    return _node(each["name"], kind, each["name"], (), each["line"], facts)
+
+
+def _operator(each: Mapping[str, Any]) -> dict[str, Any]:
+    invariants, keeps = each["invariants"], each["state"]["keeps"]
+    parameters = [
+        f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in each["parameters"].items()
+    ]
+    facts = [
+        *parameters,
+        f"passes {invariants['passes']}",
+        f"propagates {invariants['propagates']}",
+        *([f"purges {invariants['purges']}"] if each["stateful"] else ["keeps nothing"]),
+        *(f"keeps {kept['what']}: {kept['bound']}, {kept['because']}" for kept in keeps),
+        *_reactions(each["reactions"]),
+    ]
+    return _node(each["name"], each["operator"], each["name"], each["inputs"], each["line"], facts)
+
+
+def _reactions(reactions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns what accents do, attributes with the same reaction together."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for each in reactions:
+        for kind in ("add", "drop", "alter"):
+            if (outcome := each.get(kind)) is not None:
+                alike.setdefault((kind, outcome["kind"], outcome["rule"]), []).append(each["attribute"])
+    return [
+        f"{kind} of {', '.join(dict.fromkeys(names))}: {what} ({rule})"
+        for (kind, what, rule), names in alike.items()
+    ]
+
+
+def _emit(each: Mapping[str, Any]) -> dict[str, Any]:
+    facts = [f"to {each['format']} {each['path']}"]
+    facts += ["in original units"] if each["original_units"] else []
+    return _node(f"emit {each['name']}", "emit", each["name"], (each["relation"],), each["line"], facts)
+
+
+def _node(
+    id_: str, kind: str, name: str, inputs: Sequence[str], line: int, facts: Sequence[str]
+) -> dict[str, Any]:
+    return {"id": id_, "kind": kind, "name": name, "inputs": list(inputs), "line": line, "facts": list(facts)}
+
+
+def _layers(nodes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Returns the length of the longest way from a source to each node; nodes are in topological order."""
+    layers: dict[str, int] = {}
+    for node in nodes:
+        layers[node["id"]] = 1 + max((layers[name] for name in node["inputs"]), default=-1)
+    return layers

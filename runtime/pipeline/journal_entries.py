@@ -1,0 +1,49 @@
+"""What an epoch adds to the journal of its checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+from cedilla.runtime.checkpoint.journal import EpochEntry, ReadAccent
+from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.pipeline.running_epoch import RunningEpoch
+from cedilla.runtime.records.marker import NEXT_FILE
+from cedilla.runtime.state.segments import Segments
+from cedilla.runtime.terminal.report import EpochReport
+
+_MAX_ACCENTS = 20
+"""The most accents of an epoch in the journal."""
+
+
+def accents_of(parts: Mapping[str, Slice]) -> tuple[ReadAccent, ...]:
+    """Returns the first accents in the slices of an epoch."""
+    return tuple(islice(_accents(parts), _MAX_ACCENTS))
+
+
+def _accents(parts: Mapping[str, Slice]) -> Iterator[ReadAccent]:
+    for source, part in parts.items():
+        for marker in part.scan.markers:
+            if marker.kind == "accent":
+                place = marker.position - marker.file * NEXT_FILE
+                file = part.files[marker.file].shown
+                yield ReadAccent(source, marker.text, file, place, part.format.by_bytes)
+
+
+def entry_of(running: RunningEpoch, report: EpochReport, segments: Segments) -> EpochEntry:
+    """Returns an epoch as the journal records it."""
+    kept = [segment for each in segments.values() for segment in each]
+    return EpochEntry(
+        report.number,
+        report.tuples,
+        sum(report.written.values()),
+        report.seconds,
+        report.phases,
+        report.quarantined,
+        (sum(segment.rows or 0 for segment in kept), sum(segment.length for segment in kept)),
+        report.files_left,
+        running.accents,
+        report.accents,
+        report.warnings,
+        running.members,
+    )

@@ -1,0 +1,78 @@
+"""The server of the live page in a thread, and answers of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from typing import Any
+
+import uvicorn
+from attrs import frozen
+
+from cedilla.runtime.terminal.addresses import Address, bound
+from cedilla.runtime.ui.app import application
+from cedilla.runtime.ui.feed import Feed
+from cedilla.runtime.ui.metrics import registry_of
+
+
+@frozen
+class Answer:
+    """An answer: its status, its headers in lower case, its text."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+@frozen
+class Page:
+    """A page that is served at a port of this machine."""
+
+    port: int
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    def get(self, path: str, **headers: str) -> Answer:
+        return self._ask("GET", path, None, headers)
+
+    def post(self, path: str, given: object) -> Any:
+        """Returns the JSON that answers a question."""
+        return self._ask("POST", path, json.dumps(given), {}).json()
+
+    def _ask(self, method: str, path: str, text: str | None, headers: Mapping[str, str]) -> Answer:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request(method, path, text, dict(headers))
+        response = connection.getresponse()
+        found = {name.lower(): value for name, value in response.getheaders()}
+        try:
+            return Answer(response.status, found, response.read().decode())
+        finally:
+            connection.close()
+
+
+@contextmanager
+def served(path: str, token: str | None = None) -> Iterator[Page]:
+    """Serves the page of a checkpoint."""
+    feed = Feed(path)
+    app = application(feed, registry_of(feed), token, asyncio.Event())
+    with bound(Address("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield Page(port)
+        server.should_exit = True
+        thread.join(10)
