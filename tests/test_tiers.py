@@ -30,6 +30,10 @@ WHOLLY_IN_REST = {
     "tests/runtime/engines/test_sail.py::test_children_that_the_process_forks_live",
     # It starts Spark twice in processes of their own; `make test` reads and writes such tables on Sail.
     "tests/runtime/storage/test_delta_store.py::test_spark_reads_and_writes_them_without_clients_of_its_own",
+    # Streams and data sources are Spark's alone; `make test` calls what they call.
+    "tests/runtime/embedding/test_batches.py::test_a_stream_of_spark_gives_its_batches",
+    "tests/runtime/embedding/test_data_source.py::test_spark_reads_an_output_by_its_format",
+    "tests/runtime/embedding/test_data_source.py::test_a_declarative_pipeline_reads_an_output",
     # Without accents, and on Spark: as its SQL, as a job by hand; and the generator of a benchmark in its other format.
     "tests/test_nexmark.py::test_query",
     "tests/test_nexmark.py::test_query_with_accents",

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cedilla.compiler.compile import compile_query
     from cedilla.grammar.diagnostics import DiagnosticError
+    from cedilla.runtime.embedding.batches import foreach_batch
+    from cedilla.runtime.embedding.data_source import DataSource
+    from cedilla.runtime.embedding.plotting import plot
     from cedilla.runtime.embedding.query import query, run
     from cedilla.runtime.reading.reading import read
     from cedilla.runtime.reference.simulation import simulate
@@ -21,10 +24,13 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "DataSource",
     "DiagnosticError",
     "Options",
     "__version__",
     "compile_query",
+    "foreach_batch",
+    "plot",
     "query",
     "read",
     "run",
@@ -32,9 +38,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DataSource": "cedilla.runtime.embedding.data_source",
     "DiagnosticError": "cedilla.grammar.diagnostics",
     "Options": "cedilla.runtime.terminal.options",
     "compile_query": "cedilla.compiler.compile",
+    "foreach_batch": "cedilla.runtime.embedding.batches",
+    "plot": "cedilla.runtime.embedding.plotting",
     "query": "cedilla.runtime.embedding.query",
     "read": "cedilla.runtime.reading.reading",
     "run": "cedilla.runtime.embedding.query",
@@ -52,6 +61,13 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Adds `%%cedilla` to a notebook: `%load_ext cedilla`."""
+    from cedilla.runtime.embedding.cells import register
+
+    register(shell)
 
 
 def __dir__() -> list[str]:

@@ -113,9 +113,11 @@ def write_spark(frame: Any, folder: Path) -> None:
     were afterwards."""
     with _exact_writer(frame.sparkSession):
         frame.write.parquet(str(folder))
-    same = min(file.stat().st_mtime_ns for file in folder.iterdir()) if any(folder.iterdir()) else 0
-    for file in folder.iterdir():
-        os.utime(file, ns=(same, same))
+    folder.mkdir(parents=True, exist_ok=True)  # Sail writes no folder for no rows
+    files = [*folder.iterdir()]
+    latest = max((file.stat().st_mtime_ns for file in files), default=0)
+    for file in files:
+        os.utime(file, ns=(latest, latest))
 
 
 @contextmanager

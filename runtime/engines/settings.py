@@ -78,7 +78,8 @@ def own_session(spark: SparkSession) -> Iterator[SparkSession]:
     if not is_connect(spark):
         session = spark.newSession()
         legacy = {name: None for name in session.conf.getAll if name.startswith(_LEGACY)}
-        set_all(session, {**_changed(spark, session), **legacy, **RESULTS})
+        _inherit(session, _changed(spark, session))
+        set_all(session, {**legacy, **RESULTS})
         yield session
         return
     before = {name: spark.conf.get(name, None) for name in RESULTS}
@@ -88,6 +89,18 @@ def own_session(spark: SparkSession) -> Iterator[SparkSession]:
         yield spark
     finally:
         set_all(spark, {name: before[name] for name in changed})
+
+
+def _inherit(session: SparkSession, settings: Mapping[str, str]) -> None:
+    """Sets settings of another session. Those of the whole application, which a session of a stream lists too, stay."""
+    from pyspark.errors import AnalysisException
+
+    for name, value in settings.items():
+        try:
+            set_all(session, {name: value})
+        except AnalysisException as problem:
+            if problem.getCondition() != "CANNOT_MODIFY_CONFIG":
+                raise
 
 
 def _changed(spark: SparkSession, fresh: SparkSession) -> dict[str, str]:

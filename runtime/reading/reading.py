@@ -19,7 +19,7 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.reading.outputs import Entries, FolderOutput, Output, TopicOutput
 from cedilla.runtime.reading.units import Units, mixed
-from cedilla.runtime.records.entries import TYPES_HINT, unreadable
+from cedilla.runtime.records.entries import TYPES_HINT, Entry, unreadable
 from cedilla.runtime.topics.topic_lines import place_of
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from cedilla.compiler.compile import CompiledQuery
+    from cedilla.compiler.plan import Emit, Plan
 
 InUnits = Literal["canonical", "original", "latest"]
 
@@ -91,7 +92,7 @@ class Reading:
         units = {part: Units(self.types) for part in output.parts}
         while True:
             for part, of_part in units.items():
-                yield from self._decoded(
+                yield from self.decoded(
                     output.new(part), of_part, of_part if self.units == "latest" else None
                 )
             yield None
@@ -121,6 +122,21 @@ class Reading:
 
         return spark_frame(session, self.folder, self.units, self.types)
 
+    def items(self) -> Iterator[tuple[Entry, Units]]:
+        """Yields the tuples and markers as written, in stream order, each with the units after it.
+
+        Raises `DiagnosticError` as `rows`.
+        """
+        output = self._output()
+        for part in output.parts:
+            units = Units(self.types)
+            for entry in output.new(part)(lambda units=units: units.state.types):
+                if entry.kind is None:
+                    units.learn(entry.values)
+                elif entry.kind == "accent":
+                    _take(units, entry.place, entry.text)
+                yield entry, units
+
     # --- inside ---
 
     def _output(self) -> Output:
@@ -139,7 +155,7 @@ class Reading:
                 for _ in self._through(of_part, ends[part]):
                     pass
         rows = chain.from_iterable(
-            self._decoded(of_part, units[part], ends.get(part)) for part, of_part in entries.items()
+            self.decoded(of_part, units[part], ends.get(part)) for part, of_part in entries.items()
         )
         return rows, units[output.parts[-1]]
 
@@ -154,7 +170,8 @@ class Reading:
                 if units.came_back is not None and self.units != "canonical":
                     raise mixed(units.came_back, self.units)
 
-    def _decoded(self, entries: Entries, units: Units, end: Units | None) -> Iterator[dict[str, Any]]:
+    def decoded(self, entries: Entries, units: Units, end: Units | None) -> Iterator[dict[str, Any]]:
+        """Yields tuples in canonical units, or in those of `end`; updates `units`."""
         for position, values in self._through(entries, units):
             try:
                 yield units.decoded(values, end)
@@ -181,6 +198,11 @@ def _types(folder: str, query: str | Path | CompiledQuery | None, schema: str | 
     from cedilla.compiler.compile import compiled_query
 
     plan = compiled_query(query)[0].plan
+    return dict(plan.start[emit_of(plan, folder).relation].types)
+
+
+def emit_of(plan: Plan, folder: str) -> Emit:
+    """Returns the emit of a query that writes an output, by its path or its name. Raises `DiagnosticError` RQ421."""
     at = folder.partition("?")[0]
     emits = [e for e in plan.emits if Path(e.path.partition("?")[0]) == Path(at)] or [
         e for e in plan.emits if e.name == Path(folder).name
@@ -192,7 +214,7 @@ def _types(folder: str, query: str | Path | CompiledQuery | None, schema: str | 
         message = f"which output of the query {folder} is, neither its path nor its name tells"
         hint = f"the outputs are {names}; `schema` says the types, too"
         raise failure("RQ421", message, hint=hint)
-    return dict(plan.start[emits[0].relation].types)
+    return emits[0]
 
 
 _ARRAY = re.compile(r"(?P<name>[^\s,:?]+)(?P<between>\s*\??\s*:\s*)(?P<type>array<[\w\s(),<>]*?>+)")

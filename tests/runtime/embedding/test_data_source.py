@@ -1,0 +1,165 @@
+"""Outputs as a data source of PySpark, for batches, streams and declarative pipelines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+import cedilla
+from tests.kit.lines import write_files
+
+QUERY = """
+stream pumps(ts: long, pump: int in {1, 2}, litres: double unit litre) from json "pumps" punctuated on ts;
+emit pumps to json "flow";
+"""
+FILES = {
+    "1.jsonl": b'{"ts": 1, "pump": 1, "litres": 2}\n{"$accent": "[[unit(litres, m3)]]"}\n',
+    "2.jsonl": b'{"$accent": "[[+(place: string)]]"}\n{"ts": 2, "pump": 1, "litres": 0.5, "place": "x"}\n',
+    "3.jsonl": b'{"ts": 3, "pump": 2, "litres": 0.25}\n',
+}
+CANONICAL = [(1, 2.0, None), (2, 500.0, "x"), (3, 250.0, None)]
+
+
+@pytest.fixture
+def flow(tmp_path: Path) -> Path:
+    """An output of three epochs, in two units."""
+    write_files(tmp_path / "pumps", FILES)
+    (tmp_path / "q.rq").write_text(QUERY)
+    query = cedilla.query(tmp_path / "q.rq")
+    given: dict[str, Any] = {"sources": {"pumps": tmp_path / "pumps"}, "sinks": {"flow": tmp_path / "flow"}}
+    query.run(**given, checkpoint=tmp_path / "ck", once=True, files_per_epoch=1, engine="sail")
+    return tmp_path / "flow"
+
+
+def source(flow: Path, **options: str) -> cedilla.DataSource:
+    return cedilla.DataSource({"path": str(flow), **options})
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    return sorted((row["ts"], row["litres"], row.get("place")) for row in table.to_pylist())
+
+
+def batches(flow: Path, **options: str) -> list[tuple[Any, ...]]:
+    found = source(flow, **options)
+    reader: Any = found.reader(found.schema())
+    return rows_of(pa.Table.from_batches([*reader.read(reader.partitions()[0])]))
+
+
+def test_units_are_canonical_latest_or_named(flow: Path) -> None:
+    query = str(flow.parent / "q.rq")
+    assert batches(flow) == batches(flow, query=query) == CANONICAL
+    assert batches(flow, units="latest") == [(ts, litres / 1000, place) for ts, litres, place in CANONICAL]
+    named = {"query": query, "with": "litres in cm3"}
+    assert batches(flow, **named) == [(ts, litres * 1000, place) for ts, litres, place in CANONICAL]
+
+
+@pytest.mark.parametrize("options", [{}, {"query": "q.rq", "with": "litres in m3"}])
+def test_a_stream_reads_each_epoch_once(
+    flow: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, str]
+) -> None:
+    """Epochs before are read for their accents, however the stream is cut."""
+    monkeypatch.chdir(flow.parent)
+    found = source(flow, **options)
+    schema = found.schema()
+    reader: Any = found.streamReader(schema)
+    assert reader.initialOffset() == {"epoch": -1}
+    assert reader.latestOffset() == {"epoch": 2}
+    factor = 1000 if options else 1
+    for cuts in ([-1, 2], [-1, 0, 1, 2], [-1, 1, 2]):
+        parts = [reader.partitions({"epoch": a}, {"epoch": b}) for a, b in pairwise(cuts)]
+        tables = [pa.Table.from_batches([*reader.read(part)]) for (part,) in parts]
+        assert [row for table in tables for row in rows_of(table)] == [
+            (ts, litres / factor, place) for ts, litres, place in CANONICAL
+        ]
+
+
+def test_options_that_do_not_fit_are_refused(flow: Path) -> None:
+    schema = from_arrow_schema(pa.schema([("ts", pa.int64())]))
+    query = str(flow.parent / "q.rq")
+    for options, expected in (
+        ({"untis": "latest"}, "did you mean `units`?"),
+        ({"with": "litres in m3"}, "units are known by the query"),
+        ({"query": query, "with": "ts in s"}, "attributes with units: litres in"),
+        ({"query": query, "with": "litres in kWh"}, "different kinds of quantity"),
+    ):
+        with pytest.raises(cedilla.DiagnosticError, match="RQ490") as caught:
+            source(flow, **options).reader(schema)
+        assert expected in f"{caught.value.diagnostics[0].message} {caught.value.diagnostics[0].help}"
+    with pytest.raises(cedilla.DiagnosticError, match="RQ490"):
+        source(flow, units="latest").streamReader(schema)
+    with pytest.raises(cedilla.DiagnosticError, match="RQ421"):
+        source(flow.parent / "none").schema()
+
+
+@pytest.mark.rest
+def test_spark_reads_an_output_by_its_format(spark: SparkSession, flow: Path) -> None:
+    def tuples(frame: DataFrame) -> list[tuple[Any, ...]]:
+        return sorted(map(tuple, frame.select("ts", "litres", "place").collect()))
+
+    frame = spark.read.format("cedilla").load(str(flow))
+    assert tuples(frame) == CANONICAL
+    stream = spark.readStream.format("cedilla").schema(frame.schema).load(str(flow))
+    started = stream.writeStream.format("memory").queryName("flow_rows").trigger(availableNow=True)
+    started.option("checkpointLocation", str(flow.parent / "stream")).start().awaitTermination()
+    assert tuples(spark.table("flow_rows")) == CANONICAL
+
+
+PIPELINE = """
+from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+spark = SparkSession.active()
+
+
+@dp.materialized_view
+def totals():
+    rows = spark.read.format("cedilla").load({flow!r})
+    return rows.groupBy("pump").agg(F.sum("litres").alias("litres"))
+"""
+
+
+@pytest.mark.rest
+@pytest.mark.java
+def test_a_declarative_pipeline_reads_an_output(flow: Path) -> None:
+    project = flow.parent / "project"
+    write_files(
+        project,
+        {
+            "spark-pipeline.yml": json.dumps(
+                {
+                    "name": "pumps",
+                    "storage": (project / "storage").as_uri(),
+                    "libraries": [{"glob": {"include": "steps/**"}}],
+                    "configuration": {"spark.sql.warehouse.dir": str(project / "warehouse")},
+                }
+            ).encode(),
+            "steps/totals.py": PIPELINE.format(flow=str(flow)).encode(),
+        },
+    )
+    command = Path(sys.executable).parent / "spark-pipelines"
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [str(command), "run", "--spec", str(project / "spark-pipeline.yml")],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    files = [*(project / "warehouse").rglob("*.parquet")]
+    rows = sorted(row["litres"] for file in files for row in pq.read_table(file).to_pylist())
+    assert rows == [250.0, 502.0]
