@@ -351,10 +351,26 @@ class Builder(ClauseBuilder):
     ) -> tuple[syntax.AggregateCall | syntax.ProjectItem, ...]:
         return calls
 
-    def call(self, meta: Meta, value: Expression, alias: Token) -> syntax.AggregateCall | syntax.ProjectItem:
+    def weight(self, meta: Meta, by: Token) -> syntax.Attribute:
+        return syntax.Attribute(str(by), span=self._span(meta))
+
+    def call(
+        self, meta: Meta, value: Expression, weight: syntax.Attribute | None, alias: Token
+    ) -> syntax.AggregateCall | syntax.ProjectItem:
         span = self._span(meta)
+        if weight is not None:
+            value = self._weighted(value, weight)
         if isinstance(value, syntax.Scalar):
             return syntax.AggregateCall(
                 value.name, value.arguments, str(alias), value.distinct, value.where, span=span
             )
         return syntax.ProjectItem(value, str(alias), span=span)
+
+    def _weighted(self, value: Expression, weight: syntax.Attribute) -> Expression:
+        """Returns the call of `avg(x) weighted by duration`, a function of its own. Reports RQ158 for others."""
+        if not isinstance(value, syntax.Scalar) or value.name != "avg" or weight.name != "duration":
+            hint = "`avg(x) weighted by duration`; by an attribute it is `sum(x * w) / sum(w)`"
+            message = "only the average is weighted, and only by duration"
+            self._report("RQ158", message, weight.span, hint)
+            return value
+        return evolve(value, name=f"{value.name} {syntax.WEIGHTED}")

@@ -71,8 +71,10 @@ def called(
     distinct: bool = False,
     where: Expression | None = None,
 ) -> str:
-    """A call of a function; the word of `delta resets` comes last, `delta(x resets)`."""
+    """A call of a function. The word of `delta resets` comes last, `delta(x resets)`, and `weighted by` after it."""
     name, _, word = function.partition(" ")
+    if word == syntax.WEIGHTED:
+        return f"{called(name, arguments, distinct, where)} {word}"
     words = ["distinct"] if distinct else []
     words += [", ".join(map(format_expression, arguments))] if arguments else []
     words += [f"where {format_expression(where)}"] if where is not None else []

@@ -249,6 +249,10 @@ class Window(OneInput):
     input: Relation
 
 
+WEIGHTED = "weighted by duration"
+"""The words after `avg(x)` of a mean over time."""
+
+
 @frozen
 class AggregateCall(Node):
     """`avg(t) as mean`, `count() as n`, `count(distinct s where t > 9) as hot`."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions, type_hints
+from cedilla.compiler.expressions import counters, expressions, type_hints
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
 from cedilla.compiler.expressions.aggregate_parts import (
@@ -18,11 +19,12 @@ from cedilla.compiler.expressions.aggregate_parts import (
     slope_of_alter,
 )
 from cedilla.compiler.expressions.conversions import unit_of_call
-from cedilla.compiler.expressions.types import LONG, Type
+from cedilla.compiler.expressions.types import LONG, STRING, Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     NO_STATE,
     PRESENT,
+    PRESENT_IF_ALL,
     Facts,
     StateFacts,
     fold_closed,
@@ -43,15 +45,19 @@ from cedilla.grammar.suggestions import did_you_mean
 from cedilla.grammar.syntax import AggregateCall, Attribute, Binary, Expression, Scalar
 
 _Carry = Callable[[Affine], Affine | None]
+INCREASE = "increase"
 LAST = ("lag", "delta", "delta resets")
 """The functions of the tuple before; their state is its value."""
 FUNCTIONS: dict[str, _Carry] = {
     "lag": same_alter,
     "delta": slope_of_alter,
     "delta resets": scaled_alter,
+    INCREASE: scaled_alter,
     **{name: AGGREGATES[name].carry for name in ("sum", "count", "min", "max", "avg")},
 }
 """Function -> the Alter of its result for one of its argument; `None` absorbs it (theory 2.8, N14)."""
+_COUNTERS = ("delta resets", INCREASE)
+"""Functions of counters, which begin again at zero."""
 _MAX_DIGITS = 28
 """Digits of a decimal whose running sum has ten more."""
 _NOWHERE = Span("<running>", 0, 0, 1, 1, 1, 1)
@@ -98,9 +104,10 @@ class Running(Operator):
     @classmethod
     def unit_of_call(cls, call: AggregateCall, units: Sequence[str | None]) -> str | None:
         """Returns the unit of a result. Raises RQ142 for a counter in a unit whose zero is a point, as degC."""
-        alike = {"lag": "min", "delta": "stddev", "delta resets": "sum"}.get(call.function, call.function)
+        alike = {"lag": "min", "delta": "stddev", **dict.fromkeys(_COUNTERS, "sum")}
+        alike = alike.get(call.function, call.function)
         unit = unit_of_call(alike, units)
-        if call.function == "delta resets" and units and units[0] is not None and unit is None:
+        if call.function in _COUNTERS and units and units[0] is not None and unit is None:
             message = f"a counter begins at zero, and the zero of {unit_text(units[0])} is a point of a scale"
             raise failure(
                 "RQ142", message, call.span, hint="`delta(x)` is the difference of values in such a unit"
@@ -138,12 +145,18 @@ class Running(Operator):
         if call.where is not None or call.distinct:
             hint = "tuples are selected before: `running[...](select[t > 90](R))`"
             raise failure("RQ109", "a running function has no condition and no `distinct`", span, hint=hint)
-        if len(call.arguments) != 1 and (call.function != "count" or call.arguments):
+        counts = {"count": (0, 1), INCREASE: (1, 2)}.get(call.function, (1,))
+        if len(call.arguments) not in counts:
             usage = called(call.function, (Attribute("x", span=_NOWHERE),))
             raise failure("RQ109", f"{call.function} requires one argument", span, hint=f"as in `{usage}`")
-        for argument in call.arguments:
+        for temporality in call.arguments[1:]:
+            if (type_ := expressions.type_of(temporality, source.types)) != STRING:
+                message = f"the temporality of a point is a string, found {type_}"
+                hint = "`increase(x, temporality)`, of tuples with `delta` or `cumulative`"
+                raise failure("RQ103", message, temporality.span, hint=hint)
+        for argument in call.arguments[:1]:
             type_ = expressions.type_of(argument, source.types)
-            if call.function in ("sum", "avg", "delta", "delta resets") and not type_.is_numeric:
+            if call.function in ("sum", "avg", "delta", *_COUNTERS) and not type_.is_numeric:
                 hint = type_hints.conversion("number", type_, argument)
                 raise failure(
                     "RQ103", f"{call.function} requires a number, found {type_}", argument.span, hint=hint
@@ -161,9 +174,26 @@ class Running(Operator):
         """Returns the column of a result's value in the tuple before."""
         return f"{name}$before"
 
+    def earlier(self, name: str) -> str:
+        """Returns the column of the reading of a counter before the one `before`."""
+        return f"{name}$earlier"
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Returns the columns that `difference` reads beside attributes."""
+        earlier = (self.earlier(name),) if self.calls[name].function == INCREASE else ()
+        return (self.before(name), *earlier)
+
+    def reading(self, name: str) -> Expression:
+        """Returns the reading of a counter, which points of temporality `delta` do not have."""
+        value, *temporality = self.calls[name].arguments
+        return counters.when_cumulative(value, temporality[0]) if temporality else value
+
     def difference(self, name: str) -> Expression:
         """Returns the difference of a value and the one `before`; a counter that fell began again at zero."""
-        (value,) = self.calls[name].arguments
+        value, *temporality = self.calls[name].arguments
+        if self.calls[name].function == INCREASE:
+            readings = (Attribute(each, span=_NOWHERE) for each in self.columns(name))
+            return counters.increase(value, *readings, *temporality)
         before = Attribute(self.before(name), span=_NOWHERE)
         less = Binary("-", value, before, span=_NOWHERE)
         if self.calls[name].function == "delta":
@@ -176,8 +206,9 @@ class Running(Operator):
         if not call.arguments:
             return LONG
         argument = expressions.type_of(call.arguments[0], types)
-        if call.function in ("delta", "delta resets"):
-            return expressions.type_of(self.difference(name), {**types, self.before(name): argument})
+        if call.function in ("delta", *_COUNTERS):
+            before = dict.fromkeys(self.columns(name), argument)
+            return expressions.type_of(self.difference(name), {**types, **before})
         return argument_type(argument) if call.function == "lag" else AGGREGATES[call.function].type(argument)
 
     def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
@@ -221,8 +252,9 @@ class Running(Operator):
             present[name] = PRESENT
             if call.function == "count":
                 continue
-            (argument,) = call.arguments
-            present[name] = fold_presence(source, presence_of(source, argument), over)
+            argument = call.arguments[0]
+            presence = (presence_of(source, each) for each in call.arguments)
+            present[name] = fold_presence(source, reduce(_if_both, presence), over)
             form = expressions.affine(argument)
             if form is not None and form[0] in source.units:
                 onto = carried(form[1], is_difference=name in self.differences)
@@ -262,6 +294,10 @@ class Running(Operator):
         """Returns the promises of the input, up to where all earlier tuples have passed."""
         onto = frozenset({*self.per, self.on})
         return both(promised[0], folded_onto(onto, inputs[0], promised[0]))
+
+
+def _if_both(one: Tree, other: Tree) -> Tree:
+    return regions.combine(one, other, PRESENT_IF_ALL)
 
 
 def _through(carry: _Carry, onto_argument: Callable[[Affine], Affine]) -> Callable[[Affine], Affine]:

@@ -11,6 +11,8 @@ from attrs import evolve
 from cedilla.compiler.expressions import expressions, scalar_functions
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.function_hints import hint_for_aggregate
+from cedilla.compiler.passes.build import inputs_of
+from cedilla.compiler.passes.over_time import OverTime, functions_over_time, over_window
 from cedilla.compiler.passes.report import Report, fresh, relation_names
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
@@ -25,7 +27,7 @@ def desugar(query: syntax.Query, report: Report) -> syntax.Query:
     """
     taken = relation_names(query)
     statements: list[syntax.Statement] = []
-    for statement in query.statements:
+    for statement in _over_time(query, taken, report):
         match statement:
             case syntax.Definition(name, syntax.Aggregate() as node) if any(map(_is_computed, node.calls)):
                 with report.collecting():
@@ -34,6 +36,32 @@ def desugar(query: syntax.Query, report: Report) -> syntax.Query:
             case _:
                 statements.append(statement)
     return evolve(query, statements=tuple(statements))
+
+
+def _over_time(query: syntax.Query, taken: set[str], report: Report) -> list[syntax.Statement]:
+    """Replaces functions that need the reading before a window, and removes windows that nothing else uses."""
+    statements: list[syntax.Statement] = []
+    bases: set[str] = set()
+    defined = {each.name: each.relation for each in query.statements if isinstance(each, syntax.Definition)}
+    for statement in query.statements:
+        match statement:
+            case syntax.Definition(name, syntax.Aggregate(input=syntax.Reference(input)) as node) if (
+                functions := functions_over_time(node)
+            ):
+                with report.collecting():
+                    base = over_window(node, functions, defined.get(input))
+                    added, aggregate = OverTime(name, node, base, taken).replaced()
+                    statements += [*added, evolve(statement, relation=aggregate)]
+                    bases.add(input)
+            case _:
+                statements.append(statement)
+    used = {name for each in statements for name in _inputs(each)}
+    return [each for each in statements if getattr(each, "name", None) not in bases - used]
+
+
+def _inputs(statement: syntax.Statement) -> tuple[str, ...]:
+    is_relation = isinstance(statement, syntax.Definition | syntax.Emit)
+    return inputs_of(statement.relation) if is_relation else ()
 
 
 def _separated(node: syntax.Aggregate, name: str) -> tuple[syntax.Definition, syntax.Project]:

@@ -10,7 +10,7 @@ _EARLIER = "functions of the tuples before are `running[lag(x) as before, delta(
 _BEST = "the best tuples of each group are `top[1 by at desc per k](R)`"
 _NO_LISTS = "values are numbers, strings, booleans and times, not lists or objects"
 _INSIDE = 'a field inside of an object is declared: `city: string from "address.city"`'
-_COUNTER = "a counter in a window `w`: `aggregate[last(x) - first(x) as grown by w](R)`, by seconds `/ 300`"
+_COUNTER = "a counter in a window: `aggregate[increase(x) as grown by k, w](window[1 hour on at as w](R))`"
 _MOVING = (
     "a moving average is `avg(x)` over a sliding window, `window[5 minutes every 1 minute on at as w](R)`"
 )
@@ -61,7 +61,7 @@ _AGGREGATES_INSTEAD = {
     "count first, then choose: `top[3 by n desc per k](aggregate[count() as n by k, x](R))`": "approx_top_k",
     _ANY: "bool_or bool_and boolor booland any every all some logical_or logical_and or_agg and_agg",
     "bits are combined by `bit_and(x)` and `bit_or(x)`": "bit_xor bitxor",
-    _COUNTER: "rate irate increase delta idelta deriv derivative changes resets differences",
+    _COUNTER: "irate delta idelta deriv derivative changes resets differences",
     "`count()` by `floor(x / 10)` counts in bins: `extend[floor(x / 10) as bin](R)`": "histogram "
     "histogram_numeric width_bucket bucket",
     _MOVING: "ewma ema moving_avg moving_average rolling rolling_mean sma movingaverage",

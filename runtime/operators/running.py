@@ -14,7 +14,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.running import LAST, Running
+from cedilla.compiler.operators.running import INCREASE, LAST, Running
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.columns import Columns, columns_of, conformed
 from cedilla.runtime.engines.frames import (
@@ -131,6 +131,9 @@ def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, tuple[s
             expressions.type_of(call.arguments[0], types),
         )
         match call.function:
+            case "increase":
+                value = f"CAST({expression_sql.sql(operator.reading(name), types)} AS {type_.spark})"
+                partials[f"{name}$y"] = f"CAST(NULL AS {type_.spark})", type_
             case "count":
                 value, type_ = f"IF(({value}) IS NULL, 0L, 1L)", LONG
             case "avg":
@@ -158,10 +161,13 @@ def _computed(
     by = [F.col(_IS_NEW), sortable(operator.on, types), *arrived]
     in_order = Window.partitionBy(*partition_keys(operator.per, types)).orderBy(*by)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    rows = _with_readings(operator, rows, in_order, so_far)
     made: dict[str, Column] = {_IS_LAST: F.lead(F.lit(1)).over(in_order).isNull()}
     for name, (_, type_) in _partials(operator, types).items():
         result, _, _ = name.partition("$")
         function, part = operator.calls[result].function, F.col(column(name))
+        if function == INCREASE:
+            continue
         if function in LAST:
             made[operator.before(result)] = F.lag(part).over(in_order)
         elif function not in ("min", "max"):
@@ -169,6 +175,25 @@ def _computed(
         else:
             made[name] = _end(function, part, so_far, type_ == DOUBLE)
     return rows.withColumns(made)
+
+
+def _with_readings(operator: Running, rows: DataFrame, in_order: WindowSpec, so_far: WindowSpec) -> DataFrame:
+    """Returns the rows with the last two readings of counters before each, and up to each in `$x` and `$y`.
+
+    Tuples without a reading leave both as they are.
+    """
+    for name in (name for name, call in operator.calls.items() if call.function == INCREASE):
+        x, y = column(f"{name}$x"), column(f"{name}$y")
+        before = column(operator.before(name))
+        has_reading = F.col(x).isNotNull()
+        last = F.last(F.col(x), ignorenulls=True).over(so_far)
+        rows = rows.withColumns({f"{name}$read": has_reading, f"{name}$x": last})
+        rows = rows.withColumn(operator.before(name), F.lag(F.col(x)).over(in_order))
+        is_read = F.col(column(f"{name}$read")) & (F.col(_IS_NEW) == 1)
+        known = F.when(F.col(_IS_NEW) == 0, F.col(y)).when(is_read, F.col(before))
+        rows = rows.withColumn(f"{name}$y", F.last(known, ignorenulls=True).over(so_far))
+        rows = rows.withColumn(operator.earlier(name), F.lag(F.col(y)).over(in_order))
+    return rows
 
 
 def _end(function: str, value: Column, window: WindowSpec, is_double: bool) -> Column:
@@ -191,8 +216,9 @@ def _finished(operator: Running, name: str, types: Mapping[str, Type]) -> str:
     match call.function:
         case "lag":
             return column(operator.before(name))
-        case "delta" | "delta resets":
-            before = {operator.before(name): expressions.type_of(call.arguments[0], types)}
+        case "delta" | "delta resets" | "increase":
+            type_ = expressions.type_of(call.arguments[0], types)
+            before = dict.fromkeys(operator.columns(name), type_)
             return expression_sql.sql(operator.difference(name), {**types, **before})
         case "avg":
             return f"nanvl({partial_}, double('NaN')) / nullif({column(f'{name}$n')}, 0)"

@@ -11,7 +11,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.expressions import type_of
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts, fold_closed
-from cedilla.compiler.operators.running import LAST
+from cedilla.compiler.operators.running import INCREASE, LAST
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.reference.aggregate_results import ORDER, result
 from cedilla.runtime.reference.evaluate import evaluate
@@ -121,6 +121,8 @@ class Running(Node):
 
     def _result(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
         call, row = self.operator.calls[name], so_far[-1]
+        if call.function == INCREASE:
+            return self._increase(name, so_far, types)
         if call.function not in LAST:
             return result(call, so_far, types, self.operator.type_of(name, types))
         (argument,) = call.arguments
@@ -130,6 +132,18 @@ class Running(Node):
         column = self.operator.before(name)
         widened = {**types, column: type_of(argument, types)}
         return evaluate(self.operator.difference(name), only_defined({**row, column: before}), widened)
+
+    def _increase(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
+        reading = self.operator.reading(name)
+        readings = [value for row in so_far[:-1] if (value := evaluate(reading, row, types)) is not None]
+        last = dict(zip(self.operator.columns(name), reversed(readings[-2:]), strict=False))
+        widened = {
+            **types,
+            **dict.fromkeys(
+                self.operator.columns(name), type_of(self.operator.calls[name].arguments[0], types)
+            ),
+        }
+        return evaluate(self.operator.difference(name), only_defined({**so_far[-1], **last}), widened)
 
     def stored(self) -> Iterable[Row]:
         return self.pending

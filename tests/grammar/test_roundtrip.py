@@ -99,9 +99,11 @@ MEASURES = make(syntax.Measure, VALUES, optional(st.sampled_from(syntax.UNITS)))
 PAIRS = make(syntax.JoinPair, ATTRIBUTES, ATTRIBUTES)
 SAME = NAMES.map(lambda name: syntax.JoinPair(*[syntax.Attribute(name, span=HERE)] * 2, span=HERE))
 CALLED = NAMES.map(str.lower)  # the case of a function's name does not matter: it is read as lower case
-CALLS = make(
-    syntax.AggregateCall, CALLED, several(EXPRESSIONS, 0), NAMES, st.just(False), optional(EXPRESSIONS)
-) | make(syntax.AggregateCall, CALLED, several(EXPRESSIONS), NAMES, st.just(True), optional(EXPRESSIONS))
+CALLS = (
+    make(syntax.AggregateCall, CALLED, several(EXPRESSIONS, 0), NAMES, st.just(False), optional(EXPRESSIONS))
+    | make(syntax.AggregateCall, CALLED, several(EXPRESSIONS), NAMES, st.just(True), optional(EXPRESSIONS))
+    | make(syntax.AggregateCall, st.just(f"avg {syntax.WEIGHTED}"), EXPRESSIONS.map(lambda x: (x,)), NAMES)
+)
 KEYS = several(make(syntax.SortKey, NAMES, st.booleans()))
 COUNTS = st.integers(1, 99)
 FILLED: dict[str, st.SearchStrategy[object]] = {

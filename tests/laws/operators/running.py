@@ -23,7 +23,7 @@ def text(
 ) -> str:
     """A random relation; `values`: attributes that are numbers; `number`: that of its line."""
     calls = ["count() as n"]
-    for function in ("sum", "avg", "delta", "delta", "sum"):
+    for function in ("sum", "avg", "delta", "delta", "sum", "increase"):
         x = rng.choice(values or [on])
         resets = rng.choice(["", " resets"]) if function == "delta" else ""
         calls.append(f"{function}({x}{resets}) as {result_of(x, f'{function}{number}_{len(calls)}')}")
@@ -49,7 +49,27 @@ def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
     return out
 
 
+def _increase(values: Sequence[Any]) -> Any:
+    """Reading by reading: the value that counts, and a lower one that waits for the next reading."""
+    counted, waiting, grown = None, None, None
+    for value in values:
+        if counted is None:
+            counted = value
+        elif rank(value) >= rank(counted):
+            grown, counted, waiting = value - counted, value, None
+        elif waiting is None:
+            grown, waiting = 0, value
+        elif rank(value) >= rank(waiting):
+            grown, counted, waiting = value, value, None
+        else:
+            grown, counted, waiting = waiting, waiting, value
+    return grown
+
+
 def _result(call: Any, rows: Sequence[Row]) -> Any:
+    if call.function == "increase":
+        values = [evaluate(call.arguments[0], row) for row in rows]
+        return None if values[-1] is None else _increase([value for value in values if value is not None])
     if call.function not in ("lag", "delta", "delta resets"):
         return result(call, rows)
     before, value = ([None, None] + [evaluate(call.arguments[0], row) for row in rows])[-2:]

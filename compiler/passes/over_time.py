@@ -1,0 +1,210 @@
+"""Sugar over windows: increases and rates of counters, and means that are weighted by duration.
+
+All need the reading before a window, so a running function over the window's input computes it first (theory N14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TypeGuard
+
+from attrs import evolve, field, frozen
+
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.operators.running import INCREASE
+from cedilla.compiler.passes.report import fresh
+from cedilla.compiler.regions.affine import exact
+from cedilla.grammar import syntax
+from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.syntax import AggregateCall, Attribute, Binary, Expression, ProjectItem, Scalar
+
+RATE = "rate"
+MEAN = f"avg {syntax.WEIGHTED}"
+_SECONDS = {
+    "millisecond": Fraction(1, 1000),
+    "second": 1,
+    "minute": 60,
+    "hour": 3600,
+    "day": 86400,
+    "week": 604800,
+}
+
+
+def functions_over_time(node: syntax.Aggregate) -> set[str]:
+    """Returns the functions of an aggregate that need the reading before a window."""
+    used = {
+        part.name for call in node.calls for part in _parts(_expression(call)) if isinstance(part, Scalar)
+    }
+    return used & {INCREASE, RATE, MEAN}
+
+
+def over_window(node: syntax.Aggregate, functions: set[str], input: syntax.Relation | None) -> syntax.Window:
+    """Returns the window below an aggregate. Raises RQ155 if its input is not one."""
+    if isinstance(input, syntax.Window):
+        return input
+    function = "avg(x) weighted by duration" if MEAN in functions else f"{min(functions)}(x)"
+    hint = f"`aggregate[{function} as y by k, w](window[1 hour on at as w](R))`; tuples are selected below"
+    message = f"`{function}` needs a window as its input, because it reads the value before each window"
+    raise failure("RQ155", message, node.span, hint=hint)
+
+
+@frozen
+class OverTime:
+    """An aggregate over a window, `base`, of a relation, and the names that are `taken`."""
+
+    name: str
+    node: syntax.Aggregate
+    base: syntax.Window
+    taken: set[str]
+    added: list[syntax.Definition] = field(factory=list[syntax.Definition])
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The groups without those of the window: they name the counter."""
+        alias = self.base.alias
+        of_window = (alias,) if isinstance(alias, str) else alias
+        return tuple(name for name in self.node.by if name not in of_window)
+
+    def replaced(self) -> tuple[list[syntax.Definition], syntax.Aggregate]:
+        """Returns definitions to put before the aggregate, and the aggregate over them.
+
+        Raises RQ109, RQ156, RQ157.
+        """
+        is_mean = MEAN in functions_over_time(self.node)
+        node = self._means() if is_mean else self._increases()
+        return self.added, node
+
+    def _define(self, kind: str, relation: syntax.Relation) -> syntax.Reference:
+        name = fresh(f"{self.name}_{kind}", self.taken)
+        self.added.append(syntax.Definition(name, relation, span=self.node.span))
+        return syntax.Reference(name, span=self.node.span)
+
+    def _readings(self, calls: list[AggregateCall], input: syntax.Relation) -> syntax.Reference:
+        running = syntax.Running(tuple(calls), self.keys, self.base.on, input, span=self.node.span)
+        return self._define("readings", running)
+
+    # --- increases ---
+
+    def _increases(self) -> syntax.Aggregate:
+        calls: dict[tuple[Expression, ...], AggregateCall] = {}
+
+        def replaced(expression: Expression) -> Expression:
+            if not isinstance(expression, Scalar) or expression.name not in (INCREASE, RATE):
+                return expressions.rebuilt(expression, replaced)
+            span = expression.span
+            if expression.distinct or expression.where is not None:
+                hint = "tuples are selected before the window: `window[...](select[t > 90](R))`"
+                raise failure(
+                    "RQ109", f"`{expression.name}` has no condition and no `distinct`", span, hint=hint
+                )
+            name = f"{self.name}_increase{len(calls) or ''}"
+            call = calls.setdefault(
+                expression.arguments, AggregateCall(INCREASE, expression.arguments, name, span=span)
+            )
+            total = Scalar("sum", (Attribute(call.alias, span=span),), span=span)
+            return (
+                total if expression.name == INCREASE else Binary("/", total, self._seconds(span), span=span)
+            )
+
+        results = tuple(_with(call, replaced(_expression(call))) for call in self.node.calls)
+        readings = self._readings([*calls.values()], self.base.input)
+        return evolve(
+            self.node, calls=results, input=self._define("windows", evolve(self.base, input=readings))
+        )
+
+    def _seconds(self, span: Span) -> syntax.Literal:
+        """Returns the window's length in seconds. Raises RQ156 for one without a unit of time."""
+        length = self.base.length
+        if length.unit not in _SECONDS:
+            hint = f"`window[5 minutes on {self.base.on} as w](R)`; without a unit, `increase(x) / 300`"
+            raise failure(
+                "RQ156", "a rate is per second, and the window's length has no unit", span, hint=hint
+            )
+        seconds = exact(Fraction(length.value * _SECONDS[length.unit]))
+        return syntax.Literal(seconds, f"{float(seconds):g} seconds", syntax.SECOND, span=span)
+
+    # --- means ---
+
+    def _means(self) -> syntax.Aggregate:
+        """Each reading holds until the end of its window; the next one takes back what it did not hold."""
+        span, calls = self.node.span, self.node.calls
+        values = {call.arguments[0] for call in calls if _is_mean(call)}
+        if self.base.every is not None or len(values) != 1 or not all(map(_is_mean, calls)):
+            message = "a mean over time is alone in its aggregate, over windows that do not overlap"
+            raise failure("RQ157", message, span, hint="other results in an aggregate of their own")
+        (value,) = values
+        names = ("before", "since", "begin", "end", "area", "less", "held", "lacking")
+        before, since, begin, end, *parts = (Attribute(f"{self.name}_{name}", span=span) for name in names)
+        at = Attribute(self.base.on, span=span)
+        lags = [
+            AggregateCall("lag", (each,), name.name, span=span)
+            for each, name in ((value, before), (at, since))
+        ]
+        defined = syntax.Select(Scalar("isnotnull", (value,), span=span), self.base.input, span=span)
+        readings = self._readings(lags, self._define("defined", defined))
+        numbered = self._define("windows", evolve(self.base, input=readings))
+        bounds = self._define("bounds", evolve(self.base, alias=(begin.name, end.name), input=numbered))
+        held = Binary("-", end, at, span=span)
+        lacking = syntax.Case(
+            (
+                syntax.Branch(
+                    Binary(">=", since, begin, span=span), Binary("-", at, end, span=span), span=span
+                ),
+                syntax.Branch(
+                    Binary("<", since, begin, span=span), Binary("-", at, begin, span=span), span=span
+                ),
+            ),
+            Binary("-", at, at, span=span),
+            span=span,
+        )
+        earlier = Scalar("coalesce", (before, value), span=span)
+        weighted = (
+            Binary("*", value, held, span=span),
+            Binary("*", earlier, lacking, span=span),
+            held,
+            lacking,
+        )
+        items = [ProjectItem(each, name.name, span=span) for each, name in zip(weighted, parts, strict=True)]
+        area, less, weight, missing = (Scalar("sum", (each,), span=span) for each in parts)
+        total = Binary("+", area, less, span=span)
+        mean = Binary("/", total, Binary("+", weight, missing, span=span), span=span)
+        results = tuple(_with(call, mean) for call in calls)
+        extended = self._define("held", syntax.Project(tuple(items), bounds, True, span=span))
+        return evolve(self.node, calls=results, input=extended)
+
+
+def _is_mean(call: AggregateCall | ProjectItem) -> TypeGuard[AggregateCall]:
+    return (
+        isinstance(call, AggregateCall)
+        and call.function == MEAN
+        and len(call.arguments) == 1
+        and not call.distinct
+        and call.where is None
+    )
+
+
+def _with(call: AggregateCall | ProjectItem, expression: Expression) -> AggregateCall | ProjectItem:
+    """Returns a result that is computed by another expression."""
+    if isinstance(expression, Scalar):
+        return AggregateCall(
+            expression.name,
+            expression.arguments,
+            call.alias or "",
+            expression.distinct,
+            expression.where,
+            span=call.span,
+        )
+    return ProjectItem(expression, call.alias, span=call.span)
+
+
+def _expression(call: AggregateCall | ProjectItem) -> Expression:
+    if isinstance(call, ProjectItem):
+        return call.expression
+    return Scalar(call.function, call.arguments, call.distinct, call.where, span=call.span)
+
+
+def _parts(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    for part in expressions.parts(expression):
+        yield from _parts(part)
