@@ -15,6 +15,7 @@ from attrs import evolve, frozen
 from cedilla.compiler.analysis.reactions import OTHER, inputs_of, reaction
 from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import TIMESTAMP
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import is_finite
 from cedilla.compiler.operators import Operator, Reaction
@@ -296,6 +297,9 @@ def _impact(
     function: Affine = SCALED,
 ) -> AccentImpact:
     declared = {a.name: a for a in source.attributes}.get(attribute)
+    if kind == "alter" and declared is not None and declared.type == TIMESTAMP:
+        why = "only a shift, `y -> y + 1 hour`, which the source undoes"
+        return AccentImpact(source.name, kind, attribute, mentions, (), None, why)
     if kind == "alter" and declared is not None and not declared.type.is_numeric:
         return AccentImpact(
             source.name, kind, attribute, mentions, (), "RQ208", f"refused: {declared.type} is not a number"

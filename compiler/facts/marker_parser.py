@@ -11,7 +11,7 @@ from attrs import evolve
 
 from cedilla.compiler.expressions import expressions, patterns
 from cedilla.compiler.expressions.conversions import check_is_number, converted, known_unit
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import TIMESTAMP, Type
 from cedilla.compiler.expressions.unit_inference import Units, has_units
 from cedilla.compiler.facts.coded_values import as_marker_error, read_missing, read_recode
 from cedilla.compiler.facts.markers import (
@@ -28,7 +28,7 @@ from cedilla.compiler.facts.markers import (
 )
 from cedilla.compiler.facts.quantities import split_quantities
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal
+from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, Shift
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
@@ -224,6 +224,8 @@ def _read_primitive(
         return read_recode(node, types[node.name])
     if isinstance(node, MissingValues):
         return read_missing(node, types[node.name])
+    if types[node.name] == TIMESTAMP and isinstance(node, AlterAttribute):
+        return SourceAlter(node.name, _shift(node))
     if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
         raise failure(
             "RQ208",
@@ -355,6 +357,25 @@ def _reciprocal(parameter: str, body: Expression) -> Fraction | None:
             return Fraction(factor) if name == parameter and factor > 0 else None
         case _:
             return None
+
+
+def _shift(node: AlterAttribute) -> Shift:
+    """Returns the function of timestamps `y -> y + 1 hour`. Raises RQ208 for another one, RQ202 for more arguments."""
+    if node.inverse is not None or node.unit is not None:
+        raise failure("RQ202", "a shift of timestamps has no further argument", node.span, hint=_SHIFTED)
+    match node.body:
+        case Binary(
+            "+" | "-" as sign,
+            Attribute(node.parameter, None),
+            Literal(int() | Fraction() as length, unit="second"),
+        ) if length * 10**6 == int(length * 10**6):
+            return Shift(int(length * 10**6) * (1 if sign == "+" else -1))
+        case _:
+            message = f"`{node.name}` is a timestamp, which is only shifted by a length of time"
+            raise failure("RQ208", message, node.span, hint=_SHIFTED)
+
+
+_SHIFTED = "as in `y -> y + 1 hour`"
 
 
 def _by_points(node: Points) -> ByPoints:

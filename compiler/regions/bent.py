@@ -1,4 +1,4 @@
-"""Functions that only a source undoes: reciprocals, and functions by points (theory N7, N11).
+"""Functions that only a source undoes: reciprocals, functions by points, shifts of timestamps (theory N7, N11).
 
 With falling affine functions they are those that outputs never announce. Each is strictly monotone on its domain and
 exact on rational numbers; a value outside of the domain has no image.
@@ -6,10 +6,12 @@ exact on rational numbers; a value outside of the domain has no image.
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import isfinite
+from typing import cast
 
 from attrs import field, frozen
 
@@ -21,6 +23,10 @@ Domain = tuple[Bound | None, Bound | None]
 _PLACES = 10**6
 _MAX_EXACT = 2**53
 _INFINITY = "double('Infinity')"
+_EPOCH = datetime(1970, 1, 1)
+_FIRST, _LAST = ((end - _EPOCH) // timedelta(microseconds=1) for end in (datetime.min, datetime.max))
+"""The first and the last timestamp, in microseconds."""
+_LENGTHS = (("day", 86_400_000_000), ("hour", 3_600_000_000), ("minute", 60_000_000))
 
 
 def _points(points: tuple[tuple[Number, Number], ...]) -> tuple[tuple[Fraction, Fraction], ...]:
@@ -130,7 +136,52 @@ class ByPoints:
         return f"by points {{{', '.join(f'({_decimal(x)}, {_decimal(y)})' for x, y in self.points)}}}"
 
 
-Link = Affine | Reciprocal | ByPoints
+@frozen(cache_hash=True)
+class Shift:
+    """The function `y -> y + 1 hour` of timestamps, which are microseconds since 1970."""
+
+    micros: int
+
+    coefficients = None
+    rises = True
+
+    @property
+    def is_identity(self) -> bool:
+        return self.micros == 0
+
+    @property
+    def domain(self) -> Domain:
+        """The timestamps whose image is a timestamp."""
+        return (max(_FIRST, _FIRST - self.micros), 0), (min(_LAST, _LAST - self.micros), 1)
+
+    def __call__(self, value: Number) -> Number:
+        return value + self.micros
+
+    def inverse(self) -> Shift:
+        return Shift(-self.micros)
+
+    def of_double(self, value: float) -> float:
+        raise TypeError("timestamps are whole numbers")
+
+    def of_moment(self, moment: datetime) -> datetime:
+        return moment + timedelta(microseconds=self.micros)
+
+    def sql(self, column: str) -> str:
+        """Returns SQL over a column of timestamps; null outside of the domain."""
+        (first, _), (last, _) = cast("tuple[Bound, Bound]", self.domain)
+        axis = f"unix_micros({column})"
+        inside = f"{axis} BETWEEN {first}L AND {last}L"
+        return f"CASE WHEN {inside} THEN timestamp_micros({axis} + {self.micros}L) END"
+
+    def text(self, parameter: str) -> str:
+        """Returns the function in the coarsest unit that is whole; in seconds if none is."""
+        length = abs(self.micros)
+        unit, size = next((each for each in _LENGTHS if length % each[1] == 0), ("second", 10**6))
+        number = _decimal(Fraction(length, size))
+        return f"{parameter} {'-' if self.micros < 0 else '+'} {number} {unit}{'' if number == '1' else 's'}"
+
+
+Link = Affine | Reciprocal | ByPoints | Shift
 
 
 @frozen(cache_hash=True)
@@ -178,7 +229,7 @@ class Chain:
         return ", then ".join(link.text(parameter) for link in self.links)
 
 
-Bent = Reciprocal | ByPoints | Chain
+Bent = Reciprocal | ByPoints | Shift | Chain
 
 
 def takes(function: Bent, value: Number | float) -> bool:
@@ -198,6 +249,8 @@ def after(last: Affine | Bent, first: Affine | Bent) -> Affine | Bent:
     for link in (*_links(first), *_links(last)):
         if links and isinstance(link, Affine) and isinstance(before := links[-1], Affine):
             links[-1] = link.after(before)
+        elif links and isinstance(link, Shift) and isinstance(before := links[-1], Shift):
+            links[-1] = Shift(before.micros + link.micros)
         elif links and not isinstance(link, Affine) and links[-1].inverse() == link:
             links.pop()
         else:
@@ -205,7 +258,7 @@ def after(last: Affine | Bent, first: Affine | Bent) -> Affine | Bent:
     match [link for link in links if not link.is_identity]:
         case []:
             return IDENTITY
-        case [Reciprocal() | ByPoints() as only]:
+        case [Reciprocal() | ByPoints() | Shift() as only]:
             return only
         case [Affine() as only] if only.rises:
             return only

@@ -15,7 +15,7 @@ from immutables import Map
 from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.bent import ByPoints, Chain, Reciprocal
+from cedilla.compiler.regions.bent import ByPoints, Chain, Reciprocal, Shift
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
 from cedilla.runtime.control.accents.trees import CACHE_SIZE
@@ -168,6 +168,8 @@ def dump_leaf(leaf: Any) -> Any:
         return ["reciprocal", str(leaf.factor)]
     if isinstance(leaf, ByPoints):
         return ["points", [[str(x), str(y)] for x, y in leaf.points]]
+    if isinstance(leaf, Shift):
+        return ["shift", leaf.micros]
     if isinstance(leaf, Chain):
         return ["chain", [dump_leaf(link) for link in leaf.links]]
     if isinstance(leaf, tuple):
@@ -184,6 +186,8 @@ def load_function(data: list[Any]) -> Function:
             return Reciprocal(factor)
         case ["points", points]:
             return ByPoints(tuple((Fraction(x), Fraction(y)) for x, y in points))
+        case ["shift", micros]:
+            return Shift(micros)
         case ["chain", links]:
             return Chain(tuple(map(load_function, links)))  # type: ignore[arg-type]
         case _:

@@ -7,7 +7,7 @@ from typing import Any
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent, takes
+from cedilla.compiler.regions.bent import Bent, Shift, takes
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.reference.node import Row, control
@@ -36,6 +36,8 @@ def applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:
     if isinstance(function, ValueMapping):
         image = function.of(value)
         return NO_CODE if image is None else image
+    if isinstance(function, Shift):
+        return function.of_moment(value) if takes(function, control(value)) else NO_CODE
     if isinstance(function, Bent) and not takes(function, value):
         return NO_CODE
     return decoded(function, value)

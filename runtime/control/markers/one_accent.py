@@ -113,7 +113,8 @@ def expecting(state: SourceState, accent: Accent) -> SourceState | None:
     converts = isinstance(change, Alter | ToUnit | SourceAlter) or (
         isinstance(change, Add) and change.converts
     )
-    if not converts or name in state.doubled or state.types.get(name, DOUBLE) == DOUBLE:
+    type_ = state.types.get(name, DOUBLE)
+    if not converts or name in state.doubled or type_ == DOUBLE or not type_.is_numeric:
         return None
     nothing = isinstance(change, ToUnit) and not alters_of(state, accent, change)
     return None if nothing else evolve(state, doubled=state.doubled | {name})

@@ -328,7 +328,17 @@ class SourceState:
         return evolve(self, bent=after)
 
     def _undoing(self, attribute: str, raw: Tree, places: Tree) -> SourceState:
-        """Returns the state that undoes further functions of an attribute, whose values are doubles from here on."""
+        """Returns the state that undoes further functions of an attribute. Numbers are doubles from here on."""
+        return evolve(
+            self._with_doubles(attribute) if self.types[attribute].is_numeric else self,
+            original=rename_raw_values(self.original, attribute, raw),
+            placed_original=rename_raw_values(
+                self.placed_original, attribute, regions.restricted(raw, places)
+            ),
+            sentinels=self.sentinels.with_functions(attribute, raw, places),
+        )
+
+    def _with_doubles(self, attribute: str) -> SourceState:
         return evolve(
             self,
             # From now on values may lie between whole numbers; closed ranges become ranges without holes.
@@ -341,11 +351,6 @@ class SourceState:
                 **self.universe,
                 attribute: evolve(self.universe[attribute], integral=False),
             },
-            original=rename_raw_values(self.original, attribute, raw),
-            placed_original=rename_raw_values(
-                self.placed_original, attribute, regions.restricted(raw, places)
-            ),
-            sentinels=self.sentinels.with_functions(attribute, raw, places),
         )
 
     def with_missing(self, missing: Missing, raw: Tree, places: Tree) -> SourceState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from cedilla import Options, run, simulate
-from cedilla.compiler import regions
+from cedilla.compiler import compile_query, regions
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, after, takes
 from cedilla.grammar.parser import parse_accent
+from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla, code_of
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item, decode, read_output
@@ -230,3 +232,121 @@ def test_tools_know_it(here: Path) -> None:
     assert "RQ315" in cedilla("validate", "r", "--query", "q.rq").output
     assert "RQ213" in cedilla("canonize", "r", "--query", "q.rq").output
     assert "undone at the source" in cedilla("trace", "q.rq", "[[alter(p, y -> -y)]]").output
+
+
+# --- timestamps ---
+
+SHIFTED = """
+stream r(at: timestamp, s: int in {1, 2}, n: long)
+  from json "r"
+  punctuated on at;
+hours := aggregate[count() as n by hour](window[1 hour on at as hour](r));
+emit r to json "out/r";
+emit hours to json "out/hours";
+"""
+
+
+def moment(at: str, n: int, s: int = 1) -> Item:
+    return {"at": at, "s": s, "n": n}
+
+
+MOMENTS: Sequence[Item] = (
+    moment("2000-01-01T01:30:00Z", 1),
+    accent("[[s = 1, alter(at, y -> y + 1 hour)]]"),
+    moment("2000-01-01T02:40:00Z", 2),
+    moment("2000-01-01T01:50:00Z", 3, 2),
+    accent('[[at >= "2000-01-01T05:00:00Z", alter(n, y -> y * 2)]]'),
+    accent("[[s = 1, alter(at, y -> y + 30 minutes)]]"),
+    moment("2000-01-01T05:15:00Z", 8),  # 03:45, before what the description means
+    moment("0001-01-01T00:10:00Z", 5),
+    {"$punctuation": '[at < "2000-01-01T06:30:00Z", s = 1]'},
+    moment("2000-01-01T06:29:00Z", 14),
+    accent("[[s = 1, alter(at, y -> y - 1.5 hours)]]"),
+    moment("2000-01-01T05:00:00Z", 18),
+    {"$punctuation": "[]"},
+)
+UTC = [
+    ("2000-01-01T01:30:00", 1),
+    ("2000-01-01T01:40:00", 2),
+    ("2000-01-01T01:50:00", 3),
+    ("2000-01-01T03:45:00", 8),
+    ("2000-01-01T05:00:00", 9),
+]
+
+
+def moments(folder: str) -> list[tuple[str, float]]:
+    rows = (row for row in decode(read_output(Path(folder))) if "at" in row)
+    return sorted((str(row["at"])[:19], float(row["n"])) for row in rows)
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("files", [1, len(MOMENTS)], ids=["one file", "a file a line"])
+def test_a_source_undoes_a_shift_of_timestamps(spark: SparkSession, here: Path, files: int) -> None:
+    """A tuple that is late after the shift, and one before the first timestamp, are set aside."""
+    for number, items in enumerate([MOMENTS] if files == 1 else [[item] for item in MOMENTS]):
+        write_lines(here / f"r/{number:03}.jsonl", items, number)
+    run(SHIFTED, Options(once=True, checkpoint="ck", files_per_epoch=1), spark=spark)
+    assert moments("out/r") == UTC
+    codes: list[str] = []
+    options = Options(sinks={"r": "simulated/r", "hours": "simulated/hours"})
+    simulate(SHIFTED, options, lambda line, code: codes.append(code))
+    assert moments("simulated/r") == UTC
+    assert codes == ["RQ315", "RQ305"]
+    counts = {item["hour"]: item["n"] for item in read_output(here / "out/hours") if "hour" in item}
+    assert [counts[hour] for hour in sorted(counts)] == [3, 1, 1]
+    assert not any("alter(at" in str(item) for item in read_output(here / "out/r"))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("alter(at, y -> y + 3600)", "RQ208"),
+        ("alter(at, y -> y * 2)", "RQ208"),
+        ("alter(at, y -> y + 1 m)", "RQ208"),
+        ("alter(at, y -> 1 hour - y)", "RQ208"),
+        ("alter(at, z -> y + 1 hour)", "RQ208"),
+        ("alter(at, y -> y + 0.0000001 seconds)", "RQ208"),
+        ("alter(at, y -> y + 1 hour, y -> y - 1 hour)", "RQ202"),
+        ("unit(at, s)", "RQ208"),
+    ],
+)
+def test_timestamps_are_only_shifted(here: Path, text: str, code: str) -> None:
+    write_lines(here / "r/1.jsonl", [accent(f"[[{text}]]")])
+    assert code_of(lambda: simulate(SHIFTED)) == code
+
+
+@pytest.mark.parametrize(
+    "length", ["1 hour", "90 minutes", "36 hours", "0.25 seconds", "2 days", "0.000001 seconds"]
+)
+def test_a_shift_is_written_as_it_is_read(here: Path, length: str) -> None:
+    (here / "q.rq").write_text(SHIFTED)
+    traced = cedilla("trace", "q.rq", f"[[alter(at, y -> y + {length})]]").output
+    assert "undone at the source" in traced
+    write_lines(here / "r/1.jsonl", [accent(f"[[alter(at, y -> y - {length})]]")])
+    simulated = cedilla("validate", "r", "--query", "q.rq")
+    assert simulated.exit_code == 0, simulated.output
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from([1, 2, None]), st.integers(-48, 48), st.booleans()), min_size=1, max_size=12
+)
+
+
+@given(STEPS)
+def test_shifts_add_up_by_group(steps: list[tuple[int | None, int, bool]]) -> None:
+    """Each tuple is sent as its group's clock shows it: the source has the same times as without any shift."""
+    reference, ahead, start = Reference(compile_query(SHIFTED).plan), {1: 0, 2: 0}, datetime(2020, 3, 29)
+    sent: list[str] = []
+    for number, (group, half_hours, is_accent) in enumerate(steps):
+        if is_accent:
+            described = "" if group is None else f"s = {group}, "
+            text = f"[[{described}alter(at, y -> y {'-' if half_hours < 0 else '+'} {abs(half_hours) * 30} minutes)]]"
+            reference.step([("r", accent(text))])
+            ahead = {s: n + (half_hours if group in (None, s) else 0) for s, n in ahead.items()}
+            continue
+        at = start + timedelta(minutes=number)
+        shown = at + timedelta(minutes=30 * ahead[group or 1])
+        for outputs in reference.step([("r", moment(shown.isoformat(), number, group or 1))]):
+            sent += [str(row["at"])[:19] for row in outputs["r"].tuples]
+        assert sent[-1] == at.isoformat(timespec="seconds")
+    assert not reference.rejected
