@@ -54,12 +54,14 @@ test-rest: build/classes.jsa
 bench: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(BIN)/python tests/benchmarks/regions.py --most 10000
+	$(BIN)/python -m tests.benchmarks.suspect --repeats 1
 	$(WITH_JAVA) $(BIN)/python -m tests.benchmarks --short $(if $(RUN),--run $(RUN))
 
 # All suites at all sizes: many hours. Flink is installed into build/bench/flink (this needs `mvn`).
 bench-full: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(BIN)/python tests/benchmarks/regions.py --most 1000000
+	$(BIN)/python -m tests.benchmarks.suspect
 	$(WITH_JAVA) $(BIN)/python -m tests.benchmarks --limit 7200 --run $(or $(RUN),full)
 
 # New seeds each time; SEED=N runs those of an earlier time again. MARKS="soak or rest" runs the rest with them,

@@ -9,9 +9,12 @@ from typing import Any
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
+from cedilla.compiler.facts.markers import Alter, ToUnit
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree, Value
-from cedilla.runtime.change_detection.series import Jump
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.runtime.change_detection.conversions import unit_after
+from cedilla.runtime.change_detection.series import Jump, Series
 from cedilla.runtime.control.sources.source_state import SourceState
 
 MAX_SERIES = 5_000
@@ -56,6 +59,29 @@ def time_axis(source: Source) -> str | None:
     return next((name for name in candidates if name in ordered), None)
 
 
+def new_series(source: Source, name: str, state: SourceState | None = None) -> Series[Any]:
+    """Returns an empty sequence of an attribute, with what is declared of it."""
+    attribute = next((a for a in source.attributes if a.name == name), None)
+    if attribute is None:
+        return Series(unit=None if state is None else state.added_units.get(name))
+    return Series(unit=attribute.unit, domain=attribute.domain_members() if attribute.domain else None)
+
+
+def announcement(attribute: str, unit: str | None, jump: Jump[Any], decoded: Affine) -> Alter | ToUnit:
+    """Returns what an accent would have to say of a jump. `unit`: the declared one; `decoded`: the function by which
+    earlier accents decode the values.
+    """
+    written = decoded.inverse()
+    if (name := unit_after(unit, written.after(jump.net))) is not None:
+        return ToUnit(attribute, name, IDENTITY)
+    return Alter(attribute, written.after(jump.function).after(decoded))
+
+
+def statement(source: Source, accent: str) -> str:
+    """Returns an accent as a statement of the query."""
+    return f"accent {source.name} {accent};"
+
+
 def region_of(by: Sequence[str], group: Group) -> Tree:
     """Returns the region of a group's tuples."""
     members: dict[str, Value] = {n: v for n, v in zip(by, group, strict=True) if v is not None}
@@ -79,7 +105,10 @@ def of_group(attribute: str, members: Mapping[str, Value]) -> str:
 
 def jumps_like(attribute: str, members: Mapping[str, Value], jump: Jump[Any]) -> str:
     """Writes the message about a jump. `members`: the group."""
-    return f"{of_group(attribute, members)} jumps like {jump.name}, and no accent says so"
+    where = of_group(attribute, members)
+    if jump.undoes:
+        return f"{where} goes on as before an accent on it, which seems to be wrong"
+    return f"{where} jumps like {jump.name}, and no accent says so"
 
 
 def notes_on(jump: Jump[Any], place: str) -> tuple[str, ...]:

@@ -7,13 +7,14 @@ are canonical, so a change that an accent announced is not a jump (theory D0).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from statistics import median
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import NO_FEEDER
-from cedilla.compiler.facts.markers import Alter, accent_text
+from cedilla.compiler.facts.markers import accent_text
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
@@ -21,14 +22,16 @@ from cedilla.runtime.change_detection.groups import (
     MAX_SERIES,
     Group,
     added,
+    announcement,
     described_by,
     jumps_like,
-    notes_on,
+    new_series,
     of_group,
     region_of,
+    statement,
 )
 from cedilla.runtime.change_detection.points import Point
-from cedilla.runtime.change_detection.series import Jump, Series
+from cedilla.runtime.change_detection.series import Decoded, Jump, Series
 from cedilla.runtime.control.sources.source_state import SourceState
 
 MAX_GROUPS = 1_000
@@ -63,12 +66,11 @@ class ReportedChange:
 class MonitoredSeries:
     """One attribute of one group.
 
-    `width`: the number of values of each median. `net`: the composition of all unannounced jumps.
+    `width`: the number of values of each median.
     """
 
     series: Series[str] = field(factory=Series[str])
     width: float = 1.0
-    net: Affine = IDENTITY
 
 
 def monitored_sources(plan: Plan) -> list[Source]:
@@ -125,7 +127,8 @@ class Monitor:
             for name in dict.fromkeys(name for point in own for name in point.medians):
                 values = [(p.place, p.medians[name]) for p in own if name in p.medians]
                 width = median(p.counts[name] for p in own if name in p.medians)
-                for jump in self._jumps(self._series_of(group, name, width), values):
+                series = self._series_of(group, name, width, after)
+                for jump in _jumps(series, values, partial(self._decoded, group, name, after)):
                     jumps.append(self._report(group, name, jump, after))
         return jumps
 
@@ -135,7 +138,8 @@ class Monitor:
             self._report(group, name, jump, state)
             for group, monitored in self.groups.items()
             for name, sequence in monitored.items()
-            if sequence.series.unseen and (jump := sequence.series.look()) is not None
+            if sequence.series.unseen
+            and (jump := sequence.series.look(partial(self._decoded, group, name, state))) is not None
         ]
 
     def _take_fewer(self, groups: int, most: int) -> list[Diagnostic]:
@@ -163,37 +167,31 @@ class Monitor:
                 if name in monitored and regions.intersection(region_of(self.by, group), new) is not False:
                     del monitored[name]
 
-    def _series_of(self, group: Group, name: str, width: float) -> MonitoredSeries:
+    def _series_of(self, group: Group, name: str, width: float, state: SourceState) -> Series[str]:
         monitored = self.groups.setdefault(group, {})
         earlier = monitored.get(name)
         if earlier is None or not 1 / _OTHER_WIDTH <= width / earlier.width <= _OTHER_WIDTH:
+            series: Series[str] = new_series(self.source, name, state)
             # `net` stays: without the values before it, a jump is not reported again.
-            monitored[name] = MonitoredSeries(width=width, net=earlier.net if earlier else IDENTITY)
-        return monitored[name]
-
-    def _jumps(self, monitored: MonitoredSeries, values: Iterable[tuple[str, float]]) -> Iterator[Jump[str]]:
-        for position, value in values:
-            if (jump := monitored.series.add(position, value)) is not None:
-                yield jump
-        if monitored.series.unseen >= _LOOK and (jump := monitored.series.look()) is not None:
-            yield jump
+            series.net = earlier.series.net if earlier else IDENTITY
+            monitored[name] = MonitoredSeries(series, width)
+        return monitored[name].series
 
     def _report(self, group: Group, name: str, jump: Jump[str], state: SourceState) -> Diagnostic:
-        monitored = self.groups[group][name]
-        monitored.net = jump.function.after(monitored.net)
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}
         where = of_group(name, members)
-        if monitored.net.is_identity:
-            message = f"{where} continues as before its jump"
-            return Diagnostic(
-                "RQ223", "note", message, notes=(f"{jump.place}: the first value that continues",)
-            )
-        accent = self._accent(group, name, monitored.net, state)
+        if jump.net.is_identity:
+            return Diagnostic("RQ223", "note", f"{where} continues as before its jump, since {jump.place}")
+        accent = self._accent(group, name, jump, state)
         self.reported = (*self.reported, ReportedChange(jump.place, where, jump.name, accent))[-MAX_REPORTED:]
-        message = jumps_like(name, members, jump)
-        return Diagnostic("RQ223", "warning", message, None, notes_on(jump, jump.place), _help(accent))
+        proposal = "it has several units, each of which takes an accent"
+        if accent is not None:
+            proposal = statement(self.source, accent)
+        return Diagnostic(
+            "RQ223", "warning", f"{jumps_like(name, members, jump)}, since {jump.place}: {proposal}"
+        )
 
-    def _accent(self, group: Group, name: str, change: Affine, state: SourceState) -> str | None:
+    def _accent(self, group: Group, name: str, jump: Jump[str], state: SourceState) -> str | None:
         """Returns the accent that announces a change of canonical values, in the active units.
 
         Returns `None` if the group has several units.
@@ -210,7 +208,14 @@ class Monitor:
         function = self._function(group, name, state)
         if function is None:
             return None
-        return accent_text(tuple(conditions), Alter(name, function.after(change).after(function.inverse())))
+        whole = evolve(jump, function=jump.net)
+        unit = self.groups[group][name].series.unit
+        return accent_text(tuple(conditions), announcement(name, unit, whole, function.inverse()))
+
+    def _decoded(self, group: Group, name: str, state: SourceState) -> Affine:
+        """Returns the function by which active accents decode an attribute of a group; none if there are several."""
+        function = self._function(group, name, state)
+        return IDENTITY if function is None else function.inverse()
 
     def _function(self, group: Group, name: str, state: SourceState) -> Affine | None:
         """Returns the function of the active accents on an attribute of a group; `None` if it is not a single
@@ -220,15 +225,16 @@ class Monitor:
             return IDENTITY
         units = regions.choose(region_of(self.by, group), state.facts().live_units(name), NO_FEEDER)
         functions = {history[-1] for history in regions.leaves(units) if history}
-        return functions.pop() if len(functions) == 1 else None
+        function = functions.pop() if len(functions) == 1 else None
+        return function if isinstance(function, Affine) else None
 
 
-def _help(accent: str | None) -> str:
-    accents = accent or "an accent for each of its units"
-    return (
-        f"if the unit changed, later values are read right after {accents}; values since the jump were read in the "
-        "old unit: to correct them, put the accent before the first value after it and start a new checkpoint"
-    )
+def _jumps(series: Series[str], values: Iterable[tuple[str, float]], decoded: Decoded) -> Iterator[Jump[str]]:
+    for place, value in values:
+        if (jump := series.add(place, value, decoded)) is not None:
+            yield jump
+    if series.unseen >= _LOOK and (jump := series.look(decoded)) is not None:
+        yield jump
 
 
 def _grouped(points: Iterable[Point]) -> dict[Group, list[Point]]:

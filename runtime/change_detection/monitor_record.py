@@ -16,6 +16,7 @@ from attrs import asdict
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import Affine
+from cedilla.runtime.change_detection.groups import new_series
 from cedilla.runtime.change_detection.monitor import Monitor, MonitoredSeries, ReportedChange
 from cedilla.runtime.change_detection.series import MIN_VALUES, WINDOW, Series
 
@@ -63,7 +64,7 @@ def load_monitor(source: Source, data: Mapping[str, Any] | None) -> Monitor:
     monitor.share = data["share"]
     for group, name, *rest in data["series"]:
         own = monitor.groups.setdefault(tuple(_load_value(value) for value in group), {})
-        own[name] = _load_watched(rest, data["places"])
+        own[name] = _load_watched(new_series(source, name), rest, data["places"])
     return monitor
 
 
@@ -79,18 +80,19 @@ def _dump_watched(monitored: MonitoredSeries, count: int, places: dict[str, int]
     return [
         monitored.width,
         monitored.series.unseen,
-        [str(monitored.net.slope), str(monitored.net.shift)],
+        [str(monitored.series.net.slope), str(monitored.series.net.shift)],
         b64encode(pack(f"<{len(values)}f", *values)).decode(),
         [[places.setdefault(position, len(places)), length] for position, length in runs],
     ]
 
 
-def _load_watched(data: list[Any], places: list[str]) -> MonitoredSeries:
+def _load_watched(series: Series[str], data: list[Any], places: list[str]) -> MonitoredSeries:
     width, unseen, (slope, shift), values, runs = data
     place_of_each = [places[number] for number, length in runs for _ in range(length)]
     numbers = (number for (number,) in iter_unpack("<f", b64decode(values)))
-    series = Series[str].resumed(list(zip(place_of_each, numbers, strict=True)), unseen)
-    return MonitoredSeries(series, width, Affine(Fraction(slope), Fraction(shift)))
+    series.resume(list(zip(place_of_each, numbers, strict=True)), unseen)
+    series.net = Affine(Fraction(slope), Fraction(shift))
+    return MonitoredSeries(series, width)
 
 
 def _dump_value(value: Value | None) -> Any:

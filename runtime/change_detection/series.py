@@ -1,92 +1,61 @@
 """Detects jumps in a sequence of numbers that a change of unit explains.
 
-A window of the latest values is split where both parts vary least about their means (the change-point test of
-least squares), and near there at the longest step. The split is a jump if undoing a known conversion after it
-makes the values continue. They must continue in level, in spread and from one to the next, and must not do so
-unconverted. Ratios are compared if all values are positive, differences always. The thresholds were set on
-the weather of `make demo`, with and without its accents.
+A model of the values before (`model`) gives the loss of each later value. A conversion explains a jump at a place if
+undoing it from there on saves much loss (the likelihood-ratio test for a change point). The values then continue: in
+level, in spread, and from the last value before to the first one after. `tests/benchmarks/suspect` measures it.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
-from functools import cached_property
-from heapq import nlargest
-from itertools import accumulate, pairwise
+from collections.abc import Callable, Sequence
 from math import log
-from statistics import fmean, median
-from typing import Generic, TypeVar
+from statistics import median
+from typing import Generic, NamedTuple, TypeVar
 
 from attrs import define, field, frozen
 
-from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions import Level, Tree
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.runtime.change_detection.conversions import Conversion, candidates
+from cedilla.runtime.change_detection.model import BLOCK, Model, bounded, fitted, loss, magnitude, trimmed
 
 WINDOW = 128
 """The number of latest values that are compared."""
 MIN_VALUES = 16
 """The minimum number of values on either side."""
 _STRIDE = 32
-_MAX_SHIFT = 6
-"""The maximum distance of the longest step from the split of the test."""
-
+_SEARCHED = 80
+"""The number of latest values among which a jump is looked for."""
 _HISTORY = 1024
-"""The number of older values that measure steps; `_NEARLY_ALL` of their steps are no longer than a normal
-one.
-"""
-_NEARLY_ALL = 0.995
+"""The number of older values that the model is fitted to."""
 
-_STEP = 2.0
-"""A jump is this many times as long as nearly all steps before it, and this many deviations away in level."""
-_FAR = 4.0
-"""A step of this length counts during a slow trend, too: then only values near it have to continue in level."""
-_SCALE, _OTHER_SCALE = 2.0, 3.0
-"""Alternatively the size of steps changes, as the logarithm of a ratio: with a long step, and without."""
-_GOES_ON, _LEVEL, _SPREAD = 1.0, 2.0, 0.6
-"""With the conversion undone, the step, the level and the size of steps deviate at most by these."""
-_MIN_CONFIDENCE = 0.85
-"""The share of the jump that the conversion has to explain."""
-_FLOOR = 1e-3
-"""Steps and deviations below this share of the middle value count as zero."""
+_MIN_GAIN = 14.0
+"""The loss in nats that a conversion has to save."""
+_MIN_CONFIDENCE = 0.8
+"""The share of the unexpected loss that it has to save."""
+_FIRST, _LEVEL, _DRIFT, _SPREAD = 5.0, 4.0, 0.3, 0.7
+"""With the conversion undone: the noise of the first value; the middle noise, in its standard errors, and what a slow
+course adds to it; the logarithm of the ratio of the sizes of noise."""
+_USUAL_SPREAD = 0.35
+_MAX_MISFIT = 7.0
+"""The most that these lose together, with the penalty of the conversion."""
+_MIN_MOVE, _MAX_LEFT = 1.3, 1.5
+"""The level moves by this many times the largest move before, or more; converted back, by that many times at most."""
+_FEW, _FEW_FACTOR = 128, 1.5
+"""With fewer values before, moves may be larger by this factor."""
+_CALM = 0.4
+"""Noise of this share of the usual one is a surprise, too."""
+_FAR = 3.0
+"""The middle noise of the latest values that excludes a conversion."""
+_CHANGED = 0.75
+"""The share of values that a conversion has to change."""
+_ALIKE = 4.0
+"""Conversions that save nearly as much are named, too."""
 
 Place = TypeVar("Place")
-
-
-def _conversions() -> Iterator[tuple[str, Affine]]:
-    """Yields conversions with their names, and their inverses."""
-    for power in (3, 2, 6, 1, 4, 5):
-        yield f"x {10**power:,}", Affine(Fraction(10**power), Fraction(0))
-        yield f"/ {10**power:,}", Affine(Fraction(1, 10**power), Fraction(0))
-    fahrenheit, kelvin = Affine(Fraction(9, 5), Fraction(32)), Affine(Fraction(1), Fraction("273.15"))
-    yield "°C to °F", fahrenheit
-    yield "°F to °C", fahrenheit.inverse()
-    yield "°C to K", kelvin
-    yield "K to °C", kelvin.inverse()
-    yield "°F to K", kelvin.after(fahrenheit.inverse())
-    yield "K to °F", fahrenheit.after(kelvin.inverse())
-    for first, second, factor in (
-        ("m/s", "km/h", "3.6"),
-        ("mph", "km/h", "1.609344"),
-        ("knots", "km/h", "1.852"),
-        ("m/s", "mph", "2.2369362920544"),
-        ("inches", "mm", "25.4"),
-        ("feet", "m", "0.3048"),
-        ("lb", "kg", "0.45359237"),
-        ("US gallons", "litres", "3.785411784"),
-        ("inHg", "hPa", "33.8638866667"),
-        ("psi", "kPa", "6.894757293168"),
-        ("minutes", "seconds", "60"),
-        ("hours", "seconds", "3600"),
-        ("kWh", "MJ", "3.6"),
-        ("HP", "kW", "0.745699872"),
-    ):
-        forth = Affine(Fraction(factor), Fraction(0))
-        yield f"{first} to {second}", forth
-        yield f"{second} to {first}", forth.inverse()
-
-
-CONVERSIONS = tuple(_conversions())
+Decoded = Callable[[], Affine]
+"""Returns the function by which accents decode values; called when it is needed."""
 
 
 @frozen
@@ -94,7 +63,8 @@ class Jump(Generic[Place]):
     """A jump: the place of the first value after it, and the conversion that explains it.
 
     `confidence`: the share of the jump, from 0 to 1, that disappears when the conversion is undone. `before`,
-    `after`: the middle values on both sides. `others`: conversions that explain it, too.
+    `after`: the middle values on both sides. `others`: conversions that explain it, too. `net`: the composition of
+    all jumps so far; `undoes`: values continue as if no accent on them existed.
     """
 
     place: Place
@@ -104,16 +74,38 @@ class Jump(Generic[Place]):
     before: float
     after: float
     others: tuple[str, ...] = ()
+    net: Affine = IDENTITY
+    undoes: bool = False
+
+
+class Explanation(NamedTuple):
+    """A conversion from a place in the window on. `misfit`: how far the values after it, converted back, are from
+    going on as before, and the penalty of the conversion.
+    """
+
+    conversion: Conversion
+    split: int
+    misfit: float
+    confidence: float
 
 
 @define
 class Series(Generic[Place]):
-    """The latest values of one sequence. After a jump, earlier values are converted to the new units."""
+    """The latest values of one sequence. After a jump, earlier values are converted to the new units.
+
+    `unit`: the declared one; `domain`: the values that are declared; `net`: the composition of all jumps.
+    """
 
     _places: list[Place] = field(factory=list)
     _values: list[float] = field(factory=list)
     _history: array[float] = field(factory=lambda: array("d"))
     _new: int = 0
+    _start: int = 0
+    _model: Model | None = None
+    _fitted: int = 0
+    unit: str | None = None
+    domain: Tree | None = None
+    net: Affine = IDENTITY
 
     @property
     def size(self) -> int:
@@ -121,223 +113,227 @@ class Series(Generic[Place]):
         return len(self._history) + len(self._values)
 
     @property
+    def last(self) -> Place:
+        """The place of the latest value."""
+        return self._places[-1]
+
+    @property
     def unseen(self) -> int:
         """The number of values since the last look."""
         return self._new
 
-    @classmethod
-    def resumed(cls, latest: Sequence[tuple[Place, float]], unseen: int) -> Series[Place]:
-        """Restores a sequence from its latest values; `unseen` of them were not yet examined."""
-        return cls([position for position, _ in latest], [value for _, value in latest], array("d"), unseen)
+    def resume(self, latest: Sequence[tuple[Place, float]], unseen: int) -> None:
+        """Continues with the latest values of another one; `unseen` of them were not yet examined."""
+        self._places = [place for place, _ in latest]
+        self._values = [value for _, value in latest]
+        self._new = unseen
 
     def latest(self, count: int) -> list[tuple[Place, float]]:
         """Returns at most `count` of the latest values, each with its place."""
         return list(zip(self._places, self._values, strict=True))[-count:] if count else []
 
-    def add(self, place: Place, value: float) -> Jump[Place] | None:
+    def add(self, place: Place, value: float, decoded: Decoded = lambda: IDENTITY) -> Jump[Place] | None:
         """Adds the next value; returns a jump that it confirms."""
         self._places.append(place)
         self._values.append(value)
         self._new += 1
         if self._new < _STRIDE or len(self._values) < 2 * MIN_VALUES:
             return None
-        return self.look()
+        return self.look(decoded)
 
-    def look(self) -> Jump[Place] | None:
+    def look(self, decoded: Decoded = lambda: IDENTITY) -> Jump[Place] | None:
         """Looks for a jump in the latest values; also used at the end of the sequence."""
         self._new = 0
-        jump = self._jump() if len(self._values) >= 2 * MIN_VALUES else None
+        jump = self._jump(decoded) if len(self._values) >= 2 * MIN_VALUES else None
         gone = len(self._values) - WINDOW + _STRIDE
         if gone > 0:
             self._history.extend(self._values[:gone])
             del self._history[:-_HISTORY]
             del self._places[:gone], self._values[:gone]
+            self._start += gone
         return jump
 
-    def _jump(self) -> Jump[Place] | None:
-        split = _split(self._values)
-        if split is None:
+    def _jump(self, decoded: Decoded) -> Jump[Place] | None:
+        known = self._start + first_changed(self._values)
+        if self._model is None or known - self._fitted >= min(WINDOW, self._fitted // 2):
+            values = [*self._history, *self._values[: known - self._start]]
+            self._model, self._fitted = fitted(values, known - len(values)), known
+        window = Window.of(self._values, self._start, self._model)
+        found = explained(window, candidates(self.unit, decoded(), self.net))
+        found = [each for each in found if self._is_possible(each)]
+        if not found:
             return None
+        best, *others = found
+        function, split = best.conversion.function, best.split
         before, after = self._values[:split], self._values[split:]
-        explanation = explained(before, after, self._history)
-        if explanation is None:
-            return None
-        name, function, confidence, others = explanation
         self._values = [*(_through(function, value) for value in before), *after]
         self._history = array("d", (_through(function, value) for value in self._history))
-        return Jump(self._places[split], name, function, confidence, median(before), median(after), others)
+        self.net, self._model = function.after(self.net), None
+        names = tuple(each.conversion.name for each in others)
+        return Jump(
+            self._places[split],
+            best.conversion.name,
+            function,
+            best.confidence,
+            median(before),
+            median(after),
+            names,
+            self.net,
+            best.conversion.undoes,
+        )
+
+    def _is_possible(self, explanation: Explanation) -> bool:
+        """Returns True if nearly all values after a jump, converted back, are in the declared domain."""
+        if not isinstance(self.domain, Level):
+            return True
+        function = explanation.conversion.function.after(self.net)
+        values = _undone(function, self._values[explanation.split :])
+        return sum(bool(self.domain.at(value)) for value in values) >= _MIN_CONFIDENCE * len(values)
 
 
 def _through(function: Affine, value: float) -> float:
     return value if function.is_identity else float(function.slope) * value + float(function.shift)
 
 
-def _split(values: Sequence[float]) -> int | None:
-    """Returns the position at which a sequence differs most, at the longest step near it."""
-    low, high = min(values), max(values)
-    if low == high:
-        return None
-    count = len(values)
-    sums = list(accumulate((value - low) / (high - low) for value in values))
-    whole = sums[-1]
-
-    def between(place: int) -> float:
-        """Returns the part of the sum of squares that the means of both parts explain."""
-        return sums[place - 1] ** 2 / place + (whole - sums[place - 1]) ** 2 / (count - place)
-
-    index = max(range(MIN_VALUES, count - MIN_VALUES + 1), key=between)
-    near = range(max(MIN_VALUES, index - _MAX_SHIFT), min(count - MIN_VALUES, index + _MAX_SHIFT) + 1)
-    return max(near, key=lambda n: abs(values[n] - values[n - 1]))
-
-
-def explained(
-    before: Sequence[float], after: Sequence[float], steps: Sequence[float]
-) -> tuple[str, Affine, float, tuple[str, ...]] | None:
-    """Returns the conversion from the values before a jump to those after it, its share, and other
-    candidates.
-
-    `steps`: earlier values of the sequence, whose steps measure the jump.
-    """
-    linear = _Scale.of(before, steps, _as_it_is)
-    fits = [fit for fit in linear.explanations(after) if fit.confidence >= _MIN_CONFIDENCE]
-    if min(*before, *after, *steps) > 0:
-        fits += [
-            fit
-            for fit in _Scale.of(before, steps, log).explanations(after)
-            if fit.confidence >= _MIN_CONFIDENCE
-        ]
-    if not fits:
-        return None
-    # Of several, prefer the one that continues best in values, not only in ratios.
-    best = min(fits, key=lambda fit: linear.misfit(_undone(fit.function, after)).total)
-    others = dict.fromkeys(fit.name for fit in fits if fit.function != best.function)
-    return best.name, best.function, best.confidence, tuple(others)
-
-
-def _as_it_is(value: float) -> float:
-    return value
-
-
 def _undone(function: Affine, values: Sequence[float]) -> list[float]:
     undo = function.inverse()
-    return [_through(undo, value) for value in values]
+    slope, shift = float(undo.slope), float(undo.shift)
+    return [slope * value + shift for value in values]
 
 
 @frozen
-class _Explanation:
-    name: str
-    function: Affine
-    confidence: float
+class Window:
+    """The latest values, of which those from `first` on may be after a change.
 
-
-@frozen
-class _Misfit:
-    """The deviation of values after a jump: by the first step, in nearly the longest steps before; by level,
-    in deviations; by spread, as the logarithm of a ratio.
+    `start`: the number of the first value in the sequence; `off`: how far each value is from its level; `own`: the
+    noise of those from `first` on, unconverted.
     """
 
-    step: float
-    level: float
-    spread: float
-
-    @property
-    def total(self) -> float:
-        return self.step + self.level + 2 * self.spread
-
-
-@frozen(slots=False)
-class _Scale:
-    """The values before a jump, plain or as logarithms. `steps`: older values."""
-
-    view: Callable[[float], float]
-    before: Sequence[float]
-    steps: Sequence[float]
+    values: Sequence[float]
+    first: int
+    start: int
+    model: Model
+    off: Sequence[float]
+    own: Sequence[float]
 
     @classmethod
-    def of(cls, before: Sequence[float], steps: Sequence[float], view: Callable[[float], float]) -> _Scale:
-        return cls(view, [view(value) for value in before], steps)
+    def of(cls, values: Sequence[float], start: int, model: Model) -> Window:
+        """Computes the noise of the values that may be changed."""
+        first, off = first_changed(values), model.off(values, start)
+        return cls(values, first, start, model, off, model.noise(off[first - 1 :]))
 
-    @cached_property
-    def least(self) -> float:
-        """The size that counts as zero."""
-        return max(_FLOOR * median(map(abs, self.before)), 1e-300)
+    def is_usual(self) -> bool:
+        """Returns True if the latest values continue as before: no surprise, no other noise, no other magnitude."""
+        latest = self.values[-MIN_VALUES:]
+        far = abs(magnitude(latest, self.model.typical)) > self.model.magnitudes.largest
+        return not far and trimmed(self.own[-MIN_VALUES:]) > _CALM * self.model.spread
 
-    @cached_property
-    def long(self) -> float:
-        """Nearly the longest of all steps."""
-        values = [*map(self.view, self.steps), *self.before]
-        longest = len(values) - 1 - int(_NEARLY_ALL * (len(values) - 2))
-        return max(nlargest(longest, (abs(b - a) for a, b in pairwise(values)))[-1], self.least)
+    def surprise(self) -> float:
+        """Returns how much more the noise loses than expected, from the place on where this is most."""
+        most, total = 0.0, 0.0
+        for noise in reversed(self.own):
+            own = loss(noise)
+            most = max(most, total + own - self.model.usual)
+            total += bounded(own) - self.model.usual
+        return most
 
-    def explanations(self, after: Sequence[float]) -> Iterator[_Explanation]:
-        """Yields the conversions that make values continue, if they do not continue unconverted."""
-        values = [self.view(value) for value in after]
-        varies = self.middle[1] > 0 and _deviation(values) > 0
-        level, spread = self._level(values, near=False), self._spread(values) if varies else 0.0
-        # Most values continue, which this detects without the lengths of all steps.
-        if level < _STEP and spread < _SCALE:
-            return
-        plain = self.misfit(after, near=False)
-        if plain.step < _STEP and spread < _OTHER_SCALE:
-            return
-        for name, function in CONVERSIONS:
-            back = _undone(function, after)
-            # Ratios cannot show shifts.
-            if self.view is log and (function.shift or min(back) <= 0):
-                continue
-            if self._step([self.view(value) for value in back[:2]]) > _GOES_ON:
-                continue
-            fit = self.misfit(back, near=plain.step >= _FAR)
-            if fit.level <= _LEVEL and fit.spread <= _SPREAD:
-                yield _Explanation(name, function, 1 - fit.total / plain.total)
+    def is_likely(self, conversion: Conversion) -> bool:
+        """Returns False if the latest values are far off, converted back."""
+        latest = len(self.values) - MIN_VALUES
+        back = _undone(conversion.function, self.values[latest - 1 :])
+        noise = self.model.noise(self.model.off(back, self.start + latest - 1))
+        return abs(median(noise)) <= _FAR
 
-    def misfit(self, values: Sequence[float], *, near: bool = True) -> _Misfit:
-        """Measures the deviation after a jump.
+    def explanation(self, conversion: Conversion) -> Explanation | None:
+        """Returns the place at which a conversion saves most loss, if values continue there."""
+        model, first = self.model, self.first
+        back = _undone(conversion.function, self.values)
+        off = model.off(back, self.start)
+        noise = model.noise(off[first - 1 :])
+        stretch = log(abs(float(conversion.function.slope)))
+        best, split, saved, excess, left = 0.0, 0, 0.0, 0.0, 0.0
+        for number in range(len(back) - 1, first - 1, -1):
+            own, converted = loss(self.own[number - first]), bounded(loss(noise[number - first]))
+            rest = self._rest(self.values[number], back[number], stretch)
+            if number <= len(back) - MIN_VALUES:
+                here = model.after(off[number], self.off[number - 1])
+                gain = saved + own + rest - loss(here)
+                if gain > best and abs(here) <= _FIRST:
+                    best, split, left = gain, number, excess
+            saved += bounded(own) + rest - converted
+            excess += converted - model.usual
+        if best - conversion.penalty < _MIN_GAIN or not self._tells(conversion, split):
+            return None
+        rest_of_moves = self._rest_of_moves(split, back, off)
+        unlike = self._unlike(noise[split + 1 - first :])
+        if rest_of_moves is None or unlike is None:
+            return None
+        misfit = loss(model.after(off[split], self.off[split - 1])) + rest_of_moves + unlike
+        return Explanation(conversion, split, misfit + conversion.penalty, best / (best + max(0.0, left)))
 
-        `near`: by level, values next to the jump may decide instead of all.
+    def _rest(self, value: float, back: float, stretch: float) -> float:
+        """Returns the loss that a conversion of a value saves besides that of noise.
+
+        A value that converts to itself, mostly 0, says nothing about a factor; neither does noise that is too small.
         """
-        back = [self.view(value) for value in values]
-        return _Misfit(self._step(back), self._level(back, near=near), self._spread(back))
+        if value == back or self.model.is_exact:
+            return 0.0
+        return self.model.loss_of(value) - self.model.loss_of(back) - stretch
 
-    def _step(self, back: Sequence[float]) -> float:
-        first, last = back[0], self.before[-1]
-        # The shortest of three, so that one outlier is not a jump.
-        return min(abs(first - last), abs(back[1] - last), abs(first - self.before[-2])) / self.long
+    def _rest_of_moves(self, split: int, back: Sequence[float], off: Sequence[float]) -> float | None:
+        """Returns the misfit of levels; `None` if levels often move as far, or still do after it."""
+        model, before, after = self.model, slice(max(0, split - BLOCK), split), slice(split, split + BLOCK)
+        level, size = median(self.off[before]), magnitude(self.values[before], model.typical)
+        moves = (
+            (model.moves, median(self.off[after]) - level, median(off[after]) - level),
+            (
+                model.magnitudes,
+                magnitude(self.values[after], model.typical) - size,
+                magnitude(back[after], model.typical) - size,
+            ),
+        )
+        few = 1.0 if self.start + split >= _FEW else _FEW_FACTOR
+        if any(abs(left) > _MAX_LEFT * usual.largest * few for usual, _, left in moves):
+            return None
+        if not any(abs(move) > _MIN_MOVE * usual.largest * few for usual, move, _ in moves):
+            return None
+        return sum(loss(left / usual.usual) for usual, _, left in moves)
 
-    def _level(self, back: Sequence[float], *, near: bool) -> float:
-        middle, own = self.middle
-        off = abs(median(back) - middle)
-        if near:
-            # A slow trend moves the level of all values, not that of those near the jump.
-            off = min(off, abs(median(back[:MIN_VALUES]) - self.near))
-        return off / max(own, _deviation(back), self.least)
+    def _unlike(self, noise: Sequence[float]) -> float | None:
+        """Returns the misfit of the noise after a split, in its level and its spread; `None` if it is another noise."""
+        spread = abs(log(max(trimmed(noise), 1e-3) / max(self.model.spread, 1e-3)))
+        level = max(0.0, abs(median(noise)) - _DRIFT) * len(noise) ** 0.5
+        if spread > _SPREAD or level > _LEVEL:
+            return None
+        return loss(level) + 0.5 * (spread / _USUAL_SPREAD) ** 2
 
-    def _spread(self, back: Sequence[float]) -> float:
-        return abs(log(max(_mean_step(back), self.least) / self.mean_step))
-
-    @cached_property
-    def middle(self) -> tuple[float, float]:
-        """The median and the deviation."""
-        return median(self.before), _deviation(self.before)
-
-    @cached_property
-    def near(self) -> float:
-        """The median of the last values."""
-        return median(self.before[-MIN_VALUES:])
-
-    @cached_property
-    def mean_step(self) -> float:
-        """The mean of the steps of the window."""
-        return max(_mean_step(self.before), self.least)
+    def _tells(self, conversion: Conversion, split: int) -> bool:
+        """Returns True if the values next to a split can show the conversion, unlike zeros, and may have its unit."""
+        before, after = self.values[max(0, split - BLOCK) : split], self.values[split : split + BLOCK]
+        function, (low, high) = conversion.function, conversion.between
+        values = [*before, *after]
+        changed = sum(_through(function, value) != value for value in values)
+        if changed < _CHANGED * len(values) or not all(low <= value <= high for value in before):
+            return False
+        if function.rises:
+            return True
+        # A sign: a sequence that crosses 0 by itself does so slowly, or often.
+        signs = [value > 0 for value in values]
+        jumps = abs(self.own[split - self.first]) > _FIRST
+        return jumps and max(sum(signs), len(signs) - sum(signs)) <= len(signs) / 2 + 1
 
 
-def _deviation(values: Sequence[float]) -> float:
-    """Returns the median absolute deviation, as a standard deviation."""
-    middle = median(values)
-    return 1.4826 * median(abs(value - middle) for value in values)
+def first_changed(values: Sequence[float]) -> int:
+    """Returns the number of the first value of a window that may be after a change."""
+    return max(MIN_VALUES, len(values) - _SEARCHED)
 
 
-def _mean_step(values: Sequence[float]) -> float:
-    """Returns the mean step without the longest fifth, which a few outliers would decide."""
-    steps = sorted(abs(b - a) for a, b in pairwise(values))
-    return fmean(steps[: max(1, len(steps) * 4 // 5)])
+def explained(window: Window, conversions: Sequence[Conversion]) -> list[Explanation]:
+    """Returns the conversions that explain the largest jump of a window, the best one first."""
+    if window.surprise() < _MIN_GAIN and window.is_usual():
+        return []
+    likely = [each for each in conversions if window.is_likely(each)]
+    found = [each for conversion in likely if (each := window.explanation(conversion)) is not None]
+    found = [each for each in found if each.confidence >= _MIN_CONFIDENCE and each.misfit <= _MAX_MISFIT]
+    found.sort(key=lambda each: each.misfit)
+    return [each for each in found if each.misfit <= found[0].misfit + _ALIKE]

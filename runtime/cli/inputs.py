@@ -48,6 +48,22 @@ def schema_of(stream: Stream, console: Console) -> Schema | None:
     return Schema(known_domains(compiled.plan, name, console).source_of[source], True)
 
 
+def markers_of(stream: Stream, schema: Schema | None, console: Console) -> str | None:
+    """The folder of markers of a stream: the one that the options name, else that of the query."""
+    from attrs import evolve
+
+    from cedilla.compiler.plan import Plan
+    from cedilla.runtime.terminal.permissions import check_permitted
+
+    if stream.markers is not None or stream.query is None or schema is None or schema.source.markers is None:
+        return stream.markers
+    source = evolve(schema.source, path=schema.source.markers)
+    with reported(console, {}):
+        allowed = (*allowed_of(click.get_current_context()), *folder_of(stream.query))
+        check_permitted(Plan(name=stream.query, sources=[source], operators=(), emits=()), allowed)
+    return source.markers
+
+
 def known_domains(plan: Plan, query: str, console: Console) -> Plan:
     """The plan of a query's file with the domains that come from tables, which are read; exits with what is wrong with
     them."""

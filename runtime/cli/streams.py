@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cedilla.grammar.diagnostics import Diagnostic, render
-from cedilla.runtime.cli.inputs import compiled_query, json_text, reported, schema_of
+from cedilla.runtime.cli.inputs import compiled_query, json_text, markers_of, reported, schema_of
 from cedilla.runtime.cli.options import Stream, format_option, schema_option, stream_options
 from cedilla.runtime.terminal.console import Console
 
@@ -22,11 +22,9 @@ def _opened(stream: Stream, console: Console) -> tuple[Schema, list[OrderedStrea
     """The schema of the streams that a command is told of, and these; exits where there are none."""
     from cedilla.runtime.stream_tools.places import streams_at, with_schema
 
-    with reported(console, {}):
-        streams = streams_at(stream.path, stream.markers)
     schema = schema_of(stream, console)
     with reported(console, {}):
-        return with_schema(streams, schema)
+        return with_schema(streams_at(stream.path, markers_of(stream, schema, console)), schema)
 
 
 @click.command("validate")
@@ -134,8 +132,9 @@ def canonize_command(stream: Stream, rules: bool) -> None:
     console = Console()
     used: Counter[str] | None = Counter() if rules else None
     with reported(console, {}):
-        single = single_stream(stream.path, stream.markers)
-        schema, (single,) = with_schema([single], schema_of(stream, console))
+        declared = schema_of(stream, console)
+        single = single_stream(stream.path, markers_of(stream, declared, console))
+        schema, (single,) = with_schema([single], declared)
         console.diagnostics(canonize(single.lines, schema, sys.stdout, used), {})
     for name, count in sorted((used or {}).items()):
         console.note(f"{name.replace('_', ' ')}: {count:,}")

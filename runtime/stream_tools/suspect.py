@@ -8,11 +8,21 @@ from typing import Any
 from attrs import define, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Add, Alter, accent_text
+from cedilla.compiler.facts.markers import Accent, Add, accent_text
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.runtime.change_detection.groups import MAX_SERIES, Group, added, jumps_like, notes_on, region_of
+from cedilla.runtime.change_detection.groups import (
+    MAX_SERIES,
+    Group,
+    added,
+    announcement,
+    jumps_like,
+    new_series,
+    notes_on,
+    region_of,
+    statement,
+)
 from cedilla.runtime.change_detection.series import Jump, Series
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.lines import Line
@@ -31,10 +41,10 @@ class Where:
 
 @frozen
 class Suspect:
-    """A jump of an attribute in a group (attribute -> value), and the Alter that explains it.
+    """A jump of an attribute in a group (attribute -> value), and the accent that explains it.
 
     `accent` belongs before the line at the jump's place. `planned` expresses the same by the time axis, if
-    there is one, and may be sent earlier.
+    there is one, and may be sent earlier; `statement` puts it into the query.
     """
 
     group: Mapping[str, Value]
@@ -42,6 +52,7 @@ class Suspect:
     jump: Jump[Where]
     accent: str
     planned: str | None
+    statement: str | None
 
     @property
     def place(self) -> str:
@@ -84,7 +95,7 @@ class Suspects:
                 self.passed_over += 1
         for group, series in self._series.items():
             for name, sequence in series.items():
-                while (jump := sequence.look()) is not None:
+                while (jump := _look(sequence)) is not None:
                     yield self._suspect(follower, group, name, jump)
 
     def _begin_anew(self, follower: StreamChecker, name: str, before: SourceState) -> Iterator[Suspect]:
@@ -92,9 +103,9 @@ class Suspects:
         new = added(name, before, follower.state)
         for group, series in self._series.items():
             if name in series and regions.intersection(region_of(self.by, group), new) is not False:
-                while (jump := series[name].look()) is not None:
+                while (jump := _look(series[name])) is not None:
                     yield self._suspect(follower, group, name, jump)
-                series[name] = Series()
+                series[name] = new_series(self.schema.source, name, follower.state)
 
     def text(self, name: str, found: int) -> str:
         """Summarises the examined stream in one line."""
@@ -113,10 +124,12 @@ class Suspects:
                 self._count += 1
                 if self._count > MAX_SERIES:
                     raise _too_many(self.by)
-                series[name] = Series()
+                series[name] = new_series(self.schema.source, name, state)
             function = regions.contains(state.original.get(name, IDENTITY), row.raw)
             moment = None if self.axis in (None, name) else row.canonical.get(self.axis or "")
-            jump = series[name].add(Where(line.place, function, moment), float(value))
+            if not isinstance(function, Affine):
+                continue
+            jump = series[name].add(Where(line.place, function, moment), float(value), lambda f=function: f)
             if jump is not None:
                 yield self._suspect(follower, group, name, jump)
 
@@ -124,21 +137,28 @@ class Suspects:
         types = follower.state.types
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}
         conditions = [f"{n} = {types[n].wire(value)}" for n, value in members.items()]
-        # For values as written there, in the units of the accents so far.
-        canonical = jump.place.function
-        alter = Alter(name, canonical.inverse().after(jump.function).after(canonical))
+        unit = self._series[group][name].unit
+        alter = announcement(name, unit, jump, jump.place.function)
         planned = None
-        if self.axis is not None and jump.place.moment is not None:
+        # An accent on all of the stream would come before the one that it undoes.
+        if self.axis is not None and jump.place.moment is not None and not jump.undoes:
             since = f"{self.axis} >= {types[self.axis].wire(jump.place.moment)}"
             planned = accent_text((*conditions, since), alter)
-        return Suspect(members, name, jump, accent_text(tuple(conditions), alter), planned)
+        said = None if planned is None else statement(self.schema.source, planned)
+        return Suspect(members, name, jump, accent_text(tuple(conditions), alter), planned, said)
+
+
+def _look(series: Series[Where]) -> Jump[Where] | None:
+    return series.look(lambda: series.last.function)
 
 
 def diagnostic(suspect: Suspect) -> Diagnostic:
     """Returns RQ227, with the place and the proposal."""
     hint = f"before that line: {suspect.accent}"
     if suspect.planned:
-        hint += f"; or earlier, or in a marker folder: {suspect.planned}"
+        hint += (
+            f"; or earlier, or in a marker folder: {suspect.planned}; or in the query: {suspect.statement}"
+        )
     message = jumps_like(suspect.attribute, suspect.group, suspect.jump)
     return Diagnostic("RQ227", "warning", message, None, notes_on(suspect.jump, suspect.place), hint)
 
@@ -157,6 +177,7 @@ def suspect_json(suspect: Suspect) -> dict[str, Any]:
         "others": list(suspect.jump.others),
         "accent": suspect.accent,
         "planned": suspect.planned,
+        "statement": suspect.statement,
     }
 
 

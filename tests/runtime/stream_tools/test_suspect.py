@@ -6,6 +6,7 @@ import importlib
 import json
 import random
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import product
 from math import sin
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar import DiagnosticError
-from cedilla.runtime.change_detection.series import CONVERSIONS, MIN_VALUES, Series
+from cedilla.runtime.change_detection.conversions import CONVERSIONS
+from cedilla.runtime.change_detection.series import MIN_VALUES, Series
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.stream_tools import suspect as suspects_module
 from cedilla.runtime.stream_tools.schema import declared_schema
@@ -24,6 +26,7 @@ from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item
 
+FUNCTIONS = {each.name: each.function for each in CONVERSIONS}
 SCHEMA = "ts: long, s: int in {1, 2}, t: double"
 
 
@@ -45,7 +48,7 @@ def changed(items: Iterable[Item], sensor: int, since: int, function: Affine) ->
 
 @pytest.mark.parametrize("name", ["°F to °C", "x 1,000", "/ 100", "/ 1,000", "°C to K", "psi to kPa"])
 def test_a_change_is_found_where_it_is_and_explained(tmp_path: Path, name: str) -> None:
-    function = dict(CONVERSIONS)[name]
+    function = FUNCTIONS[name]
     stream = list(changed(readings(), 2, 333, function))
     write_lines(tmp_path / "1.jsonl", stream)
     result = cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json")
@@ -72,7 +75,7 @@ def test_a_change_is_found_where_it_is_and_explained(tmp_path: Path, name: str) 
 
 
 def test_one_change_after_another_is_proposed_in_the_units_of_its_place(tmp_path: Path) -> None:
-    conversions = dict(CONVERSIONS)
+    conversions = FUNCTIONS
     celsius, kelvin = conversions["°F to °C"], conversions["°C to K"]
     stream = list(changed(changed(readings(), 1, 200, celsius), 1, 420, kelvin))
     write_lines(tmp_path / "1.jsonl", stream)
@@ -83,6 +86,74 @@ def test_one_change_after_another_is_proposed_in_the_units_of_its_place(tmp_path
         "[[s = 1, alter(t, y -> (y * 5 - 160) / 9)]]",
         "[[s = 1, alter(t, y -> (y * 20 + 5463) / 20)]]",
     ]
+
+
+@pytest.mark.parametrize(
+    ("declared", "new", "function"),
+    [
+        ("degF", "degC", FUNCTIONS["°F to °C"]),
+        ("kWh", "Wh", FUNCTIONS["x 1,000"]),
+        ("knot", "km/h", Affine(Fraction("1.852"), 0)),
+        ("MiB", "KiB", FUNCTIONS["KiB to B"]),
+    ],
+)
+def test_a_declared_unit_leads_to_another_one_of_its_kind(
+    tmp_path: Path, declared: str, new: str, function: Affine
+) -> None:
+    (tmp_path / "s").mkdir()
+    write_lines(tmp_path / "s" / "1.jsonl", changed(readings(400, seed=5), 2, 233, function))
+    query = tmp_path / "q.rq"
+    query.write_text(
+        f'stream r(ts: long, s: int in {{1, 2}}, t: double unit "{declared}") from json "s" punctuated on ts '
+        f'markers "{tmp_path}/ops"; emit r to json "o";'
+    )
+    (tmp_path / "ops").mkdir()
+    arguments = ("suspect", str(tmp_path / "s"), "--query", str(query), "--format", "json")
+    (found,) = json.loads(cedilla(*arguments).output)["suspects"]
+    unit = new if "/" not in new else f'"{new}"'
+    assert found["conversion"] == f"{declared} to {new}"
+    assert found["accent"] == f"[[s = 2, unit(t, {unit})]]"
+    assert found["statement"] == f"accent r [[s = 2, ts >= 233, unit(t, {unit})]];"
+    # The query's folder of markers is read, too, by all tools.
+    write_lines(tmp_path / "ops" / "1.jsonl", [{"$accent": found["planned"]}], 1)
+    assert json.loads(cedilla(*arguments).output)["suspects"] == []
+    assert "1 accents" in cedilla("validate", *arguments[1:4]).output
+    assert "$accent" in cedilla("canonize", *arguments[1:4]).output
+    # So is the statement.
+    (tmp_path / "ops" / "1.jsonl").unlink()
+    query.write_text(f"{query.read_text()} {found['statement']}")
+    assert json.loads(cedilla(*arguments).output)["suspects"] == []
+
+
+def test_an_accent_for_the_wrong_group_is_named(tmp_path: Path) -> None:
+    stream = list(changed(readings(300), 2, 150, FUNCTIONS["°F to °C"]))
+    at = next(n for n, item in enumerate(stream) if item["ts"] == 150)
+    write_lines(tmp_path / "1.jsonl", [*stream[:at], {"$accent": "[[s = 1, unit(t, degC)]]"}, *stream[at:]])
+    schema = "ts: long, s: int in {1, 2}, t: double unit degF"
+    result = cedilla("suspect", str(tmp_path), "--schema", schema)
+    assert "`t` of s = 1 goes on as before an accent on it, which seems to be wrong" in result.output
+    assert "help: before that line: [[s = 1, unit(t, degF)]]\n" in result.output
+    assert "`t` of s = 2 jumps like degF to degC, and no accent says so" in result.output
+
+
+def test_values_that_the_declared_domain_excludes_explain_nothing(tmp_path: Path) -> None:
+    """Percent of a sensor that begins to report a tenth: the tenfold of other values would be impossible."""
+    rng = random.Random(1)
+    values = [rng.uniform(70, 90) if n < 150 else rng.uniform(7, 9) for n in range(300)]
+    write_lines(tmp_path / "1.jsonl", [{"s": 1, "t": value} for value in values])
+    found: list[str] = []
+    for domain in ("", " in [0, 100]", " in [0, 10]"):
+        result = cedilla("suspect", str(tmp_path), "--schema", f"s: int in {{1}}, t: double{domain}")
+        found.append("jumps like / 10" if "jumps like / 10" in result.output else "nothing")
+    assert found == ["jumps like / 10", "jumps like / 10", "nothing"]
+
+
+@pytest.mark.parametrize("growth", [1.6, 1.8, 1.85, 2.2, 2.5])
+def test_a_level_that_grows_is_no_change_of_unit(growth: float) -> None:
+    series: Series[int] = Series()
+    rng = random.Random(7)
+    found = [series.add(n, day(n, rng) * (growth if n >= 200 else 1)) for n in range(400)]
+    assert not any(found)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -112,7 +183,7 @@ def test_what_is_no_change_of_unit_is_not_found(tmp_path: Path, seed: int) -> No
 @pytest.mark.parametrize("kept", [True, False])
 def test_an_attribute_that_is_dropped_and_added_begins_anew(tmp_path: Path, kept: bool) -> None:
     """It may come in another unit then (G32); a jump before that is told, and one of a group that kept it."""
-    first, function = readings(), dict(CONVERSIONS)["°F to °C"]
+    first, function = readings(), FUNCTIONS["°F to °C"]
     stream = list(changed(first, 2, 333, function))
     at = next(n for n, item in enumerate(stream) if item["ts"] == 333)
     sensor = 1 if kept else 2
@@ -148,7 +219,7 @@ def test_too_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_smallest_windows_are_enough_at_the_end() -> None:
     series: Series[int] = Series()
     rng = random.Random(3)
-    function = dict(CONVERSIONS)["/ 1,000"]
+    function = FUNCTIONS["/ 1,000"]
     values = [day(n, rng) * (1 if n < 100 else float(function.slope)) for n in range(100 + MIN_VALUES)]
     found = [jump for n, value in enumerate(values) if (jump := series.add(n, value))]
     found += [jump for jump in [series.look()] if jump]

@@ -1,0 +1,170 @@
+"""The conversions that may explain a jump: between units of one kind if the unit is declared, else those that
+producers are known to mix up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from itertools import permutations
+from math import inf
+
+from attrs import evolve, frozen
+
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.units.own import short
+from cedilla.compiler.units.units import Mismatch, UnknownUnit, conversion
+
+_UNITS = (
+    *("degC", "degF", "kelvin"),
+    *("m/s", "km/h", "mph", "knot"),
+    *("mm", "cm", "m", "km", "inch", "foot", "mile"),
+    *("g", "kg", "tonne", "lb", "ounce"),
+    *("mW", "W", "kW", "MW", "GW", "hp"),
+    *("Wh", "kWh", "MWh", "GWh", "W*min", "J", "kJ", "MJ", "GJ", "BTU"),
+    *("Pa", "hPa", "kPa", "bar", "psi", "inHg", "mmHg"),
+    *("mL", "litre", "m3", "gallon"),
+    *("litre/second", "litre/minute", "m3/hour", "gallon/minute"),
+    *("ns", "us", "ms", "s", "min", "hour", "day"),
+    *("bit", "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB"),
+    *("1", "percent", "permille", "ppm", "ppb"),
+    *("Hz", "kHz", "MHz", "GHz", "rpm"),
+    *("deg", "rad"),
+    *("uV", "mV", "V", "kV"),
+    *("uA", "mA", "A", "kA"),
+    *("ug/m3", "mg/m3", "g/m3"),
+)
+"""Units in use; a jump may lead to those of the kind of the declared one."""
+
+_FAHRENHEIT = Affine(Fraction(9, 5), Fraction(32))
+_KELVIN = Affine(Fraction(1), Fraction("273.15"))
+_PAIRS = (
+    ("inches", "mm", "25.4"),
+    ("feet", "m", "0.3048"),
+    ("US gallons", "litres", "3.785411784"),
+    ("inHg", "hPa", "33.8638866667"),
+    ("psi", "kPa", "6.894757293168"),
+)
+"""Factors of at least 3: nature has smaller ones too often, so only a declared unit allows them."""
+
+
+@frozen
+class Conversion:
+    """A conversion. `penalty`: how much more a rare one has to explain, in nats; `unit`: the one that it leads to;
+    `between`: the values that may be in the unit before it; `undoes`: values go on without an accent.
+    """
+
+    name: str
+    function: Affine
+    penalty: float = 0.0
+    unit: str | None = None
+    between: tuple[float, float] = (-inf, inf)
+    undoes: bool = False
+
+
+def _scale(factor: str | int | Fraction) -> Affine:
+    return Affine(Fraction(factor), Fraction(0))
+
+
+def _both(forth: str, back: str, function: Affine, penalty: float) -> Iterator[Conversion]:
+    yield Conversion(forth, function, penalty)
+    yield Conversion(back, function.inverse(), penalty)
+
+
+_CELSIUS = (-90.0, 150.0)
+"""Temperatures, if no unit is declared."""
+
+
+def _temperatures() -> Iterator[Conversion]:
+    of = {"°C": IDENTITY, "°F": _FAHRENHEIT, "K": _KELVIN}
+    for first, second in permutations(of, 2):
+        low, high = (float(of[first](Fraction(value))) for value in _CELSIUS)
+        function = of[second].after(of[first].inverse())
+        yield Conversion(f"{first} to {second}", function, between=(low, high))
+
+
+def _factors() -> Iterator[Conversion]:
+    """Yields moved decimal points."""
+    for power, penalty in ((3, 0.0), (2, 0.0), (1, 0.0), (6, 1.0), (4, 3.0), (5, 3.0)):
+        yield from _both(f"x {10**power:,}", f"/ {10**power:,}", _scale(10**power), penalty)
+
+
+SIGN = Conversion("the opposite sign", _scale(-1), 2.0)
+
+
+def _known() -> Iterator[Conversion]:
+    yield from _factors()
+    yield from _temperatures()
+    yield from _both("minutes to seconds", "seconds to minutes", _scale(60), 1.0)
+    yield from _both("hours to seconds", "seconds to hours", _scale(3600), 1.0)
+    yield from _both("m/s to km/h", "km/h to m/s", _scale("3.6"), 4.5)
+    yield from _both("KiB to B", "B to KiB", _scale(1024), 1.0)
+    yield from _both("MiB to B", "B to MiB", _scale(1024**2), 1.0)
+    yield SIGN
+    for first, second, factor in _PAIRS:
+        yield from _both(f"{first} to {second}", f"{second} to {first}", _scale(factor), 5.0)
+
+
+CONVERSIONS = tuple(_known())
+"""Those of attributes without a declared unit."""
+
+
+_NO_UNIT = 3.0
+"""The penalty of factors that lead to no unit, for an attribute that has one."""
+
+
+@lru_cache(256)
+def unit_conversions(unit: str) -> tuple[tuple[str, Affine], ...]:
+    """Returns the other units of the kind of `unit`, each with the function that leads to it."""
+    found: dict[Affine, str] = {}
+    for name in _UNITS:
+        try:
+            function = conversion(unit, name)
+        except (Mismatch, UnknownUnit):
+            continue
+        if not function.is_identity:
+            found.setdefault(function, name)
+    return tuple((name, function) for function, name in found.items())
+
+
+def _oddness(function: Affine) -> float:
+    """Returns the penalty of a conversion between units of different systems, as MiB and kB, that is no temperature."""
+    return 1.0 if function.shift == 0 and 1 not in function.slope.as_integer_ratio() else 0.0
+
+
+@lru_cache(1024)
+def candidates(
+    unit: str | None, decoded: Affine = IDENTITY, net: Affine = IDENTITY
+) -> tuple[Conversion, ...]:
+    """Returns the conversions that values may have met.
+
+    `unit`: the declared unit; `decoded`: the function by which accents decode values now; `net`: the jumps since
+    then that no accent announces. A value in a new unit is decoded as if it were in the old one.
+    """
+    undone = net.inverse()
+    back = decoded.after(undone)
+    undoing = (
+        [] if back.is_identity else [Conversion("no accent at all", back, 0.0, unit, undoes=net.is_identity)]
+    )
+    if unit is None:
+        return (*undoing, *CONVERSIONS)
+    units = [
+        Conversion(
+            f"{short(unit)} to {name}", decoded.after(function).after(undone), _oddness(function), name
+        )
+        for name, function in unit_conversions(unit)
+    ]
+    of_units = [each for each in (*undoing, *units) if not each.function.is_identity]
+    known = {each.function for each in of_units}
+    moved = [each for each in (*_factors(), SIGN) if each.function not in known]
+    return (*of_units, *(evolve(each, penalty=each.penalty + _NO_UNIT) for each in moved))
+
+
+def unit_after(unit: str | None, function: Affine) -> str | None:
+    """Returns the unit to which a function leads from the declared one, if it is one of those in use."""
+    if unit is None:
+        return None
+    return next(
+        (name for name, leads in ((unit, IDENTITY), *unit_conversions(unit)) if leads == function), None
+    )
