@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 
-from attrs import field, mutable
+from attrs import evolve, field, mutable
 
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar import syntax
@@ -30,15 +30,24 @@ class Report:
         try:
             yield
         except DiagnosticError as error:
-            self.errors += error.diagnostics
+            self.errors += map(self._with_short_names, error.diagnostics)
+
+    def _with_short_names(self, diagnostic: Diagnostic) -> Diagnostic:
+        """Returns a diagnostic that names units as the query does."""
+        if not self.own_units:
+            return diagnostic
+        help, shown = diagnostic.help, self.own_units.shown
+        return evolve(
+            diagnostic, message=shown(diagnostic.message), help=None if help is None else shown(help)
+        )
 
     def finish(self) -> tuple[Diagnostic, ...]:
         """Returns the warnings. Raises `DiagnosticError` with all errors, in the order of the text, and the
         warnings."""
         if self.errors:
             self.errors.sort(key=lambda error: 0 if error.span is None else error.span.start)
-            raise DiagnosticError([*self.errors, *self.warnings])
-        return tuple(self.warnings)
+            raise DiagnosticError([*self.errors, *map(self._with_short_names, self.warnings)])
+        return tuple(map(self._with_short_names, self.warnings))
 
 
 def fresh(kind: str, taken: set[str]) -> str:

@@ -1,4 +1,4 @@
-"""Units that a query defines: `unit EUR; unit ct = EUR / 100; unit "mol of glucose" = 180.156 g;`.
+"""Full names of the units that a query defines: `unit EUR; unit ct = EUR / 100;`.
 
 A full name contains its definition, `[ct=EUR/100]`. So two queries of one process, and readers of an output, never
 mistake one unit for another. Does not import pint.
@@ -46,6 +46,12 @@ class OwnUnits:
         if of and substance in self.substances:
             return f"{self.full(unit)}{OF}{self.substances[substance]}"
         return _PART.sub(lambda part: self.units.get(part[0], part[0]), name)
+
+    def shown(self, text: str) -> str:
+        """Returns a message with short names."""
+        for name, full in (*self.units.items(), *self.substances.items()):
+            text = text.replace(full, name)
+        return text
 
     def named_in(self, node: Any) -> Any:
         """Returns a syntax node with full names of units. Stated accents keep their text and are read like others."""
