@@ -184,6 +184,8 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
         case syntax.RecodeAttribute(name, codes, else_same):
             pairs = ", ".join(f"{before.text}: {after.text}" for before, after in codes)
             return f"recode({name}, {{{pairs}}}{', else same' if else_same else ''})"
+        case syntax.SwapAttributes(name, other):
+            return f"swap({name}, {other})"
         case syntax.MissingValues(_, values):
             return f"missing({one_or_set}, {_set(values)})"
         case syntax.GrowDomain(name, members):

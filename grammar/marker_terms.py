@@ -120,6 +120,11 @@ class MarkerBuilder(TermBuilder):
     ) -> tuple[syntax.Literal, syntax.Literal]:
         return before, after
 
+    def swap(self, meta: Meta, _swap: Token, name: Token, other: Token) -> syntax.SwapAttributes:
+        if name == other:
+            self._report("RQ001", f"`{name}` is named twice", meta, "two attributes")
+        return syntax.SwapAttributes(str(name), str(other), span=self._span(meta))
+
     def missing(
         self,
         meta: Meta,

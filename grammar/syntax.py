@@ -355,16 +355,16 @@ class MissingValues(Node):
     values: tuple[Literal, ...]
 
 
-Primitive = (
-    AddAttribute
-    | DropAttribute
-    | AlterAttribute
-    | GrowDomain
-    | SetUnit
-    | RenameAttribute
-    | RecodeAttribute
-    | MissingValues
-)
+@frozen
+class SwapAttributes(Node):
+    """`swap(a, b)`: each of two attributes has the place of the other."""
+
+    name: str
+    other: str
+
+
+AtSource = RenameAttribute | RecodeAttribute | MissingValues | SwapAttributes
+Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | AtSource
 
 
 @frozen

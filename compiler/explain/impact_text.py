@@ -40,7 +40,7 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
             alike.setdefault(rows, []).append(attribute)
         parts.append("\n".join([name, *_lines(alike, width)]))
     signs = f"legend: {', '.join(f'{SIGNS[kind]} {kind.title()}' for kind in KINDS)}, {OTHER} a new attribute"
-    signs += "; renames, recodes and missing values are undone at the source"
+    signs += "; renames, recodes, swaps and missing values are undone at the source"
     return "\n\n".join([*parts, "\n".join(wrapped(signs, width, "  "))])
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import expressions, patterns
+from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.conversions import check_is_number, converted, known_unit
 from cedilla.compiler.expressions.types import TIMESTAMP, Type
-from cedilla.compiler.expressions.unit_inference import Units, has_units
+from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.facts.alter_functions import by_points, function_of, shift_of
 from cedilla.compiler.facts.coded_values import as_marker_error, read_missing, read_recode
 from cedilla.compiler.facts.markers import (
     Accent,
@@ -24,11 +22,11 @@ from cedilla.compiler.facts.markers import (
     Punctuation,
     Rename,
     SourceAlter,
+    Swap,
     ToUnit,
 )
 from cedilla.compiler.facts.quantities import split_quantities
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, Shift
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.expression_formatter import unit_text
@@ -38,18 +36,16 @@ from cedilla.grammar.syntax import (
     AccentText,
     AddAttribute,
     AlterAttribute,
-    Attribute,
-    Binary,
+    AtSource,
     Condition,
     DropAttribute,
-    Expression,
     GrowDomain,
-    Literal,
     MissingValues,
     Points,
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
+    SwapAttributes,
     Wildcard,
 )
 
@@ -58,7 +54,6 @@ Names = Mapping[str, str]
 """Names in tuples -> attributes, for attributes that have another name in the query (theory N2)."""
 _NO_UNITS: Units = {}
 _NO_NAMES: Names = {}
-_CACHE_SIZE = 1024
 
 
 def read_accent(
@@ -104,10 +99,13 @@ def accent_of(
     if isinstance(primitive, GrowDomain):
         why = "the streams of a query may grow, not what is read here"
         raise failure("RQ220", "a domain cannot grow here", primitive.span, hint=why)
-    if primitive.name in mentions:
+    if isinstance(primitive, SwapAttributes):
+        primitive = evolve(primitive, other=names.get(primitive.other, primitive.other))
+    changed = {primitive.name, *((primitive.other,) if isinstance(primitive, SwapAttributes) else ())}
+    if changed & mentions:
         raise failure(
             "RQ201",
-            f"the description names `{primitive.name}`, the attribute that the accent evolves",
+            f"the description names `{min(changed & mentions)}`, the attribute that the accent evolves",
             node.span,
             hint="describe the tuples by other attributes (theory G23)",
         )
@@ -184,15 +182,7 @@ def read_punctuation(
         raise as_marker_error(error) from None
 
 
-_Change = (
-    AddAttribute
-    | DropAttribute
-    | AlterAttribute
-    | SetUnit
-    | RenameAttribute
-    | RecodeAttribute
-    | MissingValues
-)
+_Change = AddAttribute | DropAttribute | AlterAttribute | SetUnit | AtSource
 
 
 def _read_primitive(
@@ -216,16 +206,26 @@ def _read_primitive(
         message = f"the accent {verb} `{node.name}`, which never existed"
         hint = _turned_round(node, types) or did_you_mean(node.name, types, "attributes")
         raise failure("RQ207", message, node.span, hint=hint)
-    if isinstance(node, DropAttribute):
-        return Drop(node.name)
-    if isinstance(node, RenameAttribute):
-        return _read_rename(node, types, names)
-    if isinstance(node, RecodeAttribute):
-        return read_recode(node, types[node.name])
-    if isinstance(node, MissingValues):
-        return read_missing(node, types[node.name])
+    match node:
+        case DropAttribute():
+            return Drop(node.name)
+        case RenameAttribute():
+            return _read_rename(node, types, names)
+        case RecodeAttribute():
+            return read_recode(node, types[node.name])
+        case SwapAttributes():
+            return _read_swap(node, types, units)
+        case MissingValues():
+            return read_missing(node, types[node.name])
+        case _:
+            return _read_function(node, types, units, arrays=arrays)
+
+
+def _read_function(
+    node: AlterAttribute | SetUnit, types: Types, units: Units, *, arrays: bool
+) -> Alter | ToUnit | SourceAlter:
     if types[node.name] == TIMESTAMP and isinstance(node, AlterAttribute):
-        return SourceAlter(node.name, _shift(node))
+        return SourceAlter(node.name, shift_of(node))
     if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
         raise failure(
             "RQ208",
@@ -236,8 +236,8 @@ def _read_primitive(
     if isinstance(node, SetUnit):
         return _read_unit(node, units)
     if isinstance(node.body, Points):
-        return SourceAlter(node.name, _by_points(node.body))
-    function = _function(node.parameter, node.body)
+        return SourceAlter(node.name, by_points(node.body))
+    function = function_of(node.parameter, node.body)
     if not isinstance(function, Affine):
         if node.inverse is not None or node.unit is not None:
             hint = "the function alone: its inverse is derived, and outputs keep their unit"
@@ -246,7 +246,7 @@ def _read_primitive(
             )
         return SourceAlter(node.name, function)
     if node.inverse is not None:
-        inverse = _function(node.inverse.parameter, node.inverse.body)
+        inverse = function_of(node.inverse.parameter, node.inverse.body)
         if not isinstance(inverse, Affine) or inverse.after(function) != IDENTITY:
             derived = function.inverse().text(node.inverse.parameter)
             raise failure(
@@ -299,6 +299,7 @@ _VERBS: Mapping[type, str] = {
     RenameAttribute: "renames",
     RecodeAttribute: "recodes",
     MissingValues: "lists missing values of",
+    SwapAttributes: "swaps",
 }
 
 
@@ -308,6 +309,18 @@ def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
     if taken != node.name:
         raise _taken(f"the accent renames `{node.name}`", node.field, taken, node.span)
     return Rename(node.name, node.field)
+
+
+def _read_swap(node: SwapAttributes, types: Types, units: Units) -> Swap:
+    """Raises RQ207 for an unknown attribute, RQ240 if the two have different units."""
+    if node.other not in types:
+        guess = did_you_mean(node.other, types, "attributes")
+        raise failure("RQ207", f"the accent swaps `{node.other}`, which never existed", node.span, hint=guess)
+    if units.get(node.name) != units.get(node.other):
+        hint = "both are declared in one unit"
+        message = f"the accent swaps `{node.name}` and `{node.other}`, which have different units"
+        raise failure("RQ240", message, node.span, hint=hint)
+    return Swap(node.name, node.other)
 
 
 def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:
@@ -330,61 +343,3 @@ def _read_unit(node: SetUnit, units: Units) -> ToUnit:
             "with the stream's first unit U",
         )
     return ToUnit(node.name, node.unit, converted(declared, node.unit, node.span))
-
-
-@lru_cache(_CACHE_SIZE)
-def _function(parameter: str, body: Expression) -> Affine | Bent:
-    form = expressions.affine(body)
-    if form is None and (factor := _reciprocal(parameter, body)) is not None:
-        return Reciprocal(factor)
-    if form is None or form[0] != parameter or has_units(body):
-        hint = (
-            f"functions are `{parameter} -> {parameter} * a + b`, `{parameter} -> c / {parameter}` and "
-            "`by points {(0, 0), (5, 100)}`"
-        )
-        if has_units(body):
-            hint = (
-                f"numbers only; the unit of the result is given by `alter(t, {parameter} -> ..., unit degC)`"
-            )
-        raise failure("RQ202", f"the function is not affine in `{parameter}`", body.span, hint=hint)
-    return form[1] if form[1].rises else Chain((form[1],))
-
-
-def _reciprocal(parameter: str, body: Expression) -> Fraction | None:
-    """Returns c of `c / y`."""
-    match body:
-        case Binary("/", Literal(int() | Fraction() as factor, unit=None), Attribute(name, None)):
-            return Fraction(factor) if name == parameter and factor > 0 else None
-        case _:
-            return None
-
-
-def _shift(node: AlterAttribute) -> Shift:
-    """Returns the function of timestamps `y -> y + 1 hour`. Raises RQ208 for another one, RQ202 for more arguments."""
-    if node.inverse is not None or node.unit is not None:
-        raise failure("RQ202", "a shift of timestamps has no further argument", node.span, hint=_SHIFTED)
-    match node.body:
-        case Binary(
-            "+" | "-" as sign,
-            Attribute(node.parameter, None),
-            Literal(int() | Fraction() as length, unit="second"),
-        ) if length * 10**6 == int(length * 10**6):
-            return Shift(int(length * 10**6) * (1 if sign == "+" else -1))
-        case _:
-            message = f"`{node.name}` is a timestamp, which is only shifted by a length of time"
-            raise failure("RQ208", message, node.span, hint=_SHIFTED)
-
-
-_SHIFTED = "as in `y -> y + 1 hour`"
-
-
-def _by_points(node: Points) -> ByPoints:
-    """Raises RQ203 for points that do not rise, or fall, throughout."""
-    points = [(Fraction(x.value), Fraction(y.value)) for x, y in node.points]  # type: ignore[arg-type]
-    firsts, seconds = ([point[side] for point in points] for side in (0, 1))
-    is_ordered = all(a < b for a, b in pairwise(firsts))
-    rising, falling = (all(sign * a < sign * b for a, b in pairwise(seconds)) for sign in (1, -1))
-    if len(points) < 2 or not is_ordered or not (rising or falling):
-        hint = "at least two; the first numbers rise, and the second ones rise or fall throughout"
-        raise failure("RQ203", "these points are not a function with an inverse", node.span, hint=hint)
-    return ByPoints(tuple(points))

@@ -137,7 +137,18 @@ class Missing:
         return f"missing({self.attribute}, {{{', '.join(map(self.type.wire, self.values))}}})"
 
 
-AtSource = Rename | Recode | SourceAlter | Missing
+@frozen
+class Swap:
+    """`swap(X, Y)`: in tuples from here on each of two attributes has the place of the other (theory N11)."""
+
+    attribute: str
+    other: str
+
+    def __str__(self) -> str:
+        return f"swap({self.attribute}, {self.other})"
+
+
+AtSource = Rename | Recode | SourceAlter | Missing | Swap
 """What only the source undoes; no operator sees it, and no output announces it (theory N2, N3, N11)."""
 Primitive = Add | Drop | Alter | ToUnit | AtSource
 

@@ -50,6 +50,7 @@ CHANGES = {
     "rename": "rename(new, old)",
     "recode": "recode(k, {1: 2, 2: 1})",
     "missing": "missing(x, {-999})",
+    "swap": "swap(a, b)",
     "grow": "grow(s, {3})",
 }
 """Maps changes of an accent to their forms."""

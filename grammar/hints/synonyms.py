@@ -94,6 +94,7 @@ CHANGES = {
         ("replace", "translate", "decode", "encode", "recoding", "codes"), "recode(k, {1: 2, 2: 1})"
     ),
     **dict.fromkeys(("move", "alias", "name"), "rename(new, old)"),
+    **dict.fromkeys(("exchange", "switch", "interchange"), "swap(a, b)"),
     **dict.fromkeys(("undefined", "null", "none", "nodata", "sentinel", "na"), "missing(x, {-999})"),
 }
 """Changes of accents by other names."""

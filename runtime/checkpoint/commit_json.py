@@ -23,6 +23,7 @@ from cedilla.runtime.checkpoint.tree_files import (
 )
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.sentinels import Sentinels
+from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import Altered
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -124,6 +125,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "named_units": {name: list(units) for name, units in state.named_units.items()},
         "codes": _dump_trees(state.codes, trees, f"{slot} codes"),
         "bent": _dump_trees(state.bent, trees, f"{slot} bent"),
+        "swaps": _dump_trees(state.swaps.here, trees, f"{slot} swaps"),
         "sentinels": _dump_trees(state.sentinels.here, trees, f"{slot} sentinels"),
         "undeclared": dict(state.undeclared),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
@@ -150,6 +152,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         undeclared=data["undeclared"],
         codes=_load_trees(data["codes"], load_function, trees, f"{slot} codes"),
         bent=_load_trees(data["bent"], load_function, trees, f"{slot} bent"),
+        swaps=Swaps(_load_trees(data["swaps"], bool, trees, f"{slot} swaps")),
         sentinels=Sentinels(_load_trees(data["sentinels"], bool, trees, f"{slot} sentinels")),
         names=Names(data["names"], _load_trees(data["named"], str, trees, f"{slot} named")),
     ).next_epoch()

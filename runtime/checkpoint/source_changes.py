@@ -128,7 +128,8 @@ class _Comparison:
         trees = [state.closed, *state.present.values(), *state.units.values(), *state.original.values()]
         trees += [*state.names.here.values(), *state.codes.values(), *state.bent.values()]
         trees += [tree for of, tree in state.sentinels.here.items() if of != name]
-        return any(name in regions.attributes(tree) for tree in trees)
+        trees += state.swaps.here.values()
+        return name in state.swaps.partners or any(name in regions.attributes(tree) for tree in trees)
 
     def _forget(self, name: str) -> None:
         state = self.state

@@ -148,7 +148,8 @@ def read(
 def _is_canonical(state: SourceState) -> bool:
     """Returns True if values, as read, are canonical and under the names of attributes."""
     are_decoded = any(tree != IDENTITY for tree in state.placed_original.values())
-    return not (are_decoded or state.names.of or state.codes or state.sentinels.here or state.inexact)
+    otherwise = (state.names.of, state.codes, state.sentinels.here, state.swaps.here, state.inexact)
+    return not (are_decoded or any(otherwise))
 
 
 def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tuple[Numbered, Types]:
@@ -231,6 +232,10 @@ def _canonical(
     noted = [*map(came, state.names.here)]
     tables = Tables.of(spark)
     places = _places(part)
+    if state.swaps.here:
+        testing = Lookups(tables, state.types, places)
+        in_place = [_in_its_place(source.name, name, state, testing) for name in state.types]
+        raw = testing.joined(raw).selectExpr(*in_place, *kept, *noted)
     for layer in state.sentinels.layers:
         testing = Lookups(tables, state.types, places)
         defined = [
@@ -263,6 +268,15 @@ def _canonical(
     checking = Lookups(tables, state.types, places)
     rejection = f"{_rejection(source, state, undeclared, checking)} AS {column(REJECT)}"
     return checking.joined(raw).selectExpr(*map(column, state.types), *kept, rejection)
+
+
+def _in_its_place(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
+    """Returns SQL for a raw value, taken from the place of another attribute if they are swapped (theory N11)."""
+    if (other := state.swaps.partners.get(name)) is None:
+        return column(name)
+    pair = " ".join(sorted((name, other)))
+    is_swapped = lookups.predicate(("swapped", source, name), state.swaps.placed[pair])
+    return f"CASE WHEN {is_swapped} THEN {column(other)} ELSE {column(name)} END AS {column(name)}"
 
 
 def _without_sentinels(source: str, name: str, state: SourceState, lookups: Lookups) -> str:

@@ -154,8 +154,11 @@ def trace(
 
 
 def _is_undone(before: SourceState, after: SourceState) -> bool:
-    """Returns True if a marker changed what only the source uses: names, codes, bent functions or sentinels."""
-    kinds = ((state.names.here, state.codes, state.bent, state.sentinels.here) for state in (before, after))
+    """Returns True if a marker changed what only the source uses: names, codes, bent functions, sentinels or swaps."""
+    kinds = (
+        (state.names.here, state.codes, state.bent, state.sentinels.here, state.swaps.here)
+        for state in (before, after)
+    )
     return next(kinds) != next(kinds)
 
 

@@ -121,9 +121,8 @@ class Units:
     def _single(self, text: str, position: int) -> None:
         if isinstance(parse_accent(text).primitive, syntax.GrowDomain):
             return
-        undone = syntax.RenameAttribute | syntax.RecodeAttribute | syntax.MissingValues
-        if isinstance(parse_accent(text).primitive, undone):
-            why = "no output renames, recodes or lists missing values: a query undoes these at its sources"
+        if isinstance(parse_accent(text).primitive, syntax.AtSource):
+            why = "no output renames, recodes, swaps or lists missing values: a query undoes these at its sources"
             raise failure("RQ460", "the accent cannot be read here", hint=why)
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)

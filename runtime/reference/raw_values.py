@@ -1,4 +1,4 @@
-"""Converts raw tuples to canonical ones: removes sentinels, then undoes the function of each value (theory D0, N11)."""
+"""Converts raw tuples to canonical ones: undoes swaps and sentinels, then the function of each value (D0, N11)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ NO_CODE = object()
 
 def canonical_values(state: SourceState, raw: Row) -> Row:
     """Returns the canonical values of a raw tuple, by attribute; `NO_CODE` for a value without one."""
+    if state.swaps.here:
+        raw = state.swaps.back(raw, {name: control(value) for name, value in raw.items()})
     if state.sentinels.here:
         undefined = state.sentinels.among({name: control(value) for name, value in raw.items()})
         raw = {name: value for name, value in raw.items() if name not in undefined}

@@ -191,6 +191,7 @@ class StreamChecker:
                 diagnostics.append(_complaint(line, "RQ301", wrong, None))
         if any(diagnostic.code == "RQ301" for diagnostic in diagnostics):
             return None, diagnostics
+        raw = state.swaps.back(raw, raw)
         for name in state.sentinels.among(raw):
             del raw[name]
         canonical = {

@@ -244,6 +244,9 @@ PRIMITIVES = (
     | make(syntax.SetUnit, NAMES, UNITS)
     | make(syntax.RenameAttribute, NAMES, NAMES)
     | make(syntax.RecodeAttribute, NAMES, several(st.tuples(LITERALS, LITERALS)), st.booleans())
+    | st.lists(NAMES, min_size=2, max_size=2, unique=True).map(
+        lambda names: syntax.SwapAttributes(*names, span=HERE)
+    )
     | make(syntax.MissingValues, NAMES, several(LITERALS, 0))
 )
 

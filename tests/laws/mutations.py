@@ -257,8 +257,8 @@ MUTATIONS = (
     Mutation(
         "N1, N3 what is another value's code cannot come",
         "runtime/control/accents/new_codes.py",
-        "code.of(value) is None and value in (back",
-        "code.of(value) is not None and value in (back",
+        "and code.of(value) is None\n",
+        "and code.of(value) is not None\n",
     ),
     Mutation(
         "N1, N3 a description includes later values as they are written",

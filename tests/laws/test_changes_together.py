@@ -30,7 +30,7 @@ from tests.kit.stream import Decoder, Item
 
 SCHEMA = (
     'site: string in {"A", "B"}, u: string in {"degF", "degC"}, k?: long, x: double unit m, h: double unit degF, '
-    "t: double unit from u in {degF, degC}, p?: double unit hPa"
+    "t: double unit from u in {degF, degC}, p?: double unit hPa, q?: double unit hPa"
 )
 QUERY = f"""
 stream r({SCHEMA}) from json "r";
@@ -38,7 +38,7 @@ emit r to json "all";
 emit select[h > 10 degC](r) to json "warm";
 emit project[site, h, x](r) to json "few";
 """
-UNITS = {"x": "m", "t": "degF", "h": "degF", "p": "hPa"}
+UNITS = {"x": "m", "t": "degF", "h": "degF", "p": "hPa", "q": "hPa"}
 VALUES: dict[str, list[Any]] = {
     "site": ["A", "B"],
     "u": ["degF", "degC"],
@@ -47,8 +47,9 @@ VALUES: dict[str, list[Any]] = {
     "h": [5, 23, 50, 104, 302],
     "k": [1, 2, 3, 10],
     "p": [1, 1000],
+    "q": [7, 800],
 }
-OPTIONAL = {"k", "p"}
+OPTIONAL = {"k", "p", "q"}
 
 
 def meets(name: str, test: Callable[[Any], bool]) -> Callable[[Item, Item], bool]:
@@ -118,6 +119,7 @@ CHANGES = [
         Change(f"missing({name}, {{{', '.join(map(str, values))}}})", name, "missing", values)
         for name, values in (("k", (-1, 3)), ("k", ()), ("p", (-999.5, 9999)), ("p", (1000,)))
     ),
+    *[Change("swap(p, q)", "p", "swap", "q")] * 3,
     *(Change(f"-({name})", name, "drop") for name in "khxp"),
     *(
         Change(f"+({name}: {type_})", name, "add")
@@ -202,6 +204,8 @@ class Sender:
             if not all(test(raw, canonical) for test in tests):
                 continue
             match change.kind:
+                case "swap":
+                    raw, sentinels = (in_places(each, name, change.by) for each in (raw, sentinels))
                 case "missing":
                     sentinels[name] = change.by
                 case "drop":
@@ -230,6 +234,12 @@ class Sender:
         if any(raw.get(name) in values for name, values in sentinels.items()):
             return None  # such a value cannot be written
         return raw, names, gone, sentinels
+
+
+def in_places(row: dict[str, Any], one: str, other: str) -> dict[str, Any]:
+    """The same with two keys that have changed places."""
+    names = {one: other, other: one}
+    return {names.get(name, name): value for name, value in row.items()}
 
 
 def is_valid(accents: list[str]) -> bool:

@@ -23,6 +23,7 @@ from cedilla.grammar.syntax import (
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
+    SwapAttributes,
 )
 from cedilla.runtime.control.markers.source_marker_parser import read_accent
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -132,6 +133,8 @@ def _what_stays(
             return f"{what} comes by the name that it had"
         case RecodeAttribute():
             return f"{what} keeps the codes that it had"
+        case SwapAttributes(_, other):
+            return f"{what} and `{other}` keep the places that they had"
         case MissingValues():
             return f"{what} keeps the missing values that it had"
         case GrowDomain():

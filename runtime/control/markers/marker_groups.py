@@ -85,7 +85,7 @@ def group_at(
     first = markers[at]
     kind = first.kind
     claims = source.partitioned is not None and first.partition is not None
-    if (kind != "accent" and kind != "punctuation") or claims or state.codes:
+    if (kind != "accent" and kind != "punctuation") or claims or state.codes or state.swaps.here:
         return None
     begins = [_POINT.match(marker.text) for marker in markers[at : at + MIN_GROUP]]
     names = {None if begin is None else begin[1] for begin in begins}

@@ -16,6 +16,7 @@ from cedilla.compiler.facts.markers import (
     Recode,
     Rename,
     SourceAlter,
+    Swap,
     ToUnit,
 )
 from cedilla.compiler.regions import Tree
@@ -25,6 +26,7 @@ from cedilla.runtime.control.accents import unit_accents
 from cedilla.runtime.control.accents.codes import check_recode, no_codes
 from cedilla.runtime.control.accents.names import renamed_to
 from cedilla.runtime.control.accents.sentinels import check_order
+from cedilla.runtime.control.accents.swaps import check_descriptions, check_swap, check_swapped
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.added_again import check_added_again
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -46,13 +48,16 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
     """Returns the state after an accent. `place`: its position, for messages about later accents.
 
     Raises `DiagnosticError`: RQ205 (adds an existing attribute), RQ206 (drops or alters a missing one), RQ208 (adds it
-    with another type), RQ219 (names a unit that values are not in), RQ239 (missing values depend on each other), RQ461
-    (renames to a name in use), RQ467 (adds an attribute again on which others depend). Raises `EpochMustEnd` if it adds
-    an attribute that this epoch dropped.
+    with another type), RQ219 (names a unit that values are not in), RQ239 (missing values depend on each other), RQ240
+    and RQ241 (swaps), RQ461 (renames to a name in use), RQ467 (adds an attribute again on which others depend). Raises
+    `EpochMustEnd` if it adds an attribute that this epoch dropped.
     """
+    check_swapped(state.swaps, accent, state.types)
     after = _applied(state, accent, position, place)
     if after.sentinels is not state.sentinels:
         check_order(after.sentinels, accent)
+    if after.swaps.here:
+        check_descriptions(after.swaps, frozenset(after.sentinels.here), accent)
     return after
 
 
@@ -81,6 +86,11 @@ def _applied(state: SourceState, accent: Accent, position: int, place: str) -> S
             no_codes(accent, state.units, "recodes", "altered")
             check_recode(state.codes, state.universe, accent, recode, state.there(attribute, live))
             return state.with_code(attribute, code, accent.description, where, places)
+        case Swap(attribute, other) as swap:
+            for each in (attribute, other):
+                _require(state, accent, each, where, live, "swaps")
+            check_swap(state.swaps, accent, swap, state.types)
+            return evolve(state, swaps=state.swaps.with_swap(swap, accent.description, places))
         case Missing(attribute) as missing:
             _require(state, accent, attribute, where, live, "lists missing values of")
             return state.with_missing(missing, accent.description, places)

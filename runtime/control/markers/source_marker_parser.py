@@ -38,7 +38,7 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     if isinstance(accent.primitive, Alter) and accent.primitive.of is not None:
         required = frozenset(attribute.name for attribute in source.attributes if not attribute.optional)
         accent = evolve(accent, primitive=evolve(accent.primitive, required=required))
-    accent = _in_raw_values(accent, state)
+    accent = _unswapped(_in_raw_values(accent, state), state)
     if not accent.named:
         return accent
     by = _by(state, accent.named)
@@ -67,6 +67,19 @@ def _in_raw_values(accent: Accent, state: SourceState) -> Accent:
     mentions = accent.mentions | (regions.attributes(region) - {PARTITION})
     description = regions.intersection(accent.description, region)
     return evolve(accent, description=description, mentions=mentions, quantities={})
+
+
+def _unswapped(accent: Accent, state: SourceState) -> Accent:
+    """Returns an accent with a description of tuples whose attributes are in their own places."""
+    partners = state.swaps.partners
+    others = {partners[name] for name in accent.mentions & partners.keys()}
+    if not others:
+        return accent
+    region = state.swaps.region_back(accent.description)
+    if (name := accent.primitive.attribute) in regions.attributes(region):
+        why = f"some tuples have `{name}` in the place of an attribute of the description"
+        raise failure("RQ201", why, accent.span, hint="describe the tuples by other attributes")
+    return evolve(accent, description=region, mentions=accent.mentions | others)
 
 
 def raw_quantities(state: SourceState, quantities: Quantities) -> Tree:
@@ -136,6 +149,8 @@ def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuati
         region = raw_quantities(state, punctuation.quantities)
         pattern = regions.intersection(punctuation.pattern, region)
         punctuation = evolve(punctuation, pattern=pattern, quantities={})
+    if state.swaps.here:
+        punctuation = evolve(punctuation, pattern=state.swaps.region_back(punctuation.pattern))
     if not punctuation.named:
         return punctuation
     return evolve(

@@ -17,6 +17,7 @@ from cedilla.compiler.facts.markers import (
     Recode,
     Rename,
     SourceAlter,
+    Swap,
     ToUnit,
     accent_text,
 )
@@ -135,6 +136,8 @@ def _inverse(source: Source, state: SourceState, accent: Accent) -> Primitive | 
             return ToUnit(attribute, source_units(source, state)[attribute], IDENTITY)
         case SourceAlter(attribute, function):
             return SourceAlter(attribute, function.inverse())
+        case Swap() as swap:
+            return swap
         case Rename(attribute):
             return Rename(attribute, attribute)
         case Recode(attribute, code, type_):

@@ -31,6 +31,7 @@ from cedilla.grammar.syntax import (
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
+    SwapAttributes,
     Wildcard,
 )
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -40,6 +41,7 @@ _VERBS: dict[type, str] = {
     RenameAttribute: "renames",
     RecodeAttribute: "recodes",
     MissingValues: "lists missing values of",
+    SwapAttributes: "swaps",
     GrowDomain: "lets the domain grow of",
 }
 _SHORTEST_STEM = 3

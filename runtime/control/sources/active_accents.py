@@ -9,7 +9,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Missing, Rename, SourceAlter
+from cedilla.compiler.facts.markers import Add, Alter, Missing, Rename, SourceAlter, Swap
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
@@ -49,7 +49,13 @@ def of_source(
     scale = {name: _latest(tree) for name, tree in state.units.items()}
     accents = active_accents(facts, source.facts(frozenset()).present, facts.present, scale, names)
     return facts, chain(
-        _grown(source, state), _renamed(state), _recoded(state), _bent(state), _missing(state), accents
+        _grown(source, state),
+        _renamed(state),
+        _recoded(state),
+        _bent(state),
+        _missing(state),
+        _swapped(state),
+        accents,
     )
 
 
@@ -78,6 +84,12 @@ def _bent(state: SourceState) -> Iterator[tuple[str, Tree]]:
         for function, cell in regions.cells(tree).items():
             if not isinstance(function, Affine):
                 yield str(SourceAlter(name, function)), regions.intersection(cell, facts.may_have(name))
+
+
+def _swapped(state: SourceState) -> Iterator[tuple[str, Tree]]:
+    """Yields the attributes that have changed places (theory N11)."""
+    for pair, tree in state.swaps.here.items():
+        yield str(Swap(*pair.split())), state.canonical(tree)
 
 
 def _missing(state: SourceState) -> Iterator[tuple[str, Tree]]:

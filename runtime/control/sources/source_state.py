@@ -22,6 +22,7 @@ from cedilla.runtime.control.accents import new_codes, unit_accents
 from cedilla.runtime.control.accents.codes import is_own, unspoken
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.sentinels import Sentinels
+from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import (
     Altered,
     altered,
@@ -55,7 +56,8 @@ class SourceState:
     decimals that an Alter has turned into doubles, or is about to (`expecting`). `codes`: attribute -> tree over
     canonical values: the code that leads to raw ones (theory N3). `bent`: attribute that a function falls or bends
     -> tree over canonical values: all functions that lead to raw ones (theory N11). `sentinels`: raw values that mean
-    undefined; "raw" values elsewhere are those without them. `digits`: attribute -> the
+    undefined; `swaps`: attributes that have changed places. "Raw" tuples elsewhere are those without both. `digits`:
+    attribute -> the
     digits after the point that its type had before it was altered (`near_digits`). `grown`: attribute -> the values
     that markers have added to its declared domain; for a domain from a table, all of its values. `undeclared`:
     attribute of skipped markers -> the first accent that changed how its values are written, else empty.
@@ -84,6 +86,7 @@ class SourceState:
     codes: Mapping[str, Tree] = field(factory=dict[str, Tree])
     bent: Mapping[str, Tree] = field(factory=dict[str, Tree])
     sentinels: Sentinels = field(factory=Sentinels)
+    swaps: Swaps = field(factory=Swaps)
     undeclared: Mapping[str, str] = field(factory=dict[str, str])
 
     @classmethod
@@ -113,6 +116,7 @@ class SourceState:
             dropped={},
             names=self.names.next_epoch(),
             sentinels=self.sentinels.next_epoch(),
+            swaps=self.swaps.next_epoch(),
         )
 
     def _remembered(self, tree: Tree, closed: Tree) -> Tree:
@@ -336,6 +340,7 @@ class SourceState:
                 self.placed_original, attribute, regions.restricted(raw, places)
             ),
             sentinels=self.sentinels.with_functions(attribute, raw, places),
+            swaps=self.swaps.with_functions(attribute, raw, places),
         )
 
     def _with_doubles(self, attribute: str) -> SourceState:
@@ -373,6 +378,7 @@ class SourceState:
                 self.placed_original, attribute, regions.restricted(codes, places)
             ),
             sentinels=self.sentinels.with_functions(attribute, codes, places),
+            swaps=self.swaps.with_functions(attribute, codes, places),
         )
 
     def _without_holes(self, closed: Tree, attribute: str) -> Tree:
