@@ -13,7 +13,7 @@ WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
 
-.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint reference vscode clean distclean
+.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint reference site vscode clean distclean
 .DELETE_ON_ERROR:
 
 # The engine of a demo: Spark where there is Java, else Sail, which is installed then. ENGINE=spark asks for Java,
@@ -32,6 +32,7 @@ demo: .venv/demo.stamp
 	@$(CHOOSE_ENGINE) set -x; $(BIN)/cedilla run queries/weather.rq --once --files-per-epoch 1 $${engine:+--engine $$engine} \
 	  --checkpoint build/weather/checkpoint --sink daily=build/weather/daily
 	$(BIN)/python queries/weather/compare.py build/weather/daily
+	$(BIN)/python queries/weather/chart.py build/weather/daily build/weather/chart.png build/weather/chart.svg
 
 demo-otel: .venv/demo.stamp
 	rm -rf build/otel
@@ -80,6 +81,16 @@ mutants: .venv/dev.stamp
 reference: .venv/dev.stamp
 	$(BIN)/python -m tests.docs.reference
 
+# Builds the documentation as a site with search, and the playground, into build/site; the playground needs Node. A
+# browser loads the playground from a server only: `python -m http.server -d build/site`.
+site: .venv/site.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python -m tests.docs.playground build/site/playground/cedilla.zip
+	mkdir -p build/pyodide
+	cd build/pyodide && npm install --no-audit --no-fund --silent pyodide@314
+	cp -R build/pyodide/node_modules/pyodide build/site/playground/pyodide
+	@echo 'file://$(CURDIR)/build/site/index.html'
+
 # Packs the extension of docs/editors/vscode into build/cedilla.vsix; this needs Node.
 vscode:
 	rm -rf build/vscode
@@ -98,7 +109,7 @@ build/classes.jsa: .venv/dev.stamp
 	@$(ENSURE_JAVA)
 	$(WITH_JAVA) $(BIN)/python -m cedilla.runtime.pipeline.class_archive $@
 
-.venv/demo.stamp .venv/dev.stamp .venv/sail.stamp: .venv/%.stamp: pyproject.toml | .venv/created.stamp
+.venv/demo.stamp .venv/dev.stamp .venv/sail.stamp .venv/site.stamp: .venv/%.stamp: pyproject.toml | .venv/created.stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	touch $@
 

@@ -1,0 +1,62 @@
+"""The site of `make site`: its navigation, its pages, the errata and the comparison."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.docs.site import navigation, with_titles, without_outside_links
+from tests.kit import ROOT
+
+DOCS = ROOT / "docs"
+
+
+def test_the_navigation_has_every_page() -> None:
+    def paths(entry: Any) -> list[str]:
+        match entry:
+            case str():
+                return [entry]
+            case list():
+                return [path for each in entry for path in paths(each)]
+            case _:
+                return [path for each in entry.values() for path in paths(each)]
+
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert {path for path in paths(navigation(DOCS)) if path.endswith(".md")} == pages
+
+
+def test_a_block_has_its_name_as_title() -> None:
+    page = "```json pumps/1.jsonl\n{}\n```\n```rq\nx\n```\n"
+    assert with_titles(page) == '```json title="pumps/1.jsonl"\n{}\n```\n```rq\nx\n```\n'
+
+
+def test_links_out_of_the_site_are_texts() -> None:
+    page = "[a](../tests/README.md) [b](units.md#ways) [c](https://example.org/x) [d](none.md)"
+    shown = without_outside_links(page, DOCS / "markers.md", DOCS)
+    assert shown == "a [b](units.md#ways) [c](https://example.org/x) d"
+
+
+def test_every_test_that_the_errata_name_exists() -> None:
+    named = set(re.findall(r"`(test_\w+)`", (DOCS / "errata.md").read_text("utf-8")))
+    written = {
+        name
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.MULTILINE)
+    }
+    assert len(named) > 8
+    assert named <= written
+
+
+def test_the_comparison_cites_the_documentation_of_each_system_with_its_date() -> None:
+    text = (DOCS / "comparison.md").read_text("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| [")]
+    assert len(rows) == 8
+    assert all(re.match(r"\| \[[^\]]+\]\(https://", row) for row in rows)
+    assert re.search(r"read on \d+ \w+ 20\d\d", text)
+
+
+def test_the_picture_of_the_demo_leads_the_readme() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    picture = re.search(r"!\[[^\]]+\]\((?P<path>[^)]+)\)", text)
+    assert picture is not None
+    assert (ROOT / Path(picture["path"])).is_file()
+    assert text.index(picture[0]) < text.index("## Install")
