@@ -61,7 +61,12 @@ def markers_of(stream: Stream, schema: Schema | None, console: Console) -> str |
     with reported(console, {}):
         allowed = (*allowed_of(click.get_current_context()), *folder_of(stream.query))
         check_permitted(Plan(name=stream.query, sources=[source], operators=(), emits=()), allowed)
-    return source.markers
+    if "://" not in source.path and not Path(source.path).exists():
+        console.note(
+            f"no markers are read: the query names {source.path}, which does not exist here (--markers)"
+        )
+        return None
+    return source.path
 
 
 def known_domains(plan: Plan, query: str, console: Console) -> Plan:

@@ -36,7 +36,7 @@ MAX_SHOWN = 100
 """The most accents, waiting things and examples of each list."""
 _DAMAGED = ("RQ411", "RQ451", "RQ452", "RQ478", "RQ479")
 """Errors after which more may be lost than an error of a marker or of a tuple loses."""
-_ACCENT = re.compile(r"\[\[.*\]\]")
+_STATEMENT = re.compile(r"accent \w+ \[\[.*?\]\];")
 _PLAIN_LINES = 64 << 20
 """The longest file whose lines are counted."""
 
@@ -280,8 +280,8 @@ def _doubtful(status: Status, folder: CheckpointFolder, journal: Mapping[str, An
     for warning in reversed(journal.get("warnings", [])):
         if not ("RQ217" <= warning["code"] <= "RQ232") or (warning["code"] == "RQ223" and told):
             continue
-        text = _ACCENT.search(warning["help"] or "")
-        statement = text and _statement(text[0], warning, folder.stored.plan)
+        stated = _STATEMENT.search(f"{warning['message']} {warning['help']}")
+        statement = stated and stated[0]
         found.append(
             _doubt(warning["code"], warning["message"], warning["notes"], statement, warning["help"])
             | {"time": warning["time"]}
@@ -303,14 +303,6 @@ def _doubt(code: str, message: str, notes: Sequence[str], paste: str | None, hel
         "key": key,
         "time": None,
     }
-
-
-def _statement(accent: str, warning: Mapping[str, Any], plan: Plan) -> str:
-    """Returns an accent as a statement of the query; its source is that of the file in the notes."""
-    streams = [source for source in plan.sources if not source.table]
-    named = [s for s in streams if any(s.path in note for note in warning["notes"])]
-    source = (named or streams)[0].name
-    return f"accent {source} {accent};"
 
 
 def _waiting_by_node(status: Status, plan: Plan) -> dict[str, list[str]]:

@@ -33,7 +33,7 @@ from cedilla.runtime.control.markers.one_accent import EpochMustEnd, expecting, 
 from cedilla.runtime.control.markers.partition_ownership import with_ownership
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
-from cedilla.runtime.control.markers.warnings import warnings_about
+from cedilla.runtime.control.markers.warnings import warnings_about, with_statement
 from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.csv_records import BAD_HEADER, unknown_columns
@@ -286,7 +286,7 @@ def _applied(
     accent = read_accent(plan.source_of[source], state, text)
     state = with_ownership(state, plan.source_of[source], accent.description, marker)
     accent = accent_within(accent, marker.partition)
-    warnings = warnings_about(state, accent)
+    warnings = tuple(with_statement(source, warning) for warning in warnings_about(state, accent))
     check_doubtful(plan.settings, warnings)
     after = with_accent(state, accent, marker.position, place)
     if marker.position > 0 and (before := expecting(state, accent)) is not None:

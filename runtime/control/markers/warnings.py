@@ -3,6 +3,7 @@ N8), Drops of attributes that distinguish others, values left without a code."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -43,6 +44,18 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     repeated = (*_repeated(state, accent, where), *_recodes(state, accent, where))
     doubts = (*_outside(state, accent, where), *repeated, *_dropped_distinctions(state, accent, where))
     return doubts or tuple(_without_effect(state, accent, where))
+
+
+def with_statement(source: str, warning: Diagnostic) -> Diagnostic:
+    """Returns a warning whose advice ends with an accent, with the statement that a user can paste into the query."""
+    advised = _ADVISED.search(warning.help or "")
+    if advised is None:
+        return warning
+    return evolve(warning, help=f"{warning.help}; or in the query: accent {source} {advised[0]};")
+
+
+_ADVISED = re.compile(r"\[\[(?!\.\.\.).*\]\]$")
+"""An accent at the end of a text; one whose description is left out begins with dots."""
 
 
 # --- descriptions ----------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def test_accents_have_their_line_and_what_waits_says_for_what(model: Model) -> N
 
 def test_what_is_doubtful_has_a_statement_to_paste(model: Model) -> None:
     assert [(each["code"], each["paste"]) for each in model["doubtful"]][:2] == [
-        ("RQ223", "accent pumps [[pump = 4, alter(litres, y -> y / 1000)]];"),
+        ("RQ223", "accent pumps [[pump = 4, unit(litres, m3)]];"),
         ("RQ218", "accent pumps [[pump = 1, alter(litres, y -> y * 1000)]];"),
     ]
 

@@ -55,9 +55,7 @@ def test_every_section_shows_its_part_of_the_run(browser: Browser, page: Page) -
     expect(tab.locator("#members tr[data-value='1'] .chip.new").first).to_contain_text("y / 1000000 since")
     expect(tab.locator("#waits")).to_contain_text("waits for minutes where pump in {2, 3, 4}")
     expect(tab.locator("#accents tbody tr").first).to_contain_text("00003.jsonl:61")
-    expect(tab.locator("#doubtful")).to_contain_text(
-        "accent pumps [[pump = 4, alter(litres, y -> y / 1000)]];"
-    )
+    expect(tab.locator("#doubtful")).to_contain_text("accent pumps [[pump = 4, unit(litres, m3)]];")
     expect(tab.locator("#quarantine")).to_contain_text("RQ301 pumps: 2 lines")
     expect(tab.locator("#quarantine")).to_contain_text("<b>x</b>")  # a text, not an element
     expect(tab.locator("#plan svg .node")).to_have_count(5)

@@ -200,7 +200,9 @@ def test_an_equal_alter_over_an_earlier_one_is_a_loud_warning(query: Path, comma
     assert f"= note: before: {first}: {FIRST}" in output
     assert f"--> {second}\n" in output
     assert "what was y in the units of the stream's start is written y * 1000000" in output
-    assert "undo it: [[pump = 1, alter(litres, y -> y / 1000)]]" in output
+    undo = "[[pump = 1, alter(litres, y -> y / 1000)]]"
+    assert f"undo it: {undo}" in output
+    assert (f"{undo}; or in the query: accent pumps {undo};" in output) == (command != "validate")
 
 
 SILENT: dict[str, list[str]] = {
