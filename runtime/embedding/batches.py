@@ -60,8 +60,8 @@ def foreach_batch(
         renamed = columns_of(compiled.plan.source_of[source], tuple(frame.columns))
         _take(frame.withColumnsRenamed(renamed) if renamed else frame, number, folder)
         data = StagedData(str(folder), "parquet", tuple(frame.columns))
-        allowed = (*given.allow_paths, str(folder))
-        chosen = evolve(given, once=True, checkpoint=home, allow_paths=allowed)
+        chosen = given.of_query(compiled.source, compiled.plan)
+        chosen = evolve(chosen, once=True, checkpoint=home, allow_paths=(*chosen.allow_paths, str(folder)))
         program.run(rewritten(compiled, {source: data}, {}), chosen, spark=frame.sparkSession)
         for earlier in folder.glob("batch=*"):
             if earlier.name < _name(number):

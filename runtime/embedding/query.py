@@ -70,6 +70,8 @@ class Query:
 
     def simulate(
         self,
+        data_of: Mapping[str, Any] | None = None,
+        /,
         *,
         options: Options | None = None,
         units: InUnits = "canonical",
@@ -78,9 +80,9 @@ class Query:
     ) -> Results:
         """Runs the reference over data, without an engine: `q.simulate(pumps=rows)`.
 
-        `sources`: rows (dictionaries and lines, markers too), a DataFrame or a path by source; others are read where
-        the query says. `units`: as for `read`. `end`: every stream ends after its data. Returns frames of the kind of
-        the first one given, otherwise of pandas. Raises `DiagnosticError` as the command reports it.
+        `sources`: rows (dictionaries and lines, markers too), a DataFrame or a path by source, also as one mapping;
+        others are read where the query says. `units`: as for `read`. `end`: every stream ends after its data. Returns
+        frames of the kind of the first one given, otherwise of pandas. Raises `DiagnosticError` as the command does.
         """
         from cedilla.runtime.embedding.results import results_of
         from cedilla.runtime.reference.simulation import simulate
@@ -95,7 +97,7 @@ class Query:
             )
 
         with tempfile.TemporaryDirectory(prefix="cedilla-") as root:
-            data = _Data.of(self.compiled, sources, Path(root), as_lines=True)
+            data = _Data.of(self.compiled, {**(data_of or {}), **sources}, Path(root), as_lines=True)
             outputs = data.outputs(options)
             given = evolve(data.options(options), sinks=outputs)
             simulate(data.compiled, given, reject, warnings.append, end=end)
@@ -134,7 +136,7 @@ class Query:
         """
         from cedilla.runtime.pipeline.program import prepared
 
-        given = options_of(options)
+        given = options_of(options).of_query(self.compiled.source, self.plan)
         prepared(self.compiled, given)
         return Run.begin(self.compiled, given, spark or active_session(given), on_report)
 
@@ -173,9 +175,9 @@ def run(
     options = options or Options()
     data_of = {n: each for n, each in (sources or {}).items() if kind_of(each, n) != "path"}
     paths = {name: path for name, path in (sources or {}).items() if name not in data_of}
-    options = evolve(options, sources={**options.sources, **paths})
+    options = evolve(options, sources={**options.sources, **paths}).of_query(compiled.source, compiled.plan)
     if not data_of:
-        program.run(query, options, on_epoch, spark or active_session(options), on_report)
+        program.run(compiled, options, on_epoch, spark or active_session(options), on_report)
         return None
     if options.checkpoint is not None or on_epoch is not None:
         what = "`checkpoint`" if on_epoch is None else "`on_epoch`"
@@ -272,7 +274,7 @@ class _Data:
 
     def options(self, options: Options | None) -> Options:
         """Returns options with the paths of data, and the permission to read it."""
-        options = options or Options()
+        options = (options or Options()).of_query(self.compiled.source, self.compiled.plan)
         allowed = (*options.allow_paths, str(self.root))
         return evolve(options, sources={**options.sources, **self.paths}, allow_paths=allowed)
 

@@ -142,7 +142,6 @@ def test_a_declarative_pipeline_reads_an_output(flow: Path) -> None:
                     "name": "pumps",
                     "storage": (project / "storage").as_uri(),
                     "libraries": [{"glob": {"include": "steps/**"}}],
-                    "configuration": {"spark.sql.warehouse.dir": str(project / "warehouse")},
                 }
             ).encode(),
             "steps/totals.py": PIPELINE.format(flow=str(flow)).encode(),
@@ -160,6 +159,6 @@ def test_a_declarative_pipeline_reads_an_output(flow: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    files = [*(project / "warehouse").rglob("*.parquet")]
+    files = [*(project / "spark-warehouse").rglob("*.parquet")]
     rows = sorted(row["litres"] for file in files for row in pq.read_table(file).to_pylist())
     assert rows == [250.0, 502.0]

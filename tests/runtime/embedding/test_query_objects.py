@@ -76,7 +76,7 @@ def test_rows_come_back_as_frames_with_markers_and_rejected_tuples() -> None:
     assert results.markers["pumps"][0].startswith("[[pump = 1, alter(litres")
     assert results.rejected[["source", "code"]].to_numpy().tolist() == [["pumps", "RQ303"]]
     assert json.loads(str(results.rejected["raw"][0])) == {"ts": 1, "pump": 7, "litres": 1}
-    latest = cedilla.query(QUERY).simulate(pumps=ROWS, units="latest")["pumps"]
+    latest = cedilla.query(QUERY).simulate({"pumps": ROWS}, units="latest")["pumps"]
     assert latest["litres"].tolist() == [0.002, 0.003]
     assert "<table" in results._repr_html_()
 
@@ -198,3 +198,19 @@ def test_a_query_is_a_picture_with_its_warnings() -> None:
     doubtful = cedilla.query('stream r(a: int) from json "r"; s := distinct(r); emit s to json "o";')
     assert doubtful.warnings
     assert doubtful.warnings[0].code in doubtful._repr_html_()
+
+
+def test_the_folder_of_a_query_stays_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled once, a query reads next to its file as the command does."""
+    project = tmp_path / "project"
+    write_files(project / "pumps", {"1.jsonl": b'{"ts": 1, "pump": 1, "litres": 2}\n'})
+    text = QUERY.replace('"pumps"', f'"{project}/pumps"').replace('"flow"', f'"{project}/flow"')
+    (project / "q.rq").write_text(text.replace('"raw"', f'"{project}/raw"'))
+    monkeypatch.delenv("CEDILLA_ALLOW_PATH", raising=False)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    query = cedilla.query(project / "q.rq")
+    assert rows_of(query.simulate()["pumps"]) == [{"ts": 1, "pump": 1, "litres": 2.0}]
+    query.run(once=True, engine="sail", checkpoint="ck")
+    assert list(cedilla.read(project / "raw").rows()) == [{"ts": 1, "pump": 1, "litres": 2.0}]
+    assert wrong(lambda: cedilla.query(text).simulate()).startswith("RQ484")
