@@ -119,6 +119,7 @@ class _Query:
             case "COLON":
                 yield from (Item(name, "type") for name in TYPES)
             case "UNIT":
+                yield from self._own_units()
                 yield from unit_items(None)
             case "FROM" if not at.open:
                 yield from (Item(name, "keyword", "format") for name in SOURCES)
@@ -148,6 +149,9 @@ class _Query:
         elif at.type() in ("ON", "COMMA", "EQUAL", "AND", "DOT"):
             yield from self._pair()
 
+    def _own_units(self) -> Iterator[Item]:
+        return (Item(name, "unit", "of this query") for name in self.document.names.units)
+
     def _emitted(self) -> str:
         """Returns the text of the relation that is emitted."""
         at = self.cursor
@@ -162,6 +166,7 @@ class _Query:
             yield from (Item(name, "unit") for name in (*UNITS, *(f"{name}s" for name in UNITS)))
             return
         if at.type() in ("UNIT", "NUMBER"):
+            yield from self._own_units()
             yield from unit_items(None)
             return
         known = self._known_inputs()

@@ -28,7 +28,10 @@ def names_of(tree: Tree[Token], source: str, read: Callable[[str], str | None]) 
     )
     return Names(
         tuple(occurrences),
-        *(tuple(map(str, each)) for each in (reader.relations, reader.constants, reader.operators)),
+        *(
+            tuple(map(str, each))
+            for each in (reader.relations, reader.constants, reader.operators, reader.own_units)
+        ),
     )
 
 
@@ -46,6 +49,7 @@ class _Reader:
     constants: dict[str, int] = field(factory=dict[str, int])
     operators: dict[str, int] = field(factory=dict[str, int])
     units: dict[str, int] = field(factory=dict[str, int])
+    own_units: list[str] = field(factory=list[str])
     used: list[str] = field(factory=list[str])
 
     # --- statements ---
@@ -77,6 +81,11 @@ class _Reader:
                 scope = self._refer(name)
                 if rest and isinstance(rest[0], Tree):
                     self.accent(rest[0], scope)
+            case "own_unit", [_, Tree() as unit, *rest]:
+                self._units(unit, defines=True)
+                for part in rest:
+                    for name in _tokens(part, "NAME"):
+                        self._unit(name)
             case "use", [_, Token() as path]:
                 self._use(str(path)[1:-1])
 
@@ -170,6 +179,7 @@ class _Reader:
         scope = self._relation(input_node)
         made: Scope = {}
         by: list[Token] = []
+        left_out: set[str] = set()
         for hole, part in zip(form.holes, parts, strict=False):
             if hole.field == "function" or part is None:
                 continue
@@ -182,7 +192,10 @@ class _Reader:
                 self._attributes(part, scope)
             if hole.field == "by":
                 by = [*_tokens(part)]
-        return _output(node, form.rule, scope, made, by)
+            if hole.field in ("excepts", "without"):
+                left_out = set(map(str, _tokens(part)))
+        output = _output(node, form.rule, scope, made, by)
+        return {name: symbol for name, symbol in output.items() if name not in left_out}
 
     def _made(self, part: Part, scope: Scope) -> Scope:
         """Reads new names with what they are computed from; an item without a new name keeps its own."""
@@ -190,18 +203,20 @@ class _Reader:
         for node in part.children if isinstance(part, Tree) else ():
             if not isinstance(node, Tree):
                 continue
-            match node.data, node.children:
-                case "renamed", [Token() as old, Token() as new]:
-                    self._attribute(old, scope)
-                    made[new] = self._add(new, "attribute", self.symbols.new(), defines=True)
-                case _, [expression, None, *_]:
-                    self._attributes(expression, scope)
-                    if isinstance(expression, Tree) and expression.data == "attribute":
-                        name = [*_tokens(expression)][-1]
-                        made[name] = scope.setdefault(name, self.symbols.new())
-                case _, [expression, Token() as new, *_]:
-                    self._attributes(expression, scope)
-                    made[new] = self._add(new, "attribute", self.symbols.new(), defines=True)
+            if node.data == "renamed":
+                old, new = map(_token, node.children)
+                self._attribute(old, scope)
+            else:
+                expression, *others = node.children
+                new = alias_of(node)
+                for part in (expression, *others):
+                    if isinstance(part, Tree):
+                        self._attributes(part, scope)
+                if new is None and isinstance(expression, Tree) and expression.data == "attribute":
+                    name = [*_tokens(expression)][-1]
+                    made[name] = scope.setdefault(name, self.symbols.new())
+            if new is not None:
+                made[new] = self._add(new, "attribute", self.symbols.new(), defines=True)
         return made
 
     # --- expressions and markers ---
@@ -242,15 +257,19 @@ class _Reader:
                 if name in self.constants:
                     self._add(name, "constant", self.constants[name])
 
-    def _units(self, part: Part) -> None:
+    def _units(self, part: Part, *, defines: bool = False) -> None:
         """Reads the units of a part; each is the same thing everywhere."""
         for node in _trees(part, "unit"):
             for name in _tokens(node):
-                if name.type in ("NAME", "STRING"):
-                    unit = str(name).strip("\"'")
-                    if unit not in self.units:
-                        self.units[unit] = self.symbols.new()
-                    self._add(name, "unit", self.units[unit])
+                self._unit(name, defines=defines)
+
+    def _unit(self, name: Token, *, defines: bool = False) -> None:
+        unit = str(name).strip("\"'")
+        if unit not in self.units:
+            self.units[unit] = self.symbols.new()
+        if defines:
+            self.own_units.append(unit)
+        self._add(name, "unit", self.units[unit], defines=defines)
 
     def accent(self, node: Tree[Token], scope: Scope) -> None:
         """Reads the names of an accent on the tuples of a source."""
@@ -286,6 +305,11 @@ class _Reader:
             Occurrence(str(name), kind, symbol, start, start + len(name), self.source, defines, declares)
         )
         return symbol
+
+
+def alias_of(node: Tree[Token]) -> Token | None:
+    """Returns the new name of an item or a call; `None` if it has none."""
+    return next((part for part in reversed(node.children[1:]) if isinstance(part, Token)), None)
 
 
 def _output(node: Tree[Token], rule: str, scope: Scope, made: Scope, by: list[Token]) -> Scope:

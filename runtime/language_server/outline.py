@@ -8,6 +8,7 @@ from attrs import frozen
 from lark import Token, Tree
 
 from cedilla.runtime.language_server.document import Document
+from cedilla.runtime.language_server.names import alias_of
 
 _TITLES = {
     "stream": "source",
@@ -71,9 +72,8 @@ def inlays(document: Document) -> Iterator[Inlay]:
         return
     for rule in ("call", "item"):
         for node in tree.find_data(rule):
-            match node.children:
-                case [_, Token() as alias] | [_, Token() as alias, None]:
-                    yield from _unit_after(document, alias, str(alias))
+            if (alias := alias_of(node)) is not None:
+                yield from _unit_after(document, alias, str(alias))
     for node in tree.find_data("comparison"):
         match node.children:
             case [

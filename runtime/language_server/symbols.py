@@ -58,6 +58,8 @@ class Names:
     relations: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    """Units that the query defines."""
 
     def at(self, offset: int, source: str) -> Occurrence | None:
         """Returns the name at a place of a text, or just before it."""

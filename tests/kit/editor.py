@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
+PATIENCE = 90
+"""Seconds after which an answer counts as missing; the first one reads the grammar on a busy machine."""
 T = TypeVar("T")
 
 
@@ -65,7 +67,7 @@ class Editor:
 
     def findings(self, name: str) -> list[lsp.Diagnostic]:
         """Returns the next findings about a text."""
-        return self._run(asyncio.wait_for(self._queue(self.uri(name)).get(), 10))
+        return self._run(asyncio.wait_for(self._queue(self.uri(name)).get(), PATIENCE))
 
     def ask(self, method: str, name: str, **given: Any) -> Any:
         """Sends a request about a text; `at` is a line and a character, from 0."""
@@ -85,7 +87,7 @@ class Editor:
             "code_action": lsp.CodeActionParams,
         }[method]
         call = getattr(self._client, f"text_document_{method}_async")
-        return self._run(asyncio.wait_for(call(params(text_document=document, **given)), 10))
+        return self._run(asyncio.wait_for(call(params(text_document=document, **given)), PATIENCE))
 
     def preview(self, name: str) -> str:
         """Returns the preview of a query as it is typed."""

@@ -170,6 +170,33 @@ def test_a_name_leads_to_its_definition_and_uses(editor: Editor) -> None:
     }
 
 
+OWN_UNITS = """\
+unit EUR;
+unit ct = EUR / 100;
+stream sales(k: int, price: double unit ct, note?: string) from json "sales";
+priced := project[* except note](sales);
+emit aggregate[sum(price) as total by k](priced) to json "totals";
+"""
+
+
+def test_units_of_a_query_have_a_definition_and_are_completed(editor: Editor) -> None:
+    assert not any(
+        each.severity == lsp.DiagnosticSeverity.Error for each in editor.write("own.rq", OWN_UNITS)
+    )
+    found = editor.ask("definition", "own.rq", at=at(OWN_UNITS, "ct, note"))
+    assert (found.range.start.line, found.range.start.character) == at(OWN_UNITS, "ct =")
+    text = OWN_UNITS.replace("double unit ct", "double unit |")
+    assert labels(editor, "own.rq", text)[:2] == ["EUR", "ct"]
+
+
+def test_what_a_projection_leaves_out_is_another_thing_after_it(editor: Editor) -> None:
+    text = OWN_UNITS + 'emit select[note = "x"](priced) to json "none";\n'
+    editor.write("except.rq", text)
+    context = lsp.ReferenceContext(include_declaration=True)
+    uses = editor.ask("references", "except.rq", at=at(text, "note?"), context=context)
+    assert [use.range.start.line for use in uses] == [2, 3]
+
+
 def test_a_definition_may_be_in_a_used_file(editor: Editor) -> None:
     (editor.root / "streams.rq").write_text('stream r(a: int) from json "r";\n', "utf-8")
     text = 'use "streams.rq";\nemit select[a > 1](r) to json "o";\n'
