@@ -55,11 +55,13 @@ class OwnUnits:
 
     def named_in(self, node: Any) -> Any:
         """Returns a syntax node with full names of units. Stated accents keep their text and are read like others."""
+        if not self:
+            return node
         if isinstance(node, tuple):
             parts: Iterable[Any] = cast("tuple[Any, ...]", node)
             return tuple(map(self.named_in, parts))
         kind = cast("type[Any]", type(node))
-        if not self or not has(kind) or isinstance(node, Span | StatedAccent):
+        if not has(kind) or isinstance(node, Span | StatedAccent):
             return node
         changed: dict[str, Any] = {}
         for each in fields(kind):

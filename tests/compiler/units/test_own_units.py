@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import pytest
@@ -126,3 +127,12 @@ def test_definitions_are_laid_out() -> None:
 def test_a_relation_may_be_called_unit() -> None:
     query = 'stream r(x: double) from json "r"; unit := select[x > 1](r); emit unit to json "o";'
     assert [operator.name for operator in compile_query(query).plan.operators] == ["unit"]
+
+
+def test_queries_of_two_threads_have_their_own_units() -> None:
+    def factor(number: int) -> Fraction:
+        first, second = (unit_of("thaler", f"unit EUR; unit thaler = {n} * EUR;") for n in (number, 1))
+        return units.conversion(first, second).slope
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(factor, range(1, 41))) == list(range(1, 41))
