@@ -1,12 +1,21 @@
 """The playground's archive is enough to compile and simulate: nothing compiled is imported."""
 
 import json
+import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
 
 from tests.docs.playground import pack
 from tests.kit import ROOT
+from tests.kit.browser import opened
 
 PAGE = ROOT / "docs" / "playground"
 QUERY = """\
@@ -62,3 +71,44 @@ def test_the_page_names_files_that_exist() -> None:
     assert 'Worker("worker.js"' in text
     assert (PAGE / "page.js").is_file()
     assert '"playground.py"' in (PAGE / "worker.js").read_text("utf-8")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a line for each request."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Writes nothing."""
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """The page on a server; its worker answers with what it was asked, without Python."""
+    shutil.copytree(PAGE, tmp_path / "playground")
+    (tmp_path / "playground" / "worker.js").write_text(
+        "onmessage = ({ data }) => postMessage({ state: 'ready', answers: { output: data.data, plan: data.query } });",
+        "utf-8",
+    )
+    (tmp_path / "favicon.ico").write_bytes(b"")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("width", [1200, 420])
+def test_the_page_asks_after_each_change_and_shows_the_answer_of_a_tab(
+    browser: Browser, address: str, width: int
+) -> None:
+    tab = opened(browser, address, width)
+    tab.goto(f"{address}playground/index.html")
+    expect(tab.locator("#state")).to_have_text("ready")
+    expect(tab.locator("#answer")).to_contain_text("# pumps/1.jsonl")
+    tab.fill("#query", "emit <b>r</b>;")
+    tab.click("#tab-plan")
+    expect(tab.locator("#answer")).to_have_text("emit <b>r</b>;")
+    expect(tab.locator("[aria-selected=true]")).to_have_text("plan")
+    assert not tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    assert tab.wrong == []  # type: ignore[attr-defined]
