@@ -15,7 +15,7 @@ from cedilla.runtime.engines.lookups import Lookups
 from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, StatisticsByFile
 
 _SEVERAL = "*"
-"""In place of a name: a tuple has more than one."""
+"""In place of a name: a tuple has several values."""
 
 
 def by_attributes(raw: DataFrame, names: Names, attributes: Collection[str], kept: list[str]) -> DataFrame:
@@ -30,15 +30,19 @@ def by_attributes(raw: DataFrame, names: Names, attributes: Collection[str], kep
 
 
 def came(attribute: str) -> str:
-    """Returns the column with the name that a tuple used for an attribute, as SQL."""
+    """Returns the column with the name that a tuple used for an attribute, as SQL; with several, if all have one
+    value."""
     return column(f"$came {attribute}")
 
 
 def _came_by(names: Names, attribute: str) -> str:
     by = names.all_of(attribute)
-    count = " + ".join(f"CAST({column(raw_name)} IS NOT NULL AS INT)" for raw_name in by)
-    single = " ".join(f"WHEN {column(raw_name)} IS NOT NULL THEN {quote(raw_name)}" for raw_name in by)
-    return f"CASE WHEN {count} > 1 THEN {quote(_SEVERAL)} {single} END"
+    value = f"coalesce({', '.join(map(column, by))})"
+    differ = " OR ".join(f"coalesce({column(raw_name)} <> {value}, false)" for raw_name in by)
+    used = ", ".join(
+        f"CASE WHEN {column(raw_name)} IS NOT NULL THEN {quote(raw_name)} END" for raw_name in by
+    )
+    return f"CASE WHEN {differ} THEN {quote(_SEVERAL)} ELSE nullif(concat_ws(' ', {used}), '') END"
 
 
 def misnamed(names: Names, source: str, lookups: Lookups) -> Iterator[tuple[str, str]]:
@@ -48,7 +52,8 @@ def misnamed(names: Names, source: str, lookups: Lookups) -> Iterator[tuple[str,
         by = came(attribute)
         yield f"{by} = {quote(_SEVERAL)}", quote(f"RQ312 {attribute}")
         right = lookups.expression(("named", source, attribute), tree, quote)
-        yield f"{by} <> {right}", f"concat('RQ313 ', {by})"
+        is_used = f"instr(concat(' ', {by}, ' '), concat(' ', {right}, ' '))"
+        yield f"{is_used} = 0", f"concat('RQ313 ', substring_index({by}, ' ', 1))"
 
 
 def statistics_by_attributes(

@@ -19,7 +19,7 @@ REASONS = {
     "RQ306": "`{}` was never declared or added",
     "RQ307": "`{}` is a name that no accent can write, so it cannot be added",
     "RQ311": "`{}` is in a unit that its declaration does not name",
-    "RQ312": "`{}` comes by two of its names at once",
+    "RQ312": "`{}` comes by two of its names at once, with two values",
     "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
     "RQ315": "`{}` has a value that the function of the last accent among tuples like this does not take",
     "RQ314": "`{}` has a value that the last recode among tuples like this does not list",

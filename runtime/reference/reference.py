@@ -212,7 +212,7 @@ class Reference:
             if not is_odd(row[name]):
                 near = near_digits(control(row[name]), state.digits[name])
                 row[name] = nearest(float(near), near)
-        rejection = self._rejection(state, source, row, item)
+        rejection = self._rejection(state, source, row, item, fields)
         row.pop(PARTITION, None)
         return row, rejection and (rejection[0], reason(*rejection, self.plan.source_of[source].paths))
 
@@ -225,8 +225,10 @@ class Reference:
                     values.setdefault((source, name), []).append(item[name])
         return values
 
-    def _rejection(self, state: SourceState, source: str, row: Row, item: Item) -> tuple[str, str] | None:
-        """Returns the code that rejects a tuple, and its first wrong attribute."""
+    def _rejection(
+        self, state: SourceState, source: str, row: Row, item: Item, fields: Row
+    ) -> tuple[str, str] | None:
+        """Returns the code that rejects a tuple, and its first wrong attribute. `fields`: its raw values by name."""
 
         def leaf(name: str) -> Any:
             tree = state.present.get(name, ABSENT)
@@ -234,10 +236,10 @@ class Reference:
 
         for name, tree in state.names.here.items():
             names = (name, *state.names.of)
-            by = [raw for raw in names if state.names.of.get(raw, raw) == name and item.get(raw) is not None]
-            if len(by) > 1:
+            by = [raw for raw in names if state.names.of.get(raw, raw) == name and raw in fields]
+            if len({control(fields[raw]) for raw in by}) > 1:
                 return "RQ312", name
-            if by and value_at(tree, row) != by[0]:
+            if by and value_at(tree, row) not in by:
                 return "RQ313", by[0]
         declared = self.plan.source_of[source].attributes
         for attribute in declared:

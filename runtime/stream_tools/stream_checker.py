@@ -163,7 +163,7 @@ class StreamChecker:
 
     def _tuple(self, item: Mapping[str, Any], line: Line) -> tuple[Row | None, list[Diagnostic]]:
         state = self.state
-        raw: dict[str, Value] = {}
+        raw, fields = dict[str, Value](), dict[str, Value]()
         diagnostics: list[Diagnostic] = []
         types = state.field_types
         try:
@@ -185,7 +185,7 @@ class StreamChecker:
                 diagnostics.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
                 continue
             try:
-                raw[name] = value_of_json(state.types[name], value)
+                raw[name] = fields[field] = value_of_json(state.types[name], value)
             except ValueError:
                 wrong = misfit(field, state.types[name], shown(parsed, field))
                 diagnostics.append(_complaint(line, "RQ301", wrong, None))
@@ -218,7 +218,7 @@ class StreamChecker:
                 )
         if any(diagnostic.code == "RQ310" for diagnostic in diagnostics):
             return None, diagnostics
-        for code, name in state.names.misnamed(item, canonical):
+        for code, name in state.names.misnamed(fields, canonical):
             attribute = state.names.of.get(name, name)
             hint = f"`{attribute}` comes by one name: the one of its last rename among tuples like this, else its own"
             diagnostics.append(_complaint(line, code, reason(code, name), hint))

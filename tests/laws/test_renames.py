@@ -87,13 +87,14 @@ class World:
         if rng.random() < 0.1:  # one that is set aside: both names, or a wrong one
             name = rng.choice([n for n in NAMES if n in row])
             if others := sorted(self.known[name] - {self.names[name][cell]}):
-                code = rng.choice(["RQ312", "RQ313"])
+                code = rng.choice(["RQ312", "RQ313", ""])
                 if code == "RQ313":
                     del renamed[self.names[name][cell]]
-                renamed[rng.choice(others)] = row[name]
-                self.wrong[code] += 1
-                self.renamed.append(renamed)
-                return
+                renamed[rng.choice(others)] = row[name] + (code == "RQ312")
+                if code:
+                    self.wrong[code] += 1
+                    self.renamed.append(renamed)
+                    return
         self.renamed.append(renamed)
         self.plain.append(row)
 

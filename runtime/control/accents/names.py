@@ -78,14 +78,14 @@ class Names:
                 values[attribute] = item[name]
         return values
 
-    def misnamed(self, item: Mapping[str, Any], canonical: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """Yields the codes that reject a tuple for its names, each with a name. `canonical`: its values, as in
-        regions."""
+    def misnamed(self, raw: Mapping[str, Any], canonical: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yields the codes that reject a tuple for its names, each with a name. `raw`: the values of its fields, as in
+        regions. One value under two names is one. `canonical`: its values by attribute."""
         for attribute, tree in self.here.items():
-            came = [name for name in self.all_of(attribute) if item.get(name) is not None]
-            if len(came) > 1:
+            came = [name for name in self.all_of(attribute) if name in raw]
+            if len({raw[name] for name in came}) > 1:
                 yield "RQ312", attribute
-            elif came and regions.contains(tree, canonical) != came[0]:
+            elif came and regions.contains(tree, canonical) not in came:
                 yield "RQ313", came[0]
 
 

@@ -167,7 +167,8 @@ def test_what_is_read_from_inside_comes_by_a_name_outside(sail: SparkSession, tm
         {"$accent": "[[rename(town, city)]]"},
         {"n": 2, "town": "B"},
         {"n": 3, "address": {"city": "C"}},  # by the old name
-        {"n": 4, "town": "D", "address": {"city": "D"}},
+        {"n": 4, "town": "D", "address": {"city": "other"}},
+        {"n": 8, "town": "D", "address": {"city": "D"}},  # one value under both names
         {"n": 5, "town": "E", "address": {"zip": "1"}, "city": "no field of this stream"},
         {"$accent": '[[town = "E", alter(p, y -> y * 2)]]'},
         {"n": 6, "town": "E", "p": 4.0},
@@ -178,7 +179,14 @@ def test_what_is_read_from_inside_comes_by_a_name_outside(sail: SparkSession, tm
     run_.write("r", items)
     run_.process()
     found = [(row["n"], row["city"], row.get("p")) for row in decode(run_.output("r"))]
-    assert sorted(found) == [(1, "A", None), (2, "B", None), (5, "E", None), (6, "E", 2.0), (7, "E", 2.0)]
+    assert sorted(found) == [
+        (1, "A", None),
+        (2, "B", None),
+        (5, "E", None),
+        (6, "E", 2.0),
+        (7, "E", 2.0),
+        (8, "D", None),
+    ]
     codes = {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")}
     assert codes == {3: "RQ313", 4: "RQ312"}
     write_lines(tmp_path / "r.jsonl", items)
