@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -75,6 +76,8 @@ class Journal:
     content: dict[str, Any]
     clock: Callable[[], float] = time.time
     _next: float = 0.0
+    _pending: dict[tuple[str, str], Counter[Any]] = field(factory=dict[tuple[str, str], Counter[Any]])
+    """Tuples by value since the last write."""
 
     @classmethod
     def open(cls, files: Files, checkpoint: str, clock: Callable[[], float] = time.time) -> Journal:
@@ -98,7 +101,9 @@ class Journal:
         now = self.clock()
         content = self.content
         self._count(now, entry)
-        self._note_members(now, entry.members)
+        for source, attributes in entry.members.items():
+            for attribute, counts in attributes.items():
+                self._pending.setdefault((source, attribute), Counter()).update(counts)
         content["files_left"] = entry.files_left
         content["accents_read"] += entry.count
         stamp = {"time": now, "epoch": entry.number}
@@ -118,6 +123,7 @@ class Journal:
         if self.path is None:
             return
         began = self.clock()
+        self._fold_members(began)
         try:
             if not self.files.exists(f"{self.path.rpartition('/')[0]}/{PLAN}"):
                 return  # the folder is not made again, or it would stand in the way of the one that is put back
@@ -149,18 +155,15 @@ class Journal:
             for name, value in values.items():
                 before[name] = before.get(name, 0) + value
 
-    def _note_members(self, now: float, members: Members) -> None:
-        minute = now // 60
-        for source, attributes in members.items():
-            known_of = self.content["members"].setdefault(source, {})
-            for attribute, counts in attributes.items():
-                known = known_of.setdefault(attribute, {})
-                for value, count in counts.items():
-                    name = value if isinstance(value, str) else json.dumps(value)
-                    if name not in known and len(known) >= MAX_MEMBERS:
-                        continue
-                    last = known.get(name)
-                    known[name] = _seen(last, now, minute, count)
+    def _fold_members(self, now: float) -> None:
+        """Adds the counts since the last write to the records of values: once a second, however short epochs are."""
+        for (source, attribute), counts in self._pending.items():
+            known = self.content["members"].setdefault(source, {}).setdefault(attribute, {})
+            for value, count in counts.items():
+                name = value if isinstance(value, str) else json.dumps(value)
+                if name in known or len(known) < MAX_MEMBERS:
+                    known[name] = _seen(known.get(name), now, now // 60, count)
+        self._pending.clear()
 
 
 def _seen(last: list[float] | None, now: float, minute: float, count: int) -> list[float]:

@@ -42,7 +42,7 @@ class Commands(click.Group):
     """Commands in groups by what they are for, each with the page of the documentation that describes it."""
 
     groups: ClassVar[dict[str, tuple[str, ...]]] = {
-        "Run a query": ("run", "simulate", "verify", "compile"),
+        "Run a query": ("run", "simulate", "verify", "compile", "replay"),
         "Understand and change one": ("check", "explain", "trace", "fmt", "plan"),
         "Look at what is there": ("ui", "read", "status", "doctor", "validate", "canonize", "suspect"),
         "Write a stream": ("accent",),
@@ -53,7 +53,7 @@ class Commands(click.Group):
         "read": "docs/sources-and-outputs.md",
         **dict.fromkeys(("check", "explain", "trace", "simulate", "verify", "fmt", "plan"), "docs/tools.md"),
         "accent": "docs/produce.md",
-        "ui": "docs/live-page.md",
+        **dict.fromkeys(("ui", "replay"), "docs/live-page.md"),
         **dict.fromkeys(("validate", "canonize", "suspect"), "docs/stream-tools.md"),
         "doctor": "docs/reliability.md",
         "lsp": "docs/editors.md",

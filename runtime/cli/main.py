@@ -28,7 +28,7 @@ from cedilla.runtime.cli.streams import (
     suspect_command,
     validate_command,
 )
-from cedilla.runtime.cli.watch import ui_command
+from cedilla.runtime.cli.watch import replay_command, ui_command
 
 
 def _version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -86,6 +86,7 @@ for _command in (
     read_command,
     status_command,
     ui_command,
+    replay_command,
     doctor_command,
     validate_command,
     canonize_command,

@@ -8,7 +8,7 @@ import click
 
 from cedilla.runtime.cli.inputs import reported
 from cedilla.runtime.terminal.addresses import PAGE_PORT, Address, check_extra
-from cedilla.runtime.terminal.console import Console
+from cedilla.runtime.terminal.console import Console, counted
 from cedilla.runtime.terminal.watch_options import address_of, metrics_option
 
 
@@ -41,3 +41,33 @@ def ui_command(checkpoint: str, port: Address, metrics: Address | None, no_page:
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")  # with its token
     sys.stdout.flush()
+
+
+@click.command("replay")
+@click.argument("checkpoint", metavar="CHECKPOINT")
+@click.option("--code", metavar="RQ311", required=True, help="The code of the lines.")
+@click.option("--source", metavar="NAME", help="Lines of one source only.")
+@click.option(
+    "--print", "printed", is_flag=True, help="Write the lines to standard output, and send nothing."
+)
+@click.option("--as-now", is_flag=True, help="Send also lines that an accent after them describes (RQ497).")
+@click.option("--again", is_flag=True, help="Send also lines that were sent before.")
+def replay_command(
+    checkpoint: str, code: str, source: str | None, printed: bool, as_now: bool, again: bool
+) -> None:
+    """Send the lines of a quarantine again, as a new file of their source, after their cause is mended.
+
+    The run reads them like any new file, or the next run does. Each line is sent once. Starts no engine.
+    """
+    from cedilla.runtime.inspect.replay import replays, send, texts
+
+    console = Console()
+    with reported(console, {}):
+        found = replays(checkpoint, code, source, again=again)
+        if printed:
+            for text in texts(found):
+                console.data(text)
+            return
+        for each in found:
+            path = send(checkpoint, each, as_now=as_now)
+            console.out(f"{counted(len(each.lines), 'line')} of {each.source} with {code} sent again: {path}")

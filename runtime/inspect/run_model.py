@@ -34,6 +34,8 @@ from cedilla.runtime.storage.files import Files
 
 MAX_SHOWN = 100
 """The most accents, waiting things and examples of each list."""
+_MAX_TEXT = 400
+"""The most characters of a text in these lists."""
 _DAMAGED = ("RQ411", "RQ451", "RQ452", "RQ478", "RQ479")
 """Errors after which more may be lost than an error of a marker or of a tuple loses."""
 _STATEMENT = re.compile(r"accent \w+ \[\[.*?\]\];")
@@ -145,7 +147,7 @@ class RunModel:
             "name": source.name,
             "table": source.table,
             "read": status.read.get(source.name, 0),
-            "accents": list(told.accents[:MAX_SHOWN]),
+            "accents": _shown(told.accents),
             "in_force": len(told.accents),
             "closed": closed_time(source, commit.sources[source.name], now),
             "closed_text": told.closed,
@@ -161,7 +163,7 @@ class RunModel:
             "in_force": sum(len(stream.accents) for stream in status.sources),
             "waiting": len(status.waiting),
             "line": [self._placed(each) for each in recorded],
-            "waits": waiting[:MAX_SHOWN],
+            "waits": _shown(waiting),
         }
 
     def _placed(self, accent: Mapping[str, Any]) -> Model:
@@ -261,7 +263,7 @@ def _output(stream: Stream, status: Status, plan: Plan) -> Model:
         "path": emit.path,
         "format": emit.format,
         "written": status.written.get(stream.name),
-        "accents": list(stream.accents[:MAX_SHOWN]),
+        "accents": _shown(stream.accents),
         "closed": stream.closed,
         "units": dict(stream.units),
     }
@@ -314,7 +316,12 @@ def _waiting_by_node(status: Status, plan: Plan) -> dict[str, list[str]]:
         for name in names:
             if f" at {name}," in text:
                 waiting.setdefault(name, []).append(text)
-    return {name: texts[:MAX_SHOWN] for name, texts in waiting.items()}
+    return {name: _shown(texts) for name, texts in waiting.items()}
+
+
+def _shown(texts: Sequence[str]) -> list[str]:
+    """Returns the first texts, each of limited length: one accent may name thousands of values."""
+    return [text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} ..." for text in texts[:MAX_SHOWN]]
 
 
 def _line_of(file: str, place: int) -> int | None:

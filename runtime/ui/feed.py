@@ -10,8 +10,8 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.inspect.run_model import Model, RunModel, problems
 from cedilla.runtime.records.lines import local_path
 
-_MIN_PAUSE, _SHARE = 1.0, 10
-"""Seconds between two reads at least, and the part of the time that reading may take."""
+_MIN_PAUSE, _SHARE = 1.0, 4
+"""Seconds between two reads at least, and the multiple of its time that passes after a read."""
 _UNCHANGED = 5.0
 """Seconds after which a checkpoint is read again although no file of it has changed."""
 _WATCHED = ("commits", "journal.json", "error.json", "quarantine", "plan.json")

@@ -21,6 +21,8 @@ from cedilla.runtime.ui.metrics import registry_of
 
 TOKEN = "CEDILLA_UI_TOKEN"
 """The variable for a token of the user's choice."""
+_NICE = 10
+"""How much the server of a run gives way to it."""
 _FAREWELL = 1
 """Seconds that clients get for their last event."""
 
@@ -36,6 +38,8 @@ def serve(
 
     `announce` gets a line for each address. Raises `DiagnosticError` RQ495 where an address cannot be used.
     """
+    if of_run:
+        os.nice(_NICE)
     feed = Feed(checkpoint)
     registry = registry_of(feed)
     if metrics is not None:

@@ -190,7 +190,7 @@ function plan(graph) {
   const edges = graph.edges.map(([from, to]) => { const [a, b] = place[from], [c, d] = place[to]; return h("path", { class: "edge", d: `M${a + W} ${b + H / 2}C${a + W + 24} ${b + H / 2} ${c - 24} ${d + H / 2} ${c} ${d + H / 2}` }); });
   const nodes = graph.nodes.map((node) => {
     const [x, y] = place[node.id], source = node.kind === "stream" || node.kind === "table";
-    const below = node.waits.length ? `${plural(node.waits.length, "thing")} waits` : node.bytes || node.rows ? `${plural(node.rows, "row")} · ${bytes(node.bytes)}` : source || node.kind === "emit" ? flow(node) : "keeps nothing";
+    const below = node.waits.length ? `${plural(node.waits.length, "thing")} wait${node.waits.length === 1 ? "s" : ""}` : node.bytes || node.rows ? `${plural(node.rows, "row")} · ${bytes(node.bytes)}` : source || node.kind === "emit" ? flow(node) : "keeps nothing";
     const pick = () => { state.picked = node.id; plan(state.model.plan); $("plan").querySelector(".picked").focus(); };
     return h("g", { class: `node${source ? " source" : ""}${node.waits.length ? " waits" : ""}${state.picked === node.id ? " picked" : ""}`, tabindex: 0, role: "button", "aria-label": `${node.kind} ${node.name}: ${below}`, onclick: pick, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); pick(); } } },
       h("rect", { x, y, width: W, height: H, rx: 6 }), h("text", { x: x + 11, y: y + 24 }, `${node.kind.toLowerCase()} ${node.name}`.slice(0, 25)), h("text", { x: x + 11, y: y + 42, class: "d" }, below.slice(0, 28)));

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -173,32 +172,29 @@ def test_a_page_stays_while_a_run_dies_and_comes_back(browser: Browser, tmp_path
     write_lines(tmp_path / "pumps" / "1.jsonl", [pump(0, 1, 100.0)])
     with bound(Address("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    first = started(tmp_path, port)
-    try:
-        assert first.stderr is not None
-        said = [next(first.stderr)]
-        while "page: http" not in said[-1]:
-            said.append(next(first.stderr))
-        tab = opened(browser, f"http://127.0.0.1:{port}/")
-        expect(tab.locator("#alive")).to_contain_text("running", timeout=60_000)
-        expect(tab.locator("#epoch")).to_have_text("0", timeout=60_000)
-        first.send_signal(signal.SIGKILL)
-        expect(tab.locator("#alive")).to_contain_text("stopped")
-        expect(tab.locator("#connection")).to_contain_text("no connection")
-    finally:
-        first.kill()
-        first.wait()
-    time.sleep(0.5)
+    with started(tmp_path, port) as first:
+        try:
+            assert first.stderr is not None
+            said = [next(first.stderr)]
+            while "page: http" not in said[-1]:
+                said.append(next(first.stderr))
+            tab = opened(browser, f"http://127.0.0.1:{port}/")
+            expect(tab.locator("#alive")).to_contain_text("running", timeout=60_000)
+            expect(tab.locator("#epoch")).to_have_text("0", timeout=60_000)
+            first.send_signal(signal.SIGKILL)
+            expect(tab.locator("#alive")).to_contain_text("stopped")
+            expect(tab.locator("#connection")).to_contain_text("no connection")
+        finally:
+            first.kill()
     write_lines(tmp_path / "pumps" / "2.jsonl", [pump(1, 1, 100.0)])
-    second = started(tmp_path, port)
-    try:
-        expect(tab.locator("#connection")).to_contain_text("live", timeout=60_000)
-        expect(tab.locator("#epoch")).to_have_text("1", timeout=60_000)
-        expect(tab.locator("#alive")).to_contain_text("running")
-        second.send_signal(signal.SIGINT)
-        expect(tab.locator("#alive")).to_contain_text("stopped")
-        _, told = second.communicate(timeout=60)
-        assert told.count("waiting for files") == 1
-    finally:
-        second.kill()
-        second.wait()
+    with started(tmp_path, port) as second:
+        try:
+            expect(tab.locator("#connection")).to_contain_text("live", timeout=60_000)
+            expect(tab.locator("#epoch")).to_have_text("1", timeout=60_000)
+            expect(tab.locator("#alive")).to_contain_text("running")
+            second.send_signal(signal.SIGINT)
+            expect(tab.locator("#alive")).to_contain_text("stopped")
+            _, told = second.communicate(timeout=60)
+            assert told.count("waiting for files") == 1
+        finally:
+            second.kill()

@@ -1,0 +1,208 @@
+"""`cedilla replay`: sends lines of a quarantine again, as a new file of their source, once their cause is mended.
+
+A line that comes again is read by the accents of now. One that an accent after it describes would be read wrongly, so
+it is refused (theory 2.5).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.markers import Drop
+from cedilla.compiler.plan import Source
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.parser import single_accents
+from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
+from cedilla.runtime.checkpoint.journal import JOURNAL, read_journal
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.records.rejections import LATE
+from cedilla.runtime.storage.files import Files
+
+RECORD = "replayed.json"
+"""The document of a checkpoint with the files of the quarantine whose lines were sent again, by source and code."""
+_FILE = re.compile(r"epoch=(\d+)\.jsonl")
+
+
+@frozen
+class SetAsideLine:
+    """A line of a quarantine: the number of its epoch, the file and the line where it was, its text."""
+
+    epoch: int
+    file: str
+    line: int
+    raw: str
+
+
+@frozen
+class Replay:
+    """The lines of a source with a code, and the files of the quarantine that have them."""
+
+    source: str
+    code: str
+    lines: tuple[SetAsideLine, ...]
+    files: tuple[str, ...]
+
+
+def replays(checkpoint: str, code: str, source: str | None, *, again: bool = False) -> list[Replay]:
+    """Returns the lines with a code that were not sent again yet, by source; with `again`, all.
+
+    Raises `DiagnosticError`: as `read_checkpoint`, and RQ496 without any line.
+    """
+    root = read_checkpoint(checkpoint, "replay").root
+    before = {} if again else _record(root)
+    names = sorted(path.name for path in (root / "quarantine").glob("*") if source in (None, path.name))
+    found = [_replay(root, name, code, before.get(name, {}).get(code, [])) for name in names]
+    found = [each for each in found if each.lines]
+    if not found:
+        hint = "`cedilla status` lists the codes in quarantine; --again sends lines once more"
+        raise failure("RQ496", f"no line with {code} waits for a replay in {checkpoint}", hint=hint)
+    return found
+
+
+def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
+    """Writes the lines into a new file of the source's folder, and records that. Returns its path.
+
+    Raises `DiagnosticError`: RQ496 where the source cannot take them, RQ497 for a line before an accent that describes
+    it, unless it is to be read `as_now`.
+    """
+    folder = read_checkpoint(checkpoint, "replay")
+    source = folder.stored.plan.source_of[replay.source]
+    at = _folder_of(source, replay.code)
+    if not as_now:
+        _check_units(checkpoint, folder, source, replay)
+    path = _free(at, f"replay-{replay.code}-{max(each.epoch for each in replay.lines):012d}")
+    aside = path.with_name(f"_{path.name}")
+    aside.write_text("".join(f"{each.raw}\n" for each in replay.lines), encoding="utf-8")
+    # The record comes first: after a crash in between, lines are missing until --again, and never there twice.
+    _add_to_record(folder.root, replay)
+    aside.rename(path)
+    return path
+
+
+def _replay(root: Path, source: str, code: str, before: Sequence[str]) -> Replay:
+    lines: list[SetAsideLine] = []
+    files: list[str] = []
+    for path in sorted((root / "quarantine" / source).glob("*.jsonl")):
+        number = _FILE.fullmatch(path.name)
+        if number is None or path.name in before:
+            continue
+        with path.open(encoding="utf-8") as opened:
+            mine = [item for item in map(json.loads, opened) if item["code"] == code]
+        if mine:
+            files.append(path.name)
+        mine.sort(key=lambda item: (item["position"]["file"], item["position"]["line"]))
+        lines += (
+            SetAsideLine(int(number[1]), item["position"]["file"], item["position"]["line"], item["raw"])
+            for item in mine
+        )
+    return Replay(source, code, tuple(lines), tuple(files))
+
+
+def _folder_of(source: Source, code: str) -> Path:
+    """Returns the folder that takes the lines. Raises RQ496."""
+    at = local_path(source.path)
+    why = hint = None
+    if code == LATE:
+        why, hint = "late tuples are late again", "a new checkpoint, with the tuples in their place"
+    elif source.table or source.is_topic or source.format != "json" or at is None:
+        why, hint = "only streams of JSON in local folders take lines again", "--print writes the lines"
+    elif source.by_name:
+        why, hint = (
+            f"`{source.name}` is ordered by name",
+            "--print writes the lines; a file after the last name",
+        )
+    if why is not None or at is None:
+        raise failure("RQ496", f"lines of `{source.name}` with {code} cannot be sent again: {why}", hint=hint)
+    return at
+
+
+def _free(folder: Path, name: str) -> Path:
+    """Returns the path of a new file."""
+    paths = (folder / f"{name}{f'-{n}' if n else ''}.jsonl" for n in range(1_000_000))
+    return next(path for path in paths if not path.exists())
+
+
+# --- the units of now ------------------------------------------------------------------------------------
+
+
+def _check_units(checkpoint: str, folder: CheckpointFolder, source: Source, replay: Replay) -> None:
+    if folder.commit is None:
+        return
+    state = folder.commit.sources[source.name]
+    journal = read_journal(Files(), f"{checkpoint.rstrip('/')}/{JOURNAL}") or {}
+    listed = [each for each in journal.get("accents", []) if each["source"] == source.name]
+    first = min((each["epoch"] for each in journal.get("accents", [])), default=None)
+    is_whole = journal.get("accents_read") == len(journal.get("accents", []))
+    for line in replay.lines:
+        if not is_whole and (first is None or first >= line.epoch):
+            raise _before(source, line, "accents that the journal does not have any more")
+        for accent in listed:
+            if accent["epoch"] >= line.epoch and _describes(accent["text"], source, state, line.raw):
+                raise _before(source, line, accent["text"])
+
+
+def _before(source: Source, line: SetAsideLine, accent: str) -> DiagnosticError:
+    place = f"{line.file.rpartition('/')[2]}:{line.line}"
+    return failure(
+        "RQ497",
+        f"a line of `{source.name}` came before or next to an accent that may describe it, and would be read by it now",
+        notes=(f"{place}: {line.raw[:200]}", accent),
+        hint="--print writes the lines: mend their values; --as-now sends them to be read in the units of now",
+    )
+
+
+def _describes(text: str, source: Source, state: SourceState, raw: str) -> bool:
+    """Returns False if an accent certainly does not change how a line is read."""
+    row = _row(raw)
+    try:
+        if read_growth(state, text) is not None:
+            return False
+        accents = [read_accent(source, state, single) for single in single_accents(text)]
+    except DiagnosticError:  # its names are others by now
+        return True
+    for accent in accents:
+        described = regions.attributes(accent.description)
+        known = {n: row[n] for n in described if isinstance(row.get(n), int | str)}
+        is_other = known.keys() == described and regions.contains(accent.description, known) is not True
+        is_absent = bool(row) and accent.primitive.attribute not in row
+        if not (isinstance(accent.primitive, Drop) or is_other or is_absent):
+            return True
+    return False
+
+
+def _row(raw: str) -> Mapping[str, Any]:
+    try:
+        row = json.loads(raw)
+    except ValueError:
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+# --- what was sent ---------------------------------------------------------------------------------------
+
+
+def _record(root: Path) -> dict[str, dict[str, list[str]]]:
+    path = root / RECORD
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def _add_to_record(root: Path, replay: Replay) -> None:
+    record = _record(root)
+    of_source = record.setdefault(replay.source, {})
+    of_source[replay.code] = sorted({*of_source.get(replay.code, []), *replay.files})
+    Files().write(str(root / RECORD), json.dumps(record))
+
+
+def texts(found: Sequence[Replay]) -> Iterator[str]:
+    """Yields the lines as they were read."""
+    for replay in found:
+        yield from (line.raw for line in replay.lines)

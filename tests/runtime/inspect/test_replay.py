@@ -1,0 +1,104 @@
+"""Lines of a quarantine are sent again once their cause is mended, and never read in another unit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.kit.command import cedilla
+from tests.kit.query import Query
+from tests.kit.stream import Item
+
+QUERY = """
+stream pumps(ts: long, pump: int in {1, 2}, litres: double unit L) from json "pumps" punctuated on ts;
+emit pumps to json "out";
+"""
+ODD = {"ts": 1, "pump": 3, "litres": 5.0}
+GROWTH = {"$accent": "[[grow(pump, {3})]]"}
+UNIT = {"$accent": "[[pump = 3, unit(litres, m3)]]"}
+
+
+def ran(spark: SparkSession, root: Path, *files: list[Item | str]) -> Query:
+    query = Query(spark, root, QUERY)
+    for lines in files:
+        query.write("pumps", lines)
+    query.process(1).close()
+    return query
+
+
+def replay(query: Query, *more: str, code: str = "RQ303") -> str:
+    told = cedilla("replay", query.root / "checkpoint", "--code", code, *more)
+    assert told.exit_code == ("error[" in told.output), told.output
+    return told.output
+
+
+def sent(query: Query) -> list[str]:
+    files = sorted((query.root / "in" / "pumps").glob("replay-*"))
+    return [line for file in files for line in file.read_text().splitlines()]
+
+
+@pytest.mark.either_engine
+def test_a_line_is_sent_once_and_read_after_its_domain_has_grown(spark: SparkSession, tmp_path: Path) -> None:
+    query = ran(spark, tmp_path, [ODD, {"ts": 2, "pump": 1, "litres": 1.0}], [GROWTH])
+    assert query.output("pumps")[0] == {"ts": 2, "pump": 1, "litres": 1.0}
+    assert "1 line of pumps with RQ303 sent again" in replay(query)
+    assert "error[RQ496]" in replay(query)
+    assert [json.loads(line) for line in sent(query)] == [ODD]
+    executor = query.executor()
+    executor.process(1, {"pumps": [f for f in query.files(executor)["pumps"] if "replay" in f.path]})
+    executor.close()
+    assert ODD in query.output("pumps")
+    assert "sent again" in replay(query, "--again")
+    assert len(sent(query)) == 2
+
+
+def test_a_line_before_an_accent_that_describes_it_is_not_read_by_it(
+    sail: SparkSession, tmp_path: Path
+) -> None:
+    """Five litres would be five cubic metres."""
+    query = ran(sail, tmp_path, [ODD], [GROWTH, UNIT])
+    said = replay(query)
+    assert "error[RQ497]" in said
+    assert "[[pump = 3, unit(litres, m3)]]" in said
+    assert sent(query) == []
+    assert "sent again" in replay(query, "--as-now")
+    assert [json.loads(line) for line in sent(query)] == [ODD]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_sent"),
+    [
+        ("[[pump = 1, unit(litres, m3)]]", True),
+        ("[[pump in {1, 3}, unit(litres, m3)]]", False),
+        ("[[unit(litres, m3)]]", False),
+        ("[[ts < 9, unit(litres, m3)]]", False),
+        ("[[rename(vol, litres)]]", False),
+        ("[[+(celsius: double)]]", True),
+    ],
+)
+def test_only_an_accent_that_may_change_how_a_line_is_read_keeps_it_back(
+    sail: SparkSession, tmp_path: Path, text: str, is_sent: bool
+) -> None:
+    query = ran(sail, tmp_path, [ODD], [GROWTH, {"$accent": text}])
+    assert ("sent again" in replay(query)) is is_sent
+
+
+def test_accents_that_the_journal_has_lost_keep_lines_back(sail: SparkSession, tmp_path: Path) -> None:
+    query = ran(sail, tmp_path, [ODD], [GROWTH])
+    journal = tmp_path / "checkpoint" / "journal.json"
+    content = json.loads(journal.read_text())
+    journal.write_text(json.dumps({**content, "accents": []}))
+    assert "accents that the journal does not have any more" in replay(query)
+    journal.unlink()
+    assert "error[RQ497]" in replay(query)
+
+
+def test_late_tuples_and_other_formats_are_not_sent_again(sail: SparkSession, tmp_path: Path) -> None:
+    late = {"ts": 1, "pump": 1, "litres": 1.0}
+    query = ran(sail, tmp_path, [{"$punctuation": "[ts < 9]"}, late])
+    assert "late tuples are late again" in replay(query, code="RQ305")
+    assert json.loads(replay(query, "--print", code="RQ305")) == late
+    assert "no line with RQ311 waits" in replay(query, code="RQ311")
