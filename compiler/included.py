@@ -22,12 +22,12 @@ class Included:
     folder: Path
     texts: dict[str, str] = field(factory=dict[str, str])
 
-    def expand(self, query: syntax.Query, within: tuple[Path, ...] = ()) -> syntax.Query:
-        """Returns a query that names no files. `within`: the files that are being read.
+    def expand(self, query: syntax.Query) -> syntax.Query:
+        """Returns a query that names no files.
 
         Raises `DiagnosticError`: RQ237 for a file that cannot be used, and the errors of its statements.
         """
-        return evolve(query, statements=tuple(self._statements(query.statements, within)))
+        return evolve(query, statements=tuple(self._statements(query.statements, ())))
 
     def with_excerpts(self, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Returns the diagnostics; those in a named file show their line."""

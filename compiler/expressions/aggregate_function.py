@@ -28,11 +28,11 @@ CONSTANTS: tuple[Takes, ...] = ("share", "size", "circle", "text")
 class Function:
     """One aggregate function. `usage`: a sample call.
 
-    `partials`: suffix -> SQL, computed per group over new tuples. `merge`: suffix -> SQL over the partial
-    columns ``{p}$suffix`` of partial results of a group, in any grouping of them. `finish`: SQL over merged
-    columns. `has_value`: SQL over partial columns, null if no value came. `carry`: the effect of an
-    argument's Alter on the result; `None` absorbs it. `type`: result type by the first argument's. `ordered`:
-    the result depends on the order of arrival.
+    `partials`: suffix -> SQL, computed per group over new tuples; `aggregate_kinds` has their types by suffix.
+    `merge`: suffix -> SQL over the partial columns ``{p}$suffix`` of partial results of a group, in any grouping of
+    them. `finish`: SQL over merged columns. `has_value`: SQL over partial columns, null if no value came. `carry`: the
+    effect of an argument's Alter on the result; `None` absorbs it. `type`: result type by the first argument's.
+    `ordered`: the result depends on the order of arrival.
     """
 
     usage: str

@@ -114,24 +114,23 @@ def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> T
 # --- back to text ----------------------------------------------------------------------------------------
 
 
-def texts(
-    box: regions.Box, types: Mapping[str, Type], *, outer: bool, universe: Universe = _UNBOUNDED
-) -> Iterator[tuple[str, ...]]:
+def texts(box: regions.Box, types: Mapping[str, Type], *, outer: bool) -> Iterator[tuple[str, ...]]:
     """Yields the conjunctions that together describe a box in the wire format.
 
-    Omits ranges without a value of the `universe`: `k != 1` does not yield `k < 1` if 1 is the least value
-    (RQ216). Constants and ranges do not match ⊥, and the wire has no pattern for ⊥ alone. With `outer`, a set
-    with ⊥ is widened to a free attribute (right for Adds, theory D1); else its ⊥ part is omitted (right for
-    the rest).
+    Constants and ranges do not match ⊥, and the wire has no pattern for ⊥ alone. With `outer`, a set with ⊥ is
+    widened to a free attribute (right for Adds, theory D1); else its ⊥ part is omitted (right for the rest).
     """
-    for conditions, _ in conjunctions(box, types, outer=outer, universe=universe):
+    for conditions, _ in conjunctions(box, types, outer=outer):
         yield conditions
 
 
 def conjunctions(
     box: regions.Box, types: Mapping[str, Type], *, outer: bool, universe: Universe = _UNBOUNDED
 ) -> Iterator[tuple[tuple[str, ...], regions.Box]]:
-    """Yields the same as `texts`, each with the box that it describes."""
+    """Yields the same as `texts`, each with the box that it describes.
+
+    Omits ranges without a value of the `universe`: `k != 1` does not yield `k < 1` if 1 is the least value (RQ216).
+    """
     alternatives: dict[str, list[tuple[str, Tree]]] = {}
     for attribute, members in box.items():
         if members is True or (outer and members.undefined):

@@ -252,6 +252,11 @@ class Operator(ABC):
         """Describes the effect on tuples of the other input that meet no row of one input."""
         return "meet no row of it and are dropped"
 
+    @property
+    def loads(self) -> tuple[str, str] | None:
+        """The name of the operator in the query and the module of Python that it loads, if it loads one."""
+        return None
+
     # --- state ---
 
     def released(self, inputs: tuple[Facts, ...]) -> tuple[Tree, ...]:

@@ -57,6 +57,10 @@ class User(Operator):
     rules: ClassVar[Rules] = Rules("2.2", "2.2", "2.2", merged=_MERGED, ignored="2.2")
 
     @property
+    def loads(self) -> tuple[str, str]:
+        return self.label, self.function.partition(":")[0]
+
+    @property
     def waits(self) -> bool:
         """Returns True if tuples are kept until their group is closed."""
         return bool(self.accumulate)

@@ -110,6 +110,17 @@ class Plan:
                 read.update(name for side, name in enumerate(operator.inputs) if self._leads(operator, side))
         return frozenset(read)
 
+    @cached_property
+    def with_places(self) -> frozenset[str]:
+        """The relations whose tuples have places: an operator without state leaves those of its inputs."""
+        names = {source.name for source in self.sources if source.name in self.placed}
+        for operator in self.operators:
+            has_places = operator.name in self.placed
+            if operator.state is None:
+                has_places = not names.isdisjoint(operator.inputs)
+            names.update([operator.name] if has_places else [])
+        return frozenset(names)
+
     def _leads(self, operator: Operator, side: int) -> bool:
         inputs = tuple(self.arrivals[name] for name in operator.inputs)
         return side == operator.leading(inputs) and inputs[side].order is not Order.NONE

@@ -75,7 +75,7 @@ class Epoch:
             return self._result(
                 operator, frame.withColumns({name: F.expr(text) for name, text in items.items()})
             )
-        places = [column(ORDER)] if self.has_order(operator.inputs[0]) else []
+        places = [column(ORDER)] if operator.inputs[0] in self.plan.with_places else []
         return self._result(
             operator, frame.selectExpr(*(alias_sql(text, n) for n, text in items.items()), *places)
         )
@@ -155,16 +155,9 @@ class Epoch:
         """Returns the types that the attributes of a relation have in this epoch: accents may have widened some."""
         return self.after[name].types
 
-    def has_order(self, name: str) -> bool:
-        """Returns True if the tuples of a relation have their order of arrival in a column."""
-        operator = self.plan.operator_of.get(name)
-        if operator is None or type(operator) in DATAFLOWS:
-            return name in self.plan.placed
-        return any(map(self.has_order, operator.inputs))
-
     def columns(self, name: str) -> Columns:
         """Returns the columns of a relation's frame."""
-        return columns_of(self.types(name), is_placed=self.has_order(name))
+        return columns_of(self.types(name), is_placed=name in self.plan.with_places)
 
     def input_columns(self, operator: Operator, side: int = 0) -> Columns:
         """Returns the columns of the frame that a stateful operator is given of an input."""

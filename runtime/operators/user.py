@@ -160,7 +160,7 @@ def look_beside(plan: Plan, query: str) -> None:
     """Loads the modules of a plan's user operators; the folder of the query's file comes first for these, and last for
     all other modules."""
     file = Path(query)
-    modules = {o.function.partition(":")[0] for o in plan.operators if isinstance(o, User)}
+    modules = {operator.loads[1] for operator in plan.operators if operator.loads is not None}
     if not modules or not file.is_file() or (folder := str(file.resolve().parent)) in sys.path:
         return
     sys.path.insert(0, folder)

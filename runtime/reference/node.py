@@ -6,7 +6,7 @@ that need it. A node takes new rows and the closed regions of its inputs, and re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -87,6 +87,8 @@ class Node:
     def __init__(self, operator: Any, purge: bool = True) -> None:
         self.operator = operator
         self.purge = purge
+        self.declared_doubles: Collection[str] = ()
+        """The attributes of the output that the query itself turns into doubles, whatever digits they lose."""
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         """Returns the rows that pass after `new` came on each input; `inputs`: the facts of the inputs now."""

@@ -42,7 +42,6 @@ from cedilla.runtime.reference.nodes import node_of
 from cedilla.runtime.reference.raw_values import NO_CODE, applied, canonical_values, value_at
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd, loses_digits
 from cedilla.runtime.reference.scalars.decoded import nearest
-from cedilla.runtime.reference.tuples import Union
 from cedilla.runtime.reference.values import misfit_of, read_value, write_value
 
 Item = Mapping[str, Any]
@@ -102,8 +101,7 @@ class Reference:
         self.sinks = {e.name: SinkState.start(plan.start[e.relation]) for e in plan.emits}
         self.nodes = {o.name: node_of(o, self.purge) for o in plan.operators}
         for name, node in self.nodes.items():
-            if isinstance(node, Union):
-                node.rounded = {n for n, type_ in plan.start[name].types.items() if type_ == DOUBLE}
+            node.declared_doubles = {n for n, type_ in plan.start[name].types.items() if type_ == DOUBLE}
         self.after = plan.start
 
     def step(self, items: Sequence[tuple[str, Item]]) -> list[dict[str, Output]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -103,9 +103,6 @@ class Rename(Node):
 class Union(Node):
     """The tuples of both inputs; an attribute with different types of numbers becomes a double."""
 
-    rounded: Collection[str] = ()
-    """The attributes that the query itself turns into doubles, whatever digits they lose."""
-
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         left, right = (facts.types for facts in inputs)
         widened = {n for n, type_ in left.items() if n in right and DOUBLE in (type_, right[n])}
@@ -115,6 +112,6 @@ class Union(Node):
         ]
 
     def _double(self, name: str, value: int) -> float:
-        if name not in self.rounded and loses_digits(value):
+        if name not in self.declared_doubles and loses_digits(value):
             raise beyond(name)
         return double(value)

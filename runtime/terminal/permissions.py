@@ -13,7 +13,6 @@ from pathlib import Path
 
 from attrs import frozen
 
-from cedilla.compiler.operators import User
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.printable import has_secret
@@ -33,11 +32,11 @@ def check_modules(plan: Plan, allowed: Iterable[str]) -> None:
     """Raises RQ483 if the module of a user's operator is not allowed, nor a package that contains it."""
     allowed = tuple(allowed)
     for operator in plan.operators:
-        if not isinstance(operator, User):
+        if operator.loads is None:
             continue
-        module = operator.function.partition(":")[0]
+        label, module = operator.loads
         if not any(module == name or module.startswith(f"{name}.") for name in allowed):
-            message = f"`{operator.label}` loads the module `{module}`, which is not allowed"
+            message = f"`{label}` loads the module `{module}`, which is not allowed"
             hint = (
                 f"its code runs with your rights: `--allow-module {module}` loads it, in Python "
                 f'`Options(allow_modules=["{module}"])`'
