@@ -14,7 +14,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if (
         file_path.suffix == ".md"
         and file_path.name.startswith("test_")
-        and "```rq" in file_path.read_text("utf-8")
+        and "```rq" in file_path.read_text("utf-8", errors="replace")
     ):
         return Page.from_parent(parent, path=file_path)
     return None
