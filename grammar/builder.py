@@ -106,6 +106,9 @@ class Builder(ClauseBuilder):
         values = tuple(int(number) for number in numbers if number.isdecimal())
         return syntax.TypeName(str(name), values, span=self._span(meta))
 
+    def list_type(self, meta: Meta, element: syntax.TypeName) -> syntax.TypeName:
+        return syntax.TypeName("array", element=element, span=self._span(meta))
+
     def array(self, meta: Meta, name: Token, element: syntax.TypeName) -> syntax.TypeName:
         self._known("RQ005", "type", name, ("array",))
         return syntax.TypeName(str(name), element=element, span=self._span(meta))

@@ -20,6 +20,11 @@ def type_text(type: syntax.TypeName) -> str:
     return f"{type.name}({parameters})" if parameters else type.name
 
 
+def declared_type_text(type: syntax.TypeName) -> str:
+    """A type as a stream declares it: `list of string`."""
+    return type_text(type) if type.element is None else f"list of {type_text(type.element)}"
+
+
 def unit_text(unit: str) -> str:
     """Writes a unit's name, in quotes if it is not a single word."""
     return unit if unit.isidentifier() else quote(unit)

@@ -18,13 +18,13 @@ from cedilla.grammar.expression_formatter import (
     alias_text,
     branch_text,
     call_text,
+    declared_type_text,
     format_accent,
     format_expression,
     item_text,
     measure_text,
     pattern_text,
     quote,
-    type_text,
     unit_text,
     within,
 )
@@ -169,7 +169,7 @@ def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
     unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
     origin = "" if attribute.origin is None else f" {_origin(attribute.origin)}"
-    return f"{attribute.name}{mark}: {type_text(attribute.type)}{origin}{unit}{domain}"
+    return f"{attribute.name}{mark}: {declared_type_text(attribute.type)}{origin}{unit}{domain}"
 
 
 def _origin(origin: syntax.Origin) -> str:

@@ -225,6 +225,16 @@ class Running(OneInput):
 
 
 @frozen
+class Unnest(OneInput):
+    """`unnest[tags as tag](input)`: each tuple once for each element of a list."""
+
+    forms: ClassVar[tuple[str, ...]] = ("unnest[{on:tags} as {alias:tag}](R)",)
+    on: str
+    alias: str
+    input: Relation
+
+
+@frozen
 class Applied(Node):
     """`smooth(R)`: a declared operator over its inputs."""
 
@@ -300,6 +310,7 @@ OPERATORS: tuple[type[OneInput], ...] = (
         CountWindow,
         Session,
         Running,
+        Unnest,
         Aggregate,
     ),
 )

@@ -64,7 +64,7 @@ MICROSECONDS = {
 class Type:
     """An attribute's type; `str()` writes it as the language does.
 
-    `element` is the type of an array's elements. Only aggregates make arrays: no source can declare one.
+    `element` is the type of an array's elements. Aggregates make arrays, and sources may declare lists of strings.
     """
 
     name: str

@@ -38,6 +38,7 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
             check_column(node, declared, declared.domain, types[declared.name], above)
         elif declared.domain is not None:
             warnings += domain_warnings(declared.name, types[declared.name], declared.domain)
+    _check_lists(node)
     check_clauses(node, attributes)
     units = {name: attribute.unit for name, attribute in attributes.items() if attribute.unit}
     return Source(
@@ -58,6 +59,21 @@ def source_of(node: syntax.StreamDeclaration, above: Iterable[Source], warnings:
         line=node.span.line,
         span=node.span,
     )
+
+
+def _check_lists(node: syntax.StreamDeclaration) -> None:
+    """Raises RQ169 for lists of something other than strings, or in a format without lists."""
+    for declared in node.attributes:
+        if declared.type.element is None:
+            continue
+        if declared.type.element.name != "string" or declared.domain is not None:
+            hint = f"`{declared.name}: list of string`; `double(x)` of an element is its number"
+            raise failure(
+                "RQ169", "a declared list is of strings, without a domain", declared.span, hint=hint
+            )
+        if node.format not in ("json", "kafka"):
+            message = f"tuples of format `{node.format}` have no lists"
+            raise failure("RQ169", message, declared.span, hint="lists are read from `json` and `kafka`")
 
 
 def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> None:

@@ -99,7 +99,8 @@ class Attribute:
             unit = f" unit from {of} in {{{', '.join(unit_text(short(unit)) for unit in units)}}}"
         words = "from text" if self.in_text else "from"
         origin = f" {words} {quote(path_text(self.keys))}" if self.keys else ""
-        return f"{self.name}{'?' if self.optional else ''}: {self.type}{origin}{unit}{domain}"
+        type_ = self.type if self.type.element is None else f"list of {self.type.element}"
+        return f"{self.name}{'?' if self.optional else ''}: {type_}{origin}{unit}{domain}"
 
 
 @frozen

@@ -244,7 +244,7 @@ DECLARED = {
     "generated": "attributes are computed by `extend[t * 2 as u](R)`",
     "check": "the values of an attribute are declared by `in {1, 2}` or `in [1, 10)`",
     "comment": "a comment begins with `#` and ends with its line",
-    "list": "there are no lists in a source: as a `string` an attribute is the text of its list",
+    "list": "a stream declares lists, `tags: list of string`, and no accent adds one",
 }
 """Words after the type of an attribute in other languages."""
 

@@ -92,6 +92,11 @@ class Epoch:
         """Returns the input of a window: the rows without copies."""
         return self._before_windows[operator.name]
 
+    def unnest(self, name: str, frame: DataFrame) -> DataFrame:
+        """Returns a copy of the rows for each element of a list."""
+        operator: Any = self.plan.operator_of[name]
+        return self._result(operator, frame.withColumn(operator.alias, F.explode(F.col(column(operator.on)))))
+
     def rename(self, name: str, frame: DataFrame) -> DataFrame:
         """Returns the same rows with other names for some attributes."""
         operator: Any = self.plan.operator_of[name]

@@ -44,14 +44,22 @@ def value_of_json(type_: Type, value: Any) -> Value:
             return value
         case "string" if is_text(text := value if isinstance(value, str) else json_text(value)):
             return text
-        case "array" if isinstance(value, list) and type_.element is not None:
-            return tuple(value_of_json(type_.element, element) for element in value)  # type: ignore[return-value]
+        case "array" if type_.element is not None:
+            return tuple(value_of_json(type_.element, element) for element in elements_of(value))  # type: ignore[return-value]
         case "timestamp" | "date" if isinstance(value, str):
             return type_.moment(value)
         case _:
             pass
     shown = json.dumps(value, default=str, ensure_ascii=False)
     raise ValueError(f"{shown} is no {type_}")
+
+
+def elements_of(value: Any) -> list[Any]:
+    """Returns the elements of a list; another value is a list of one. Raises `ValueError` for null elements."""
+    elements: list[Any] = value if isinstance(value, list) else [value]
+    if None in elements:
+        raise ValueError("an element is null")
+    return elements
 
 
 def whole_of_json(type_: Type, value: Any) -> int | None:

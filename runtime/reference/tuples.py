@@ -100,6 +100,14 @@ class Rename(Node):
         return [{names.get(n, n): value for n, value in row.items()} for row in new[0]]
 
 
+class Unnest(Node):
+    """A tuple for each element of a list."""
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        on, alias = self.operator.on, self.operator.alias
+        return [{**row, alias: element} for row in new[0] for element in row.get(on) or ()]
+
+
 class Union(Node):
     """The tuples of both inputs; an attribute with different types of numbers becomes a double."""
 

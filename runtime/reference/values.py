@@ -12,7 +12,7 @@ from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.records.json_objects import is_text, json_text, read_strings, shown, word
 from cedilla.runtime.records.rejections import NO_OBJECT, misfit
-from cedilla.runtime.records.values import decimal_of_json, whole_of_json
+from cedilla.runtime.records.values import decimal_of_json, elements_of, whole_of_json
 from cedilla.runtime.reference.scalars.arithmetic import double
 
 
@@ -36,6 +36,8 @@ def read_value(type_: Type, value: Any) -> Any:
             return moment_of(value)
         case "date" if isinstance(value, str):
             return day_of(value)
+        case "array" if type_.element is not None:
+            return [read_value(type_.element, element) for element in elements_of(value)]
         case _:
             pass
     raise ValueError(f"{value!r} is no {type_}")

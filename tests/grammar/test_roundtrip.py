@@ -174,7 +174,7 @@ COLUMNS = make(syntax.TableColumn, NAMES, NAMES)
 DECLARED = make(
     syntax.AttributeDeclaration,
     NAMES,
-    TYPES,
+    TYPES | make(syntax.TypeName, st.just("array"), st.just(()), TYPES),
     st.booleans(),
     optional(SETS | RANGES | COLUMNS),
     optional(UNITS),

@@ -72,7 +72,8 @@ class JsonBatches(TextBatches):
         count = len(starts)
         if _may_be_deep(text, starts, ends):
             return None
-        if not self.paths and (uniform := self._uniform(text, starts, ends)) is not None:
+        has_lists = any(type_.element is not None for type_ in self.types.values())
+        if not (self.paths or has_lists) and (uniform := self._uniform(text, starts, ends)) is not None:
             return [*uniform, pa.nulls(count, pa.string())]
         plain = plain_lines(text, starts, ends)
         if plain is None or not is_utf8(plain) or has_odd_words(plain):
@@ -97,6 +98,8 @@ class JsonBatches(TextBatches):
             if isinstance(keys, TextPath):
                 column, is_odd = numbers_in_texts(column, type_)
                 odd |= is_odd
+            elif type_.element is not None and column.flatten().null_count:
+                return None
             elif type_.name in ("timestamp", "date"):
                 moments = moments_of(column, type_)
                 if moments is None:

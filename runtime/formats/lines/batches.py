@@ -26,7 +26,7 @@ from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.records.json_objects import JsonObject, read_strings, shown, word
 from cedilla.runtime.records.lines import too_long
 from cedilla.runtime.records.rejections import misfit
-from cedilla.runtime.records.values import value_of_json
+from cedilla.runtime.records.values import elements_of, value_of_json
 
 pc: Any = pyarrow.compute
 
@@ -246,9 +246,9 @@ def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:
 
 def _value(type_: Type, value: Any) -> Any:
     """Converts a JSON value for Arrow. Raises `ValueError` if it is not of the type."""
-    if type_.element is not None and isinstance(value, list):
+    if type_.element is not None:
         element = type_.element
-        return [None if item is None else _value(element, item) for item in value]  # type: ignore[reportUnknownVariableType]
+        return [_value(element, item) for item in elements_of(value)]
     read = value_of_json(type_, value)
     match type_.name:
         case "double":

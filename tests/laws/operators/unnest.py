@@ -1,0 +1,26 @@
+"""Lists for the laws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+CERTAIN = ("unnest[best as x](aggregate[largest(x, 2) as best by k](r))", False)
+SAFE = "unnest[best as x](aggregate[largest(v, 2) as best by k, ts](c))"
+
+Row = dict[str, Any]
+
+
+def text(
+    rng: Random, input: str, types: Mapping[str, str], values: Sequence[str], on: str, per: str, number: int
+) -> str:
+    """A random relation; only aggregates make lists here."""
+    name, by = rng.choice(list(types)), rng.choice(list(types))
+    lists = f"aggregate[largest({name}, 2) as l{number} by {by}]({input})"
+    return f"unnest[l{number} as e{number}]({lists})"
+
+
+def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
+    """Each row once for each element of its list."""
+    return [{**row, operator.alias: element} for row in rows for element in row.get(operator.on) or ()]
