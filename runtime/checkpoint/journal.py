@@ -1,4 +1,4 @@
-"""The recent history of a run: what `status`, metrics and the live page show beside the last commit.
+"""The recent history of a run: what metrics and the live page show besides the last commit.
 
 It is a view, of limited size: no run continues from it, and one that is damaged begins again. A checkpoint in a store
 has none, because only local checkpoints can be inspected.
@@ -50,7 +50,7 @@ class ReadAccent:
 
 @frozen
 class EpochEntry:
-    """What an epoch adds to the journal. `state`: rows and bytes after it."""
+    """An epoch as the journal records it. `state`: rows and bytes after it."""
 
     number: int
     tuples: int
@@ -126,7 +126,7 @@ class Journal:
         self._fold_members(began)
         try:
             if not self.files.exists(f"{self.path.rpartition('/')[0]}/{PLAN}"):
-                return  # the folder is not made again, or it would stand in the way of the one that is put back
+                return  # a new folder would prevent that the lost one is put back
             self.files.write(self.path, json.dumps(self.content), durable=False)
         except DiagnosticError:
             self.path = None

@@ -21,6 +21,8 @@ _ELSEWHERE = {
     **dict.fromkeys(("build", "generate", "codegen"), "compile"),
     **dict.fromkeys(("cat", "print", "output", "tail"), "read"),
     **dict.fromkeys(("state", "info", "ps"), "status"),
+    **dict.fromkeys(("web", "page", "dashboard", "serve", "monitor", "metrics"), "ui"),
+    **dict.fromkeys(("retry", "requeue", "resend"), "replay"),
     "help": "--help",
     "version": "--version",
 }

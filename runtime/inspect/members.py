@@ -1,4 +1,4 @@
-"""Who has changed and who has not: a source by the values that accents describe."""
+"""Shows who has changed and who has not: a source by the values that accents describe."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_ATTRIBUTES = 8
 MAX_ROWS = 200
 """The most rows of a table."""
 _MIN_SILENCE, _SILENCE = 60, 5
-"""A value is silent after so many seconds, and this many times longer than the typical value."""
+"""A value is silent after the first number of seconds, and after the second number times the median age of values."""
 
 Record = Sequence[float]
 

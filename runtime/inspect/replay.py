@@ -203,6 +203,6 @@ def _add_to_record(root: Path, replay: Replay) -> None:
 
 
 def texts(found: Sequence[Replay]) -> Iterator[str]:
-    """Yields the lines as they were read."""
+    """Yields the original lines."""
     for replay in found:
         yield from (line.raw for line in replay.lines)

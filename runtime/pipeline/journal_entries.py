@@ -1,4 +1,4 @@
-"""What an epoch adds to the journal of its checkpoint."""
+"""Makes the entry of an epoch in the journal of its checkpoint."""
 
 from __future__ import annotations
 

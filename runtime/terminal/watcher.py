@@ -1,6 +1,7 @@
-"""A process beside a run that serves its page and its metrics. It reads the checkpoint, so the run does no more work.
+"""Starts the process that serves the page and the metrics of a run.
 
-It ends when its standard input ends: with the run, however that ends.
+It reads the checkpoint, so the run does no more work. It ends when its standard input ends: with the run, however that
+ends.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SECONDS = 5
 def watched(
     checkpoint: str, page: Address | None, metrics: Address | None, tell: Callable[[str], None]
 ) -> Iterator[None]:
-    """Serves a run while it goes on. `tell` gets the addresses.
+    """Serves a run within the context. `tell` gets the addresses.
 
     Raises `DiagnosticError`: RQ494 without the extra `[ui]`, RQ495 where an address cannot be used.
     """
