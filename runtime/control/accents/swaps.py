@@ -37,6 +37,10 @@ class Swaps:
         """Maps each attribute of a pair to the other one."""
         return {one: other for pair in map(str.split, self.here) for one, other in (pair, pair[::-1])}
 
+    def of(self, attribute: str) -> Tree:
+        """Returns the raw tuples in which an attribute is in the place of its partner."""
+        return self.here[" ".join(sorted((attribute, self.partners[attribute])))]
+
     def with_swap(self, swap: Swap, raw: Tree, places: Tree) -> Swaps:
         """Returns the swaps after another one, which takes back an equal one."""
         pair = _pair(swap)
@@ -111,8 +115,7 @@ def check_swapped(swaps: Swaps, accent: Accent, types: Mapping[str, Type]) -> No
     change, name = accent.primitive, accent.primitive.attribute
     if name not in swaps.partners or isinstance(change, Swap):
         return
-    pair = " ".join(sorted((name, swaps.partners[name])))
-    is_swapped = regions.intersection(accent.description, swaps.here[pair]) is not False
+    is_swapped = regions.intersection(accent.description, swaps.of(name)) is not False
     gets_doubles = isinstance(change, Alter | SourceAlter | ToUnit | Add) and types[name].is_numeric
     if is_swapped or (gets_doubles and types[name] != DOUBLE):
         message = f"`{name}` and `{swaps.partners[name]}` have changed places in some of these tuples"

@@ -38,7 +38,7 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     if isinstance(accent.primitive, Alter) and accent.primitive.of is not None:
         required = frozenset(attribute.name for attribute in source.attributes if not attribute.optional)
         accent = evolve(accent, primitive=evolve(accent.primitive, required=required))
-    accent = _unswapped(_in_raw_values(accent, state), state)
+    accent = _in_raw_values(_unswapped(accent, state), state)
     if not accent.named:
         return accent
     by = _by(state, accent.named)
@@ -86,13 +86,21 @@ def raw_quantities(state: SourceState, quantities: Quantities) -> Tree:
     """Returns the raw tuples whose canonical values are in some sets, at the current position of `state`."""
     region: Tree = True
     for name, members in quantities.items():
-        cells = regions.cells(state.original.get(name, IDENTITY)).items()
-        parts = (
-            regions.intersection(cell, regions.transform(members, name, undone.inverse()))
-            for undone, cell in cells
-        )
-        region = regions.intersection(region, regions.union(*parts))
+        here = _raw_quantity(state, name, members)
+        if (other := state.swaps.partners.get(name)) is not None:  # it has the same unit
+            there = _raw_quantity(state, other, regions.renamed(members, other))
+            here = regions.choose(state.swaps.of(name), there, here)
+        region = regions.intersection(region, here)
     return region
+
+
+def _raw_quantity(state: SourceState, name: str, members: Tree) -> Tree:
+    cells = regions.cells(state.original.get(name, IDENTITY)).items()
+    parts = (
+        regions.intersection(cell, regions.transform(members, name, undone.inverse()))
+        for undone, cell in cells
+    )
+    return regions.union(*parts)
 
 
 def _check_unit(source: Source, state: SourceState, accent: Accent, units: Units) -> None:
@@ -145,12 +153,12 @@ def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuati
     punctuation = marker_parser.read_punctuation(
         text, state.types, names=state.names.of, units=units, own=source.own_units
     )
+    if state.swaps.here:
+        punctuation = evolve(punctuation, pattern=state.swaps.region_back(punctuation.pattern))
     if punctuation.quantities:
         region = raw_quantities(state, punctuation.quantities)
         pattern = regions.intersection(punctuation.pattern, region)
         punctuation = evolve(punctuation, pattern=pattern, quantities={})
-    if state.swaps.here:
-        punctuation = evolve(punctuation, pattern=state.swaps.region_back(punctuation.pattern))
     if not punctuation.named:
         return punctuation
     return evolve(

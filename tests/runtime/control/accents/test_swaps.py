@@ -59,6 +59,22 @@ def test_a_swap_of_other_tuples_allows_accents(here: Path) -> None:
     assert [(row["a"], row["b"]) for row in decode(read_output(Path("out/r")))] == [(1000.0, 2.0)]
 
 
+def test_constants_with_units_are_of_what_tuples_have_there(here: Path) -> None:
+    """A description by such a constant depends on the units of both, in their own places."""
+    begun = accents("[[s = 1, swap(a, b)]]", "[[s = 2, unit(a, kW)]]", "[[c > 2 W, alter(t, y -> y * 2)]]")
+    described = accents("[[a > 5 W, alter(t, y -> y * 4)]]")
+    rows = [
+        ONE | {"ts": 1, "a": 9.0},
+        ONE | {"ts": 2, "b": 9.0},
+        ONE | {"ts": 3, "s": 2, "a": 0.004, "b": 9.0},
+    ]
+    last = [{"$punctuation": "[s = 1, a > 8 W]"}, ONE | {"ts": 4, "a": 9.0}, ONE | {"ts": 5, "b": 9.0}]
+    write_lines(here / "r/1.jsonl", [*begun, *described, *rows, *last])
+    simulate(QUERY, Options(sinks={"r": "out/r"}))
+    found = [(row["ts"], row["a"], row["b"], row["t"]) for row in decode(read_output(Path("out/r")))]
+    assert found == [(1, 2.0, 9.0, 0.75), (2, 9.0, 1.0, 3.0), (3, 4.0, 9.0, 3.0), (5, 9.0, 1.0, 3.0)]
+
+
 def test_tools_know_swaps(here: Path) -> None:
     write_lines(here / "r/1.jsonl", [*accents("[[s = 1, swap(n, m)]]"), ONE])
     assert "1 tuples" in cedilla("validate", "r", "--query", "q.rq").output
