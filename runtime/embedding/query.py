@@ -258,8 +258,11 @@ class _Data:
             if name not in plan.source_of:
                 raise wrong(f"sources: `{name}` is a folder of markers", "its path")
             frame = table_of(data, "arrow") if kinds[name] == "arrow" else data
-            renamed = columns_of(plan.source_of[name], column_names(frame, kinds[name]))
-            staged[name] = stage(frame, kinds[name], root / "in" / name, renamed, as_lines=as_lines)
+            source = plan.source_of[name]
+            renamed = columns_of(source, column_names(frame, kinds[name]))
+            has_lists = any(attribute.type.element is not None for attribute in source.attributes)
+            lines = as_lines or (has_lists and kinds[name] != "spark")  # Parquet is read without lists
+            staged[name] = stage(frame, kinds[name], root / "in" / name, renamed, as_lines=lines)
         sinks = {emit.name: str(root / "out" / emit.name) for emit in plan.emits}
         kind: Kind = next((each for each in kinds.values() if each not in ("path", "rows")), "pandas")  # type: ignore[assignment]
         session = next((given[n].sparkSession for n, k in kinds.items() if k == "spark"), None)

@@ -214,3 +214,18 @@ def test_the_folder_of_a_query_stays_its_own(tmp_path: Path, monkeypatch: pytest
     query.run(once=True, engine="sail", checkpoint="ck")
     assert list(cedilla.read(project / "raw").rows()) == [{"ts": 1, "pump": 1, "litres": 2.0}]
     assert wrong(lambda: cedilla.query(text).simulate()).startswith("RQ484")
+
+
+def test_lists_come_from_frames_too() -> None:
+    query = cedilla.query(
+        'stream r(ts: long, tags: list of string) from json "r"; o := unnest[tags as tag](r); emit o to json "o";'
+    )
+    table = pa.table({"ts": [1, 2], "tags": [["a", "b"], ["c"]]})
+    run = query.run(sources={"r": table}, engine="sail")
+    assert run is not None
+    for results in (query.simulate(r=table), run):
+        assert sorted((row["ts"], row["tag"]) for row in rows_of(results.frame)) == [
+            (1, "a"),
+            (1, "b"),
+            (2, "c"),
+        ]
