@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from cedilla.compiler.expressions.types import column
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.storage.stores import is_pattern
@@ -18,7 +19,12 @@ one again for each path that looks like a pattern."""
 
 
 def read_parquet(spark: SparkSession, schema: str | StructType, paths: Sequence[str]) -> Iterator[DataFrame]:
-    """Yields frames with the rows of Parquet folders or files; paths are not patterns."""
+    """Yields frames with the rows of Parquet folders or files; paths are not patterns.
+
+    Types are given as text: those of a `StructType` come with metadata, for which Sail refuses some plans.
+    """
+    if isinstance(schema, StructType):
+        schema = ", ".join(f"{column(field.name)} {field.dataType.simpleString()}" for field in schema.fields)
     if plain := [path for path in paths if not is_pattern(path)]:
         yield spark.read.schema(schema).parquet(*plain)
     for path in paths:
