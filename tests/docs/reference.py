@@ -303,6 +303,7 @@ def operator_page(operator: type[Operator]) -> Path:
 
 STARTS = (*(f"{SIGNS[kind]} " for kind in KINDS), "described by ")
 """The first words of the summaries of an operator's reactions."""
+REACTION_LABELS = ("Add", "Drop", "Alter", "described by")
 _TABLE = re.compile(f"{BEGIN}\n.*?{END}", re.DOTALL)
 _QUERY = re.compile(r"^```rq\n((?:.*\n)*?)```$", re.MULTILINE)
 
@@ -314,20 +315,16 @@ def with_table(operator: type[Operator]) -> str:
 
 
 def operators() -> str:
-    """Returns a table of all operators: the first forms of their pages, and what they keep in the examples."""
-    rows: list[tuple[str, ...]] = []
+    """Returns a list of all operators with their signs and the first forms of their pages."""
+    lines: list[str] = []
     for operator in OPERATORS:
         page = operator_page(operator)
         text = page.read_text("utf-8")
         forms = re.findall(r"^ {4}(\S.*?)(?: {2,}.*)?$", text, re.MULTILINE)
-        plan, member = example(operator)
-        title, _, sign = text.removeprefix("# ").partition("\n")[0].rpartition(" ")
-        if not title or sign.isascii():
-            title, sign = f"{title} {sign}", "W" if any(form.startswith("W[") for form in forms) else ""
-        kept = ", ".join(each.memory.what for each in safety(plan).of(member.name))
-        link = f"[{title.strip().lower()}]({page.name})"
-        rows.append((link, f"`{forms[0]}`", sign and f"`{sign}`", kept or "nothing"))
-    return table(("operator", "written", "Greek", "keeps in the example"), rows)
+        heading = text.removeprefix("# ").partition("\n")[0]
+        link = f"[{heading[0].lower()}{heading[1:]}]({page.name})"
+        lines.append(f"- {link} `{forms[0]}`")
+    return "\n".join(lines)
 
 
 def example(operator: type[Operator]) -> tuple[Plan, Operator]:
@@ -337,28 +334,30 @@ def example(operator: type[Operator]) -> tuple[Plan, Operator]:
 
 
 def operator_table(plan: Plan, operator: Operator) -> str:
+    """Returns a list of how an operator treats tuples, state and accents; equal reactions share an item."""
     inputs = tuple(plan.start[name] for name in operator.inputs)
     profile, invariants = signature(operator, inputs), operator.invariants(inputs)
-    rows = [
-        (
-            "F, M, A",
-            "; ".join(_set(names) for names in (profile.foundation, profile.merge, profile.accumulate)),
-        ),
+    sets = (("F", profile.foundation), ("M", profile.merge), ("A", profile.accumulate))
+    items = [
+        ("; ".join(f"**{name}** {_set(names)}" for name, names in sets if names), ""),
         ("passes", invariants.passes),
         ("propagates", invariants.propagates),
-        ("purges", invariants.purges),
+        ("purges", "" if invariants.purges == "stateless" else invariants.purges),
     ]
-    rows += [("keeps", f"{b.memory.what}: {b.verdict}, {b.because}") for b in safety(plan).of(operator.name)]
+    for bound in safety(plan).of(operator.name):
+        verdict = "" if bound.verdict == "bounded" else f"{bound.verdict}, "
+        items.append(("keeps", f"{bound.memory.what}, {verdict}{bound.because}"))
+    reactions: dict[str, list[str]] = {}
     texts = (*(summary(plan, operator, kind) for kind in KINDS), described(plan, operator))
-    labels = ("Add `+`", "Drop `−`", "Alter `≀`", "described by")
-    rows += [
-        (label, text[len(start) :]) for label, start, text in zip(labels, STARTS, texts, strict=True) if text
-    ]
-    return table(("of the example", ""), rows)
+    for label, start, text in zip(REACTION_LABELS, STARTS, texts, strict=True):
+        if text:
+            reactions.setdefault(text[len(start) :], []).append(label)
+    items += [(", ".join(labels), text) for text, labels in reactions.items()]
+    return "\n".join(f"- {label}{text and f': {text}'}" for label, text in items if text or "**" in label)
 
 
 def _set(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names) or "∅"
+    return ", ".join(f"`{name}`" for name in names)
 
 
 # --- rules and laws ---
