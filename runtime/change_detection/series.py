@@ -32,8 +32,10 @@ _HISTORY = 1024
 
 _MIN_GAIN = 14.0
 """The loss in nats that a conversion has to save."""
-_MIN_CONFIDENCE = 0.8
+_MIN_CONFIDENCE = 0.55
 """The share of the unexpected loss that it has to save."""
+_POSSIBLE = 0.8
+"""The share of values that have to be in the declared domain."""
 _FIRST, _LEVEL, _DRIFT, _SPREAD = 5.0, 4.0, 0.3, 0.7
 """With the conversion undone: the noise of the first value; the middle noise, in its standard errors, and what a slow
 course adds to it; the logarithm of the ratio of the sizes of noise."""
@@ -188,7 +190,7 @@ class Series(Generic[Place]):
             return True
         function = explanation.conversion.function.after(self.net)
         values = _undone(function, self._values[explanation.split :])
-        return sum(bool(self.domain.at(value)) for value in values) >= _MIN_CONFIDENCE * len(values)
+        return sum(bool(self.domain.at(value)) for value in values) >= _POSSIBLE * len(values)
 
 
 def _through(function: Affine, value: float) -> float:
@@ -262,13 +264,13 @@ class Window:
                     best, split, left = gain, number, excess
             saved += bounded(own) + rest - converted
             excess += converted - model.usual
-        if best - conversion.penalty < _MIN_GAIN or not self._tells(conversion, split):
+        if best < _MIN_GAIN / 2 or not self._tells(conversion, split):
             return None
-        rest_of_moves = self._rest_of_moves(split, back, off)
+        moves = self._loss_of_moves(split, back, off)
         unlike = self._unlike(noise[split + 1 - first :])
-        if rest_of_moves is None or unlike is None:
+        if moves is None or unlike is None or best + moves[0] - moves[1] - conversion.penalty < _MIN_GAIN:
             return None
-        misfit = loss(model.after(off[split], self.off[split - 1])) + rest_of_moves + unlike
+        misfit = loss(model.after(off[split], self.off[split - 1])) + moves[1] + unlike
         return Explanation(conversion, split, misfit + conversion.penalty, best / (best + max(0.0, left)))
 
     def _rest(self, value: float, back: float, stretch: float) -> float:
@@ -280,8 +282,13 @@ class Window:
             return 0.0
         return self.model.loss_of(value) - self.model.loss_of(back) - stretch
 
-    def _rest_of_moves(self, split: int, back: Sequence[float], off: Sequence[float]) -> float | None:
-        """Returns the misfit of levels; `None` if levels often move as far, or still do after it."""
+    def _loss_of_moves(
+        self, split: int, back: Sequence[float], off: Sequence[float]
+    ) -> tuple[float, float] | None:
+        """Returns the losses of a move of levels, unconverted and converted.
+
+        `None` if levels often move as far, or still do after the conversion.
+        """
         model, before, after = self.model, slice(max(0, split - BLOCK), split), slice(split, split + BLOCK)
         level, size = median(self.off[before]), magnitude(self.values[before], model.typical)
         moves = (
@@ -297,7 +304,8 @@ class Window:
             return None
         if not any(abs(move) > _MIN_MOVE * usual.largest * few for usual, move, _ in moves):
             return None
-        return sum(loss(left / usual.usual) for usual, _, left in moves)
+        whole = sum(loss(move / usual.usual) for usual, move, _ in moves)
+        return whole, sum(loss(left / usual.usual) for usual, _, left in moves)
 
     def _unlike(self, noise: Sequence[float]) -> float | None:
         """Returns the misfit of the noise after a split, in its level and its spread; `None` if it is another noise."""
