@@ -246,10 +246,10 @@ class Reference:
             bounded = attribute.domain is not None and attribute.name in row
             if bounded and not inside(state.domain(attribute), row):
                 return "RQ303", attribute.name
-            if attribute.unit_from is not None and row.get(attribute.unit_from[0]) not in map(
-                short, attribute.unit_from[1]
-            ):
-                return "RQ311", attribute.name
+            if attribute.unit_from is not None:
+                unit, units = attribute.unit_from
+                if row.get(unit) not in [short(name) for name in units]:
+                    return "RQ311", attribute.name
         if misplaced := [name for name in state.types if name in row and leaf(name) is ABSENT]:
             return "RQ304", misplaced[0]
         if inside(state.closed, row):

@@ -29,6 +29,7 @@ from cedilla.runtime.formats.csv.batches import RecordBatches
 from cedilla.runtime.formats.csv.blocks import CsvPart
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at
 from cedilla.runtime.records.csv_lines import lines_in
+from cedilla.runtime.records.csv_records import Header
 from cedilla.runtime.records.lines import LONGEST_LINE
 from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.reference.inputs import Input
@@ -315,7 +316,7 @@ def test_no_number_of_a_record_ends_the_process(number: str) -> None:
     types = {"k": Type("long"), "m": Type("decimal", (9, 2))}
     rows = f"1,{number}\n{number},2\n3,4\n".encode()
     places = np.array([0, rows.index(b"\n") + 1, len(rows) - 4])
-    batches = RecordBatches(types, ("k", "m"))
+    batches = RecordBatches(types, Header(("k", "m")))
     ends = np.append(places[1:], len(rows)) - 1
     assert batches.parse_block(rows, places, ends) is None
     faults = batches.parse_rows(rows, places, ends)[2].to_pylist()

@@ -146,7 +146,7 @@ def test_status_counts_the_members(query: Path) -> None:
 
 def test_plan_says_what_a_longer_table_does_and_nothing_is_asked(query: Path) -> None:
     folder = checkpoint(query)
-    assert "the query is as it was" in cedilla("plan", str(query), str(folder)).output
+    assert "the query is unchanged" in cedilla("plan", str(query), str(folder)).output
     write_lines(
         query.parent / "fleet" / "a.jsonl", [{"pump": 2, "place": "yard"}, {"pump": 3, "place": "yard"}]
     )
