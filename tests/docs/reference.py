@@ -78,8 +78,13 @@ def replaced(page: str, text: str) -> str:
 
 
 def refusals() -> str:
-    rows = ((r.what, ", ".join(r.engines), r.because, r.instead) for r in REFUSALS)
-    return table(("function", "engine", "why", "instead"), rows)
+    """Returns a list of the calls that engines refuse; calls with one reason share an item."""
+    calls: dict[tuple[str, str], list[str]] = {}
+    for r in REFUSALS:
+        calls.setdefault((f"{', '.join(r.engines)}: {r.because}", r.instead), []).append(r.what)
+    return "\n".join(
+        f"- {', '.join(names)} on {because}. Write {instead}." for (because, instead), names in calls.items()
+    )
 
 
 def table(head: tuple[str, ...], rows: Iterable[Iterable[str]]) -> str:
