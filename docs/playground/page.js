@@ -21,7 +21,9 @@ const DATA = `# pumps/1.jsonl
 const TABS = ["output", "rows", "plan", "accents", "findings"];
 const element = (id) => document.getElementById(id);
 const worker = new Worker("worker.js", { type: "module" });
-let answers = {}, chosen = "output", waiting;
+let answers = {},
+  chosen = "output",
+  waiting;
 
 function show() {
   element("answer").textContent = answers[chosen] ?? "";
@@ -31,7 +33,10 @@ function show() {
 for (const name of TABS) {
   const tab = document.createElement("button");
   Object.assign(tab, { id: `tab-${name}`, textContent: name, role: "tab", type: "button" });
-  tab.onclick = () => { chosen = name; show(); };
+  tab.onclick = () => {
+    chosen = name;
+    show();
+  };
   document.querySelector("[role=tablist]").append(tab);
 }
 
@@ -40,7 +45,10 @@ function ask() {
 }
 
 for (const id of ["query", "data"]) {
-  element(id).oninput = () => { clearTimeout(waiting); waiting = setTimeout(ask, 200); };
+  element(id).oninput = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(ask, 200);
+  };
 }
 
 worker.onmessage = ({ data }) => {

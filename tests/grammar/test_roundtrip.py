@@ -69,9 +69,9 @@ LITERALS = (st.integers(-9, 9) | DECIMALS | st.booleans() | STRINGS).map(literal
 SETS = make(syntax.SetPattern, several(LITERALS))
 LOWER, UPPER = (optional(st.integers(*ends).map(literal)) for ends in ((-9, 0), (1, 9)))
 RANGES = make(syntax.RangePattern, LOWER, UPPER, st.booleans(), st.booleans())
-# A call reads its first word `distinct` as the keyword, so that of a relation of this name it has no attributes.
-RELATIONS = NAMES.filter(lambda name: name != "distinct")
-ATTRIBUTES = make(syntax.Attribute, NAMES, optional(RELATIONS))
+# A call reads its first word `distinct` as the keyword, so it has no attributes or relations of this name.
+PLAIN_NAMES = NAMES.filter(lambda name: name != "distinct")
+ATTRIBUTES = make(syntax.Attribute, PLAIN_NAMES, optional(PLAIN_NAMES))
 OPERATORS = st.sampled_from(["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">="])
 CONNECTIVES: st.SearchStrategy[Connective] = st.sampled_from(["and", "or"])
 

@@ -2,7 +2,15 @@
 // One model comes with each event; each section is drawn again only where its part of the model has changed.
 const $ = (id) => document.getElementById(id);
 const body = (id) => document.querySelector(`#${id} .body`);
-const state = { model: null, offset: 0, units: "as written", picked: null, shown: {}, filter: {}, dismissed: new Set(JSON.parse(localStorage.getItem("dismissed") || "[]")) };
+const state = {
+  model: null,
+  offset: 0,
+  units: "as written",
+  picked: null,
+  shown: {},
+  filter: {},
+  dismissed: new Set(JSON.parse(localStorage.getItem("dismissed") || "[]")),
+};
 
 function h(tag, attributes = {}, ...children) {
   const svg = ["svg", "g", "rect", "path", "text", "circle", "line", "polyline", "title"].includes(tag);
@@ -17,15 +25,21 @@ function h(tag, attributes = {}, ...children) {
 }
 
 const now = () => Date.now() / 1000 + state.offset;
-const count = (n) => (n === null || n === undefined ? "?" : Math.round(n).toLocaleString("en").replaceAll(",", "\u202f"));
-const clock = (t) => { const at = new Date(t * 1000), day = at.toDateString() === new Date().toDateString(); return (day ? "" : at.toLocaleDateString() + " ") + at.toLocaleTimeString([], { hour12: false }); };
+const count = (n) =>
+  n === null || n === undefined ? "?" : Math.round(n).toLocaleString("en").replaceAll(",", "\u202f");
+const clock = (t) => {
+  const at = new Date(t * 1000),
+    day = at.toDateString() === new Date().toDateString();
+  return (day ? "" : at.toLocaleDateString() + " ") + at.toLocaleTimeString([], { hour12: false });
+};
 function span(seconds) {
   const s = Math.abs(seconds);
   if (s < 90) return `${Math.round(s)} s`;
   if (s < 5400) return `${Math.round(s / 60)} min`;
   return s < 172800 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} days`;
 }
-const bytes = (n) => (n < 1024 ? `${n} B` : n < 1048576 ? `${Math.round(n / 1024)} KB` : `${(n / 1048576).toFixed(1)} MB`);
+const bytes = (n) =>
+  n < 1024 ? `${n} B` : n < 1048576 ? `${Math.round(n / 1024)} KB` : `${(n / 1048576).toFixed(1)} MB`;
 const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 const ago = (t) => h("span", { "data-ago": t }, `${span(now() - t)} ago`);
 
@@ -42,7 +56,10 @@ function draw(model) {
   const wrong = model.problems || [];
   $("problems").hidden = !wrong.length;
   if (wrong.length && changed("problems", wrong)) $("problems").replaceChildren(...problems(wrong));
-  if (wrong.length) { $("head").replaceChildren(h("h1", {}, h("span", { class: "dot" }), model.path)); return; }
+  if (wrong.length) {
+    $("head").replaceChildren(h("h1", {}, h("span", { class: "dot" }), model.path));
+    return;
+  }
   state.shown.problems = null;
   head(model);
   if (changed("stop", [model.stop, model.run.state])) stop(model);
@@ -57,97 +74,320 @@ function draw(model) {
   if (changed("epochs", [model.epochs, model.state])) epochs(model);
 }
 
-const problems = (items) => items.map((p) => h("div", { class: "alert bad" }, h("p", {}, h("b", {}, [p.code, p.message].filter(Boolean).join(" · "))), p.help ? h("p", {}, p.help) : null, ...(p.notes || []).map((n) => h("p", { class: "k" }, n))));
+const problems = (items) =>
+  items.map((p) =>
+    h(
+      "div",
+      { class: "alert bad" },
+      h("p", {}, h("b", {}, [p.code, p.message].filter(Boolean).join(" · "))),
+      p.help ? h("p", {}, p.help) : null,
+      ...(p.notes || []).map((n) => h("p", { class: "k" }, n)),
+    ),
+  );
 
 function head(model) {
-  const run = model.run, closed = model.sources.map((s) => s.closed).filter((c) => c && c.value !== null);
+  const run = model.run,
+    closed = model.sources.map((s) => s.closed).filter((c) => c && c.value !== null);
   const left = Object.values(model.files_left).reduce((a, b) => a + b, 0);
   document.title = `${run.state === "running" ? "" : "■ "}${model.query.name} · Cedilla`;
   const doubts = model.doubtful.filter((d) => !state.dismissed.has(d.key)).length;
   $("head").replaceChildren(
     h("h1", {}, h("span", { class: `dot ${run.state}` }), `${model.query.name}.rq`),
-    h("span", { id: "alive", class: run.state === "stopped" ? "red" : null }, run.state, run.since && run.state === "running" ? ` since ${clock(run.since)}` : "", h("span", { class: "k" }, `${run.engine ? ` · ${run.engine}` : ""}${run.process ? ` · process ${run.process} on ${run.host}` : ""}`)),
-    run.epoch === null ? h("span", { class: "k" }, "nothing is committed yet") : h("span", {}, "epoch ", h("b", { id: "epoch" }, count(run.epoch)), " ", h("span", { class: "k" }, "committed ", run.committed ? ago(run.committed) : "")),
-    ...closed.map((c) => h("span", {}, "closed up to ", h("b", {}, c.text.replace(/^.*T(.*)Z$/, "$1")), h("span", { class: "k" }, c.behind === null ? ` (${c.attribute})` : ` ${span(c.behind)} ${c.behind < 0 ? "ahead of" : "behind"} now`))),
+    h(
+      "span",
+      { id: "alive", class: run.state === "stopped" ? "red" : null },
+      run.state,
+      run.since && run.state === "running" ? ` since ${clock(run.since)}` : "",
+      h(
+        "span",
+        { class: "k" },
+        `${run.engine ? ` · ${run.engine}` : ""}${run.process ? ` · process ${run.process} on ${run.host}` : ""}`,
+      ),
+    ),
+    run.epoch === null
+      ? h("span", { class: "k" }, "nothing is committed yet")
+      : h(
+          "span",
+          {},
+          "epoch ",
+          h("b", { id: "epoch" }, count(run.epoch)),
+          " ",
+          h("span", { class: "k" }, "committed ", run.committed ? ago(run.committed) : ""),
+        ),
+    ...closed.map((c) =>
+      h(
+        "span",
+        {},
+        "closed up to ",
+        h("b", {}, c.text.replace(/^.*T(.*)Z$/, "$1")),
+        h(
+          "span",
+          { class: "k" },
+          c.behind === null ? ` (${c.attribute})` : ` ${span(c.behind)} ${c.behind < 0 ? "ahead of" : "behind"} now`,
+        ),
+      ),
+    ),
     h("span", { id: "left" }, `${plural(left, "file")} left`),
-    doubts ? h("a", { class: "amber", href: "#doubtful" }, plural(doubts, "doubtful thing")) : null);
+    doubts ? h("a", { class: "amber", href: "#doubtful" }, plural(doubts, "doubtful thing")) : "",
+  );
 }
 
 function stop(model) {
   const s = model.stop;
   $("stop").hidden = !s || s.went_on || model.run.state === "running";
   if (!s) return;
-  body("stop").replaceChildren(h("div", { class: "alert bad" },
-    h("p", {}, h("b", {}, `${s.code}: ${s.message}`), h("span", { class: "k" }, ` · ${clock(s.time)}${s.place ? ` · ${s.place}` : ""}`)),
-    h("p", {}, s.committed, s.nothing_lost ? h("b", { class: "ok" }, "; nothing is lost") : ""),
-    ...s.mend.map((text) => h("p", {}, text)), h("p", { class: "k" }, s.fix),
-    h("p", {}, "then: ", h("code", {}, s.type), " ", copy(s.type)),
-    h("details", {}, h("summary", {}, "the message"), h("pre", {}, s.text))));
+  body("stop").replaceChildren(
+    h(
+      "div",
+      { class: "alert bad" },
+      h(
+        "p",
+        {},
+        h("b", {}, `${s.code}: ${s.message}`),
+        h("span", { class: "k" }, ` · ${clock(s.time)}${s.place ? ` · ${s.place}` : ""}`),
+      ),
+      h("p", {}, s.committed, s.nothing_lost ? h("b", { class: "ok" }, "; nothing is lost") : ""),
+      ...s.mend.map((text) => h("p", {}, text)),
+      h("p", { class: "k" }, s.fix),
+      h("p", {}, "then: ", h("code", {}, s.type), " ", copy(s.type)),
+      h("details", {}, h("summary", {}, "the message"), h("pre", {}, s.text)),
+    ),
+  );
 }
 
 function members(model) {
   const blocks = [];
-  for (const source of model.sources) for (const group of source.groups) {
-    const key = `${source.name}.${group.attribute}`, filter = state.filter[key] || "";
-    const box = h("input", { "aria-label": `find a ${group.attribute}`, placeholder: `find a ${group.attribute}`, value: filter, size: 14, oninput: (e) => { state.filter[key] = e.target.value; fill(); } });
-    const table = h("tbody");
-    const fill = () => table.replaceChildren(...group.rows.filter((r) => r.value.includes(state.filter[key] || "")).map((r) => member(r, group)));
-    fill();
-    const c = group.counts, more = c.all - group.rows.length;
-    blocks.push(h("p", {}, h("b", {}, source.name), h("span", { class: "k" }, ` by ${group.attribute}: ${count(c.all)}`), c.silent ? h("span", { class: "red" }, `, ${count(c.silent)} silent`) : "", c.all > 12 ? [" ", box] : ""),
-      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `${source.name} by ${group.attribute}` }, h("table", { "data-group": key },
-        h("thead", {}, h("tr", {}, ...[group.attribute, "last seen", ...group.others].map((t) => h("th", {}, t)), h("th", { class: "n" }, "tuples / min"), h("th", { class: "n" }, "set aside"))), table)),
-      more > 0 ? h("p", { class: "k" }, `and ${count(more)} more, seen lately`) : "");
-  }
-  body("members").replaceChildren(...(blocks.length ? blocks.flat() : [h("p", { class: "k" }, "No source has an attribute that accents describe.")]));
+  for (const source of model.sources)
+    for (const group of source.groups) {
+      const key = `${source.name}.${group.attribute}`,
+        filter = state.filter[key] || "";
+      const box = h("input", {
+        "aria-label": `find a ${group.attribute}`,
+        placeholder: `find a ${group.attribute}`,
+        value: filter,
+        size: 14,
+        oninput: (e) => {
+          state.filter[key] = e.target.value;
+          fill();
+        },
+      });
+      const table = h("tbody");
+      const fill = () =>
+        table.replaceChildren(
+          ...group.rows.filter((r) => r.value.includes(state.filter[key] || "")).map((r) => member(r, group)),
+        );
+      fill();
+      const c = group.counts,
+        more = c.all - group.rows.length;
+      blocks.push(
+        h(
+          "p",
+          {},
+          h("b", {}, source.name),
+          h("span", { class: "k" }, ` by ${group.attribute}: ${count(c.all)}`),
+          c.silent ? h("span", { class: "red" }, `, ${count(c.silent)} silent`) : "",
+          c.all > 12 ? [" ", box] : "",
+        ),
+        h(
+          "div",
+          { class: "scroll", tabindex: 0, role: "region", "aria-label": `${source.name} by ${group.attribute}` },
+          h(
+            "table",
+            { "data-group": key },
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                ...[group.attribute, "last seen", ...group.others].map((t) => h("th", {}, t)),
+                h("th", { class: "n" }, "tuples / min"),
+                h("th", { class: "n" }, "set aside"),
+              ),
+            ),
+            table,
+          ),
+        ),
+        more > 0 ? h("p", { class: "k" }, `and ${count(more)} more, seen lately`) : "",
+      );
+    }
+  body("members").replaceChildren(
+    ...(blocks.length ? blocks.flat() : [h("p", { class: "k" }, "No source has an attribute that accents describe.")]),
+  );
 }
 
 function member(row, group) {
   const chips = group.others.map((name) => {
     const a = row.attributes[name];
-    const unit = a.unit || "sent", since = a.since ? ` since ${clock(a.since)}` : "";
-    const text = a.sent === "no" ? `not sent${since}` : a.sent === "yes" ? unit + since : a.unit ? `${unit}, optional` : "optional";
+    const unit = a.unit || "sent",
+      since = a.since ? ` since ${clock(a.since)}` : "";
+    const text =
+      a.sent === "no"
+        ? `not sent${since}`
+        : a.sent === "yes"
+          ? unit + since
+          : a.unit
+            ? `${unit}, optional`
+            : "optional";
     return h("td", {}, h("span", { class: `chip${a.changed || (a.since && a.sent === "yes") ? " new" : ""}` }, text));
   });
-  return h("tr", { "data-value": row.value }, h("td", {}, h("b", {}, row.value)), h("td", { class: row.silent ? "red" : null }, row.last === null ? "never" : row.silent ? ["nothing for ", h("span", { "data-for": row.last }, span(now() - row.last))] : ago(row.last)), ...chips, h("td", { class: `n${row.silent ? " red" : ""}` }, count(row.rate)), h("td", { class: `n${row.rejected ? " amber" : ""}` }, count(row.rejected)));
+  return h(
+    "tr",
+    { "data-value": row.value },
+    h("td", {}, h("b", {}, row.value)),
+    h(
+      "td",
+      { class: row.silent ? "red" : null },
+      row.last === null
+        ? "never"
+        : row.silent
+          ? ["nothing for ", h("span", { "data-for": row.last }, span(now() - row.last))]
+          : ago(row.last),
+    ),
+    ...chips,
+    h("td", { class: `n${row.silent ? " red" : ""}` }, count(row.rate)),
+    h("td", { class: `n${row.rejected ? " amber" : ""}` }, count(row.rejected)),
+  );
 }
 
 function waits(model) {
   const bars = [];
-  for (const source of model.sources) for (const group of source.groups) for (const name of group.others) {
-    const units = Object.entries(group.counts.units[name] || {}).sort((a, b) => b[1] - a[1]);
-    if (units.length < 2) continue;
-    const share = units.map(([unit, n]) => `${count(n)} in ${unit}`).join(", ");
-    const moved = group.rows.filter((r) => r.attributes[name].changed).length, lag = group.rows.filter((r) => !r.attributes[name].changed).map((r) => r.value);
-    bars.push(h("p", { style: "margin:0" }, h("b", {}, name), ` by ${group.attribute}: ${share}`), h("div", { class: "bar", role: "img", "aria-label": share }, h("i", { style: `width:${(100 * moved) / Math.max(1, group.rows.length)}%` })),
-      lag.length && lag.length < group.rows.length ? h("p", { class: "k" }, `as declared: ${lag.slice(0, 12).join(", ")}${lag.length > 12 ? ` and ${lag.length - 12} more` : ""}`) : "");
-  }
+  for (const source of model.sources)
+    for (const group of source.groups)
+      for (const name of group.others) {
+        const units = Object.entries(group.counts.units[name] || {}).sort((a, b) => b[1] - a[1]);
+        if (units.length < 2) continue;
+        const share = units.map(([unit, n]) => `${count(n)} in ${unit}`).join(", ");
+        const moved = group.rows.filter((r) => r.attributes[name].changed).length,
+          lag = group.rows.filter((r) => !r.attributes[name].changed).map((r) => r.value);
+        bars.push(
+          h("p", { style: "margin:0" }, h("b", {}, name), ` by ${group.attribute}: ${share}`),
+          h(
+            "div",
+            { class: "bar", role: "img", "aria-label": share },
+            h("i", { style: `width:${(100 * moved) / Math.max(1, group.rows.length)}%` }),
+          ),
+          lag.length && lag.length < group.rows.length
+            ? h(
+                "p",
+                { class: "k" },
+                `as declared: ${lag.slice(0, 12).join(", ")}${lag.length > 12 ? ` and ${lag.length - 12} more` : ""}`,
+              )
+            : "",
+        );
+      }
   const texts = model.accents.waits.map((t) => h("li", {}, ...ticks(t)));
-  body("waits").replaceChildren(...bars, texts.length ? h("ul", { style: "padding-left:18px;margin:6px 0 0" }, ...texts) : h("p", { class: "k" }, "Nothing waits."));
+  body("waits").replaceChildren(
+    ...bars,
+    texts.length
+      ? h("ul", { style: "padding-left:18px;margin:6px 0 0" }, ...texts)
+      : h("p", { class: "k" }, "Nothing waits."),
+  );
 }
 
 const ticks = (text) => text.split("`").map((part, n) => (n % 2 ? h("code", {}, part) : part));
 
 function accents(model) {
-  const a = model.accents, shown = a.line.slice(-40);
-  const head = h("p", {}, `${plural(a.in_force, "accent")} in force, ${count(a.read)} read, ${count(a.waiting)} waiting`);
-  if (!shown.length) return body("accents").replaceChildren(head, h("p", { class: "k" }, "No accent has come since the journal began."));
-  const from = shown[0].time, to = Math.max(now(), from + 60), x = (t) => 20 + (1100 * (t - from)) / (to - from);
-  const dots = shown.map((each) => h("circle", { cx: x(each.time), cy: 22, r: 6, fill: "var(--acc)", opacity: 0.75 }, h("title", {}, `${each.text} on ${each.source}, ${each.where}`)));
-  const svg = h("svg", { viewBox: "0 0 1180 50", width: "100%", role: "img", "aria-label": `time line of ${shown.length} accents` }, h("line", { x1: 20, x2: 1120, y1: 22, y2: 22, stroke: "var(--line)" }), h("text", { x: 12, y: 46, class: "d" }, clock(from)), h("text", { x: 1120, y: 46, class: "d", "text-anchor": "end" }, "now"), ...dots);
-  const list = [...shown].reverse().map((each) => h("tr", {}, h("td", {}, clock(each.time)), h("td", {}, each.source), h("td", {}, h("code", {}, each.text)), h("td", { class: "k" }, each.where), h("td", { class: "k n" }, `epoch ${each.epoch}`)));
-  body("accents").replaceChildren(head, svg, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "accents, the newest first" }, h("table", {}, h("thead", {}, h("tr", {}, ...["at", "source", "accent", "where", ""].map((t) => h("th", {}, t)))), h("tbody", {}, ...list))), ...inForce(model));
+  const a = model.accents,
+    shown = a.line.slice(-40);
+  const head = h(
+    "p",
+    {},
+    `${plural(a.in_force, "accent")} in force, ${count(a.read)} read, ${count(a.waiting)} waiting`,
+  );
+  if (!shown.length)
+    return body("accents").replaceChildren(head, h("p", { class: "k" }, "No accent has come since the journal began."));
+  const from = shown[0].time,
+    to = Math.max(now(), from + 60),
+    x = (t) => 20 + (1100 * (t - from)) / (to - from);
+  const dots = shown.map((each) =>
+    h(
+      "circle",
+      { cx: x(each.time), cy: 22, r: 6, fill: "var(--acc)", opacity: 0.75 },
+      h("title", {}, `${each.text} on ${each.source}, ${each.where}`),
+    ),
+  );
+  const svg = h(
+    "svg",
+    { viewBox: "0 0 1180 50", width: "100%", role: "img", "aria-label": `time line of ${shown.length} accents` },
+    h("line", { x1: 20, x2: 1120, y1: 22, y2: 22, stroke: "var(--line)" }),
+    h("text", { x: 12, y: 46, class: "d" }, clock(from)),
+    h("text", { x: 1120, y: 46, class: "d", "text-anchor": "end" }, "now"),
+    ...dots,
+  );
+  const list = [...shown]
+    .reverse()
+    .map((each) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, clock(each.time)),
+        h("td", {}, each.source),
+        h("td", {}, h("code", {}, each.text)),
+        h("td", { class: "k" }, each.where),
+        h("td", { class: "k n" }, `epoch ${each.epoch}`),
+      ),
+    );
+  body("accents").replaceChildren(
+    head,
+    svg,
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "accents, the newest first" },
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ...["at", "source", "accent", "where", ""].map((t) => h("th", {}, t)))),
+        h("tbody", {}, ...list),
+      ),
+    ),
+    ...inForce(model),
+  );
 }
 
-const inForce = (model) => state.model.sources.filter((s) => s.accents.length).map((s) => h("details", {}, h("summary", {}, `in force at ${s.name}: ${count(s.in_force)}`), ...s.accents.map((t) => h("p", {}, h("code", {}, t))), s.in_force > s.accents.length ? h("p", { class: "k" }, `and ${count(s.in_force - s.accents.length)} more`) : ""));
+const inForce = (model) =>
+  state.model.sources
+    .filter((s) => s.accents.length)
+    .map((s) =>
+      h(
+        "details",
+        {},
+        h("summary", {}, `in force at ${s.name}: ${count(s.in_force)}`),
+        ...s.accents.map((t) => h("p", {}, h("code", {}, t))),
+        s.in_force > s.accents.length ? h("p", { class: "k" }, `and ${count(s.in_force - s.accents.length)} more`) : "",
+      ),
+    );
 
 function doubtful(model) {
   const left = model.doubtful.filter((d) => !state.dismissed.has(d.key));
   if (!changed("doubtful", left)) return;
-  body("doubtful").replaceChildren(...(left.length ? left.map((d) => h("div", { class: "alert" },
-    h("p", {}, h("b", {}, d.code), " · ", ...ticks(d.message), d.time ? h("span", { class: "k" }, ` · ${clock(d.time)}`) : ""),
-    ...d.notes.map((n) => h("p", { class: "k" }, n)), d.paste ? h("p", {}, h("code", {}, d.paste)) : d.help ? h("p", {}, ...ticks(d.help)) : "",
-    h("p", {}, d.paste ? copy(d.paste) : "", d.paste ? h("button", { class: "btn", onclick: () => tryIt(d.paste) }, "what would it do") : "", h("button", { class: "btn", onclick: () => dismiss(d.key) }, "dismiss")))) : [h("p", { class: "k" }, "Nothing is doubtful.")]));
+  body("doubtful").replaceChildren(
+    ...(left.length
+      ? left.map((d) =>
+          h(
+            "div",
+            { class: "alert" },
+            h(
+              "p",
+              {},
+              h("b", {}, d.code),
+              " · ",
+              ...ticks(d.message),
+              d.time ? h("span", { class: "k" }, ` · ${clock(d.time)}`) : "",
+            ),
+            ...d.notes.map((n) => h("p", { class: "k" }, n)),
+            d.paste ? h("p", {}, h("code", {}, d.paste)) : d.help ? h("p", {}, ...ticks(d.help)) : "",
+            h(
+              "p",
+              {},
+              d.paste ? copy(d.paste) : "",
+              d.paste ? h("button", { class: "btn", onclick: () => tryIt(d.paste) }, "what would it do") : "",
+              h("button", { class: "btn", onclick: () => dismiss(d.key) }, "dismiss"),
+            ),
+          ),
+        )
+      : [h("p", { class: "k" }, "Nothing is doubtful.")]),
+  );
 }
 
 function dismiss(key) {
@@ -156,7 +396,20 @@ function dismiss(key) {
   draw(state.model);
 }
 
-const copy = (text) => h("button", { class: "btn", type: "button", onclick: (e) => { navigator.clipboard.writeText(text).then(() => { e.target.textContent = "copied"; }); } }, "copy");
+const copy = (text) =>
+  h(
+    "button",
+    {
+      class: "btn",
+      type: "button",
+      onclick: (e) => {
+        navigator.clipboard.writeText(text).then(() => {
+          e.target.textContent = "copied";
+        });
+      },
+    },
+    "copy",
+  );
 
 function tryIt(statement) {
   const match = statement.match(/^accent (\S+) (\[\[.*\]\]);$/);
@@ -169,47 +422,177 @@ function tryIt(statement) {
 
 function quarantine(model) {
   const hour = {};
-  for (const bucket of model.epochs) if (bucket.start > now() - 3600) for (const [code, n] of Object.entries(bucket.rejected)) hour[code] = (hour[code] || 0) + n;
-  const items = model.quarantine.map((q) => h("details", { open: model.quarantine.length < 4 }, h("summary", {}, h("b", {}, q.code), ` ${q.source}: ${plural(q.count, "line")}`, h("span", { class: "k" }, `, ${count(hour[q.code] || 0)} in the last hour `), spark(model.epochs.map((b) => b.rejected[q.code] || 0), 120, 16)),
-    h("p", { class: "k" }, q.meaning), ...q.newest.map((n) => h("p", {}, h("code", {}, n.raw.slice(0, 300)), h("span", { class: "k" }, ` ${n.place}: ${n.reason}`))),
-    h("p", { class: "k" }, "after mending: ", h("code", {}, q.replay), " ", copy(q.replay))));
+  for (const bucket of model.epochs)
+    if (bucket.start > now() - 3600)
+      for (const [code, n] of Object.entries(bucket.rejected)) hour[code] = (hour[code] || 0) + n;
+  const items = model.quarantine.map((q) =>
+    h(
+      "details",
+      { open: model.quarantine.length < 4 },
+      h(
+        "summary",
+        {},
+        h("b", {}, q.code),
+        ` ${q.source}: ${plural(q.count, "line")}`,
+        h("span", { class: "k" }, `, ${count(hour[q.code] || 0)} in the last hour `),
+        spark(
+          model.epochs.map((b) => b.rejected[q.code] || 0),
+          120,
+          16,
+        ),
+      ),
+      h("p", { class: "k" }, q.meaning),
+      ...q.newest.map((n) =>
+        h("p", {}, h("code", {}, n.raw.slice(0, 300)), h("span", { class: "k" }, ` ${n.place}: ${n.reason}`)),
+      ),
+      h("p", { class: "k" }, "after mending: ", h("code", {}, q.replay), " ", copy(q.replay)),
+    ),
+  );
   body("quarantine").replaceChildren(...(items.length ? items : [h("p", { class: "k" }, "Nothing is set aside.")]));
 }
 
 function spark(values, width, height) {
   if (values.length === 1) values = [values[0], values[0]];
-  const top = Math.max(...values, 1), step = width / Math.max(1, values.length - 1);
-  return h("svg", { width, height, viewBox: `0 0 ${width} ${height}`, style: "display:inline-block;vertical-align:middle", "aria-hidden": true }, h("polyline", { fill: "none", stroke: "var(--acc)", "stroke-width": 1.5, points: values.map((v, n) => `${n * step},${height - 1 - ((height - 3) * v) / top}`).join(" ") }));
+  const top = Math.max(...values, 1),
+    step = width / Math.max(1, values.length - 1);
+  return h(
+    "svg",
+    {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      style: "display:inline-block;vertical-align:middle",
+      "aria-hidden": true,
+    },
+    h("polyline", {
+      fill: "none",
+      stroke: "var(--acc)",
+      "stroke-width": 1.5,
+      points: values.map((v, n) => `${n * step},${height - 1 - ((height - 3) * v) / top}`).join(" "),
+    }),
+  );
 }
 
 function plan(graph) {
   const layers = [];
   for (const node of graph.nodes) (layers[node.layer] ||= []).push(node);
-  const place = {}, W = 176, H = 58, tall = Math.max(...layers.map((l) => l.length));
-  layers.forEach((nodes, x) => nodes.forEach((node, y) => { place[node.id] = [6 + x * (W + 42), 6 + y * (H + 16) + ((tall - nodes.length) * (H + 16)) / 2]; }));
-  const edges = graph.edges.map(([from, to]) => { const [a, b] = place[from], [c, d] = place[to]; return h("path", { class: "edge", d: `M${a + W} ${b + H / 2}C${a + W + 24} ${b + H / 2} ${c - 24} ${d + H / 2} ${c} ${d + H / 2}` }); });
-  const nodes = graph.nodes.map((node) => {
-    const [x, y] = place[node.id], source = node.kind === "stream" || node.kind === "table";
-    const below = node.waits.length ? `${plural(node.waits.length, "thing")} wait${node.waits.length === 1 ? "s" : ""}` : node.bytes || node.rows ? `${plural(node.rows, "row")} · ${bytes(node.bytes)}` : source || node.kind === "emit" ? flow(node) : "keeps nothing";
-    const pick = () => { state.picked = node.id; plan(state.model.plan); $("plan").querySelector(".picked").focus(); };
-    return h("g", { class: `node${source ? " source" : ""}${node.waits.length ? " waits" : ""}${state.picked === node.id ? " picked" : ""}`, tabindex: 0, role: "button", "aria-label": `${node.kind} ${node.name}: ${below}`, onclick: pick, onkeydown: (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); pick(); } } },
-      h("rect", { x, y, width: W, height: H, rx: 6 }), h("text", { x: x + 11, y: y + 24 }, `${node.kind.toLowerCase()} ${node.name}`.slice(0, 25)), h("text", { x: x + 11, y: y + 42, class: "d" }, below.slice(0, 28)));
+  const place = {},
+    W = 176,
+    H = 58,
+    tall = Math.max(...layers.map((l) => l.length));
+  layers.forEach((nodes, x) =>
+    nodes.forEach((node, y) => {
+      place[node.id] = [6 + x * (W + 42), 6 + y * (H + 16) + ((tall - nodes.length) * (H + 16)) / 2];
+    }),
+  );
+  const edges = graph.edges.map(([from, to]) => {
+    const [a, b] = place[from],
+      [c, d] = place[to];
+    return h("path", {
+      class: "edge",
+      d: `M${a + W} ${b + H / 2}C${a + W + 24} ${b + H / 2} ${c - 24} ${d + H / 2} ${c} ${d + H / 2}`,
+    });
   });
-  const width = layers.length * (W + 42), height = tall * (H + 16) + 6;
-  body("plan").replaceChildren(h("div", { class: "scroll" }, h("svg", { viewBox: `0 0 ${width} ${height}`, width, height, style: "max-width:none", role: "group", "aria-label": "plan" }, ...edges, ...nodes)));
+  const nodes = graph.nodes.map((node) => {
+    const [x, y] = place[node.id],
+      source = node.kind === "stream" || node.kind === "table";
+    const below = node.waits.length
+      ? `${plural(node.waits.length, "thing")} wait${node.waits.length === 1 ? "s" : ""}`
+      : node.bytes || node.rows
+        ? `${plural(node.rows, "row")} · ${bytes(node.bytes)}`
+        : source || node.kind === "emit"
+          ? flow(node)
+          : "keeps nothing";
+    const pick = () => {
+      state.picked = node.id;
+      plan(state.model.plan);
+      $("plan").querySelector(".picked").focus();
+    };
+    return h(
+      "g",
+      {
+        class: `node${source ? " source" : ""}${node.waits.length ? " waits" : ""}${state.picked === node.id ? " picked" : ""}`,
+        tabindex: 0,
+        role: "button",
+        "aria-label": `${node.kind} ${node.name}: ${below}`,
+        onclick: pick,
+        onkeydown: (e) => {
+          if (e.key === "Enter" || e.key === " ") {
+            e.preventDefault();
+            pick();
+          }
+        },
+      },
+      h("rect", { x, y, width: W, height: H, rx: 6 }),
+      h("text", { x: x + 11, y: y + 24 }, `${node.kind.toLowerCase()} ${node.name}`.slice(0, 25)),
+      h("text", { x: x + 11, y: y + 42, class: "d" }, below.slice(0, 28)),
+    );
+  });
+  const width = layers.length * (W + 42),
+    height = tall * (H + 16) + 6;
+  body("plan").replaceChildren(
+    h(
+      "div",
+      { class: "scroll" },
+      h(
+        "svg",
+        {
+          viewBox: `0 0 ${width} ${height}`,
+          width,
+          height,
+          style: "max-width:none",
+          role: "group",
+          "aria-label": "plan",
+        },
+        ...edges,
+        ...nodes,
+      ),
+    ),
+  );
   const picked = graph.nodes.find((n) => n.id === state.picked);
-  $("node").replaceChildren(...(picked ? [h("p", {}, h("b", {}, `${picked.kind} ${picked.name}`), h("span", { class: "k" }, picked.line ? ` line ${picked.line}` : "")), ...picked.waits.map((t) => h("p", { class: "amber" }, ...ticks(t))), ...picked.facts.map((t) => h("p", { style: "margin:0" }, t))] : [h("p", { class: "k" }, "A node shows what it keeps, and what accents do there.")]));
+  $("node").replaceChildren(
+    ...(picked
+      ? [
+          h(
+            "p",
+            {},
+            h("b", {}, `${picked.kind} ${picked.name}`),
+            h("span", { class: "k" }, picked.line ? ` line ${picked.line}` : ""),
+          ),
+          ...picked.waits.map((t) => h("p", { class: "amber" }, ...ticks(t))),
+          ...picked.facts.map((t) => h("p", { style: "margin:0" }, t)),
+        ]
+      : [h("p", { class: "k" }, "A node shows what it keeps, and what accents do there.")]),
+  );
 }
 
 function flow(node) {
-  const m = state.model, read = m.totals.read[node.name], written = m.totals.written[node.name];
-  return node.kind === "emit" ? (written === undefined ? node.facts[0] : `${count(written)} written`) : read === undefined ? node.facts[0] : `${count(read)} read`;
+  const m = state.model,
+    read = m.totals.read[node.name],
+    written = m.totals.written[node.name];
+  return node.kind === "emit"
+    ? written === undefined
+      ? node.facts[0]
+      : `${count(written)} written`
+    : read === undefined
+      ? node.facts[0]
+      : `${count(read)} read`;
 }
 
 function choices(model) {
-  const options = (id, names) => { const before = $(id).value; $(id).replaceChildren(...names.map((n) => h("option", {}, n))); if (names.includes(before)) $(id).value = before; };
-  options("try-source", model.sources.filter((s) => !s.table).map((s) => s.name));
-  options("output-name", model.outputs.map((o) => o.name));
+  const options = (id, names) => {
+    const before = $(id).value;
+    $(id).replaceChildren(...names.map((n) => h("option", {}, n)));
+    if (names.includes(before)) $(id).value = before;
+  };
+  options(
+    "try-source",
+    model.sources.filter((s) => !s.table).map((s) => s.name),
+  );
+  options(
+    "output-name",
+    model.outputs.map((o) => o.name),
+  );
 }
 
 async function ask(path, given) {
@@ -223,39 +606,132 @@ async function trace(event) {
   if (!marker) return;
   const answer = await ask("trace", { source: $("try-source").value, marker });
   if (answer.problems) return $("try-answer").replaceChildren(...problems(answer.problems));
-  const blocks = answer.markers.map((m) => h("div", {}, ...problems(m.warnings), h("table", {}, h("tbody", {}, ...[...m.relations, ...m.outputs].map((r) => {
-    const says = [...r.says.adds, ...r.says.punctuations, ...r.says.alters, ...r.says.drops];
-    return h("tr", {}, h("td", {}, `${r.title.toLowerCase()} `, h("b", {}, r.relation)), h("td", {}, says.length ? h("code", {}, says.slice(0, 8).join("   ")) : h("span", { class: "k" }, "nothing yet")), h("td", {}, ...r.does.map((t) => h("p", {}, t)), ...r.waits.map((t) => h("p", { class: "amber" }, t)), ...r.releases.map((t) => h("p", {}, `releases ${t}`))));
-  })))));
+  const blocks = answer.markers.map((m) =>
+    h(
+      "div",
+      {},
+      ...problems(m.warnings),
+      h(
+        "table",
+        {},
+        h(
+          "tbody",
+          {},
+          ...[...m.relations, ...m.outputs].map((r) => {
+            const says = [...r.says.adds, ...r.says.punctuations, ...r.says.alters, ...r.says.drops];
+            return h(
+              "tr",
+              {},
+              h("td", {}, `${r.title.toLowerCase()} `, h("b", {}, r.relation)),
+              h(
+                "td",
+                {},
+                says.length ? h("code", {}, says.slice(0, 8).join("   ")) : h("span", { class: "k" }, "nothing yet"),
+              ),
+              h(
+                "td",
+                {},
+                ...r.does.map((t) => h("p", {}, t)),
+                ...r.waits.map((t) => h("p", { class: "amber" }, t)),
+                ...r.releases.map((t) => h("p", {}, `releases ${t}`)),
+              ),
+            );
+          }),
+        ),
+      ),
+    ),
+  );
   $("try-answer").replaceChildren(...blocks);
 }
 
 async function rows() {
   const output = $("output-name").value;
   if (!output) return;
-  const typed = $("output-unit").value.trim().match(/^(\S+) in (.+)$/);
+  const typed = $("output-unit")
+    .value.trim()
+    .match(/^(\S+) in (.+)$/);
   const answer = await ask("rows", { output, units: typed ? { [typed[1]]: typed[2] } : state.units });
   if (answer.problems) return body("output").replaceChildren(...problems(answer.problems));
-  const text = (v) => (v === undefined || v === null ? "" : typeof v === "object" ? JSON.stringify(v) : typeof v === "number" ? String(Number(v.toPrecision(10))) : v);
-  body("output").replaceChildren(answer.rows.length ? h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...answer.names.map((n) => h("th", {}, n, answer.units[n] ? ` [${answer.units[n]}]` : "")))), h("tbody", {}, ...[...answer.rows].reverse().map((r) => h("tr", {}, ...answer.names.map((n) => h("td", {}, text(r[n])))))))) : h("p", { class: "k" }, "No rows since units changed."));
+  const text = (v) =>
+    v === undefined || v === null
+      ? ""
+      : typeof v === "object"
+        ? JSON.stringify(v)
+        : typeof v === "number"
+          ? String(Number(v.toPrecision(10)))
+          : v;
+  body("output").replaceChildren(
+    answer.rows.length
+      ? h(
+          "div",
+          { class: "scroll" },
+          h(
+            "table",
+            {},
+            h(
+              "thead",
+              {},
+              h("tr", {}, ...answer.names.map((n) => h("th", {}, n, answer.units[n] ? ` [${answer.units[n]}]` : ""))),
+            ),
+            h(
+              "tbody",
+              {},
+              ...[...answer.rows]
+                .reverse()
+                .map((r) => h("tr", {}, ...answer.names.map((n) => h("td", {}, text(r[n]))))),
+            ),
+          ),
+        )
+      : h("p", { class: "k" }, "No rows since units changed."),
+  );
 }
 
 function epochs(model) {
   const b = model.epochs.slice(-120);
   if (!b.length) return body("epochs").replaceChildren(h("p", { class: "k" }, "No epoch is in the journal."));
-  const last = b[b.length - 1], phases = Object.entries(last.phases).map(([name, s]) => `${name} ${Math.round((1000 * s) / last.epochs)}`).join(", ");
-  const line = (title, values, unit) => h("div", {}, h("p", { style: "margin:0" }, title, h("b", {}, ` ${unit(values[values.length - 1])}`)), spark(values, 300, 42));
-  body("epochs").replaceChildren(line("throughput", b.map((e) => e.tuples / 10), (v) => `${count(v)} tuples/s`), line("an epoch", b.map((e) => (1000 * e.seconds) / e.epochs), (v) => `${count(v)} ms`), h("p", { class: "k" }, `${phases} ms`), line("state", b.map((e) => e.bytes), (v) => `${bytes(v)}, ${plural(last.rows, "row")}`));
+  const last = b[b.length - 1],
+    phases = Object.entries(last.phases)
+      .map(([name, s]) => `${name} ${Math.round((1000 * s) / last.epochs)}`)
+      .join(", ");
+  const line = (title, values, unit) =>
+    h(
+      "div",
+      {},
+      h("p", { style: "margin:0" }, title, h("b", {}, ` ${unit(values[values.length - 1])}`)),
+      spark(values, 300, 42),
+    );
+  body("epochs").replaceChildren(
+    line(
+      "throughput",
+      b.map((e) => e.tuples / 10),
+      (v) => `${count(v)} tuples/s`,
+    ),
+    line(
+      "an epoch",
+      b.map((e) => (1000 * e.seconds) / e.epochs),
+      (v) => `${count(v)} ms`,
+    ),
+    h("p", { class: "k" }, `${phases} ms`),
+    line(
+      "state",
+      b.map((e) => e.bytes),
+      (v) => `${bytes(v)}, ${plural(last.rows, "row")}`,
+    ),
+  );
 }
 
 function tick() {
-  for (const node of document.querySelectorAll("[data-ago]")) node.textContent = `${span(now() - node.dataset.ago)} ago`;
+  for (const node of document.querySelectorAll("[data-ago]"))
+    node.textContent = `${span(now() - node.dataset.ago)} ago`;
   for (const node of document.querySelectorAll("[data-for]")) node.textContent = span(now() - node.dataset.for);
 }
 
 function connect() {
   const events = new EventSource("events");
-  const say = (text, bad) => { $("connection").textContent = text; $("connection").className = bad ? "red" : ""; };
+  const say = (text, bad) => {
+    $("connection").textContent = text;
+    $("connection").className = bad ? "red" : "";
+  };
   events.onopen = () => say("live ·");
   events.onerror = () => say("no connection: what is shown is old · tried again each second ·", true);
   events.onmessage = (event) => draw(JSON.parse(event.data));
@@ -263,10 +739,19 @@ function connect() {
 }
 
 $("try-form").addEventListener("submit", trace);
-$("output-form").addEventListener("submit", (e) => { e.preventDefault(); rows(); });
+$("output-form").addEventListener("submit", (e) => {
+  e.preventDefault();
+  rows();
+});
 $("output-name").addEventListener("change", rows);
 $("output-unit").addEventListener("change", rows);
-for (const button of document.querySelectorAll("[data-units]")) button.addEventListener("click", () => { state.units = button.dataset.units; $("output-unit").value = ""; for (const other of document.querySelectorAll("[data-units]")) other.setAttribute("aria-pressed", other === button); rows(); });
+for (const button of document.querySelectorAll("[data-units]"))
+  button.addEventListener("click", () => {
+    state.units = button.dataset.units;
+    $("output-unit").value = "";
+    for (const other of document.querySelectorAll("[data-units]")) other.setAttribute("aria-pressed", other === button);
+    rows();
+  });
 document.addEventListener("keydown", (e) => {
   if (e.target.matches("input, select") || e.ctrlKey || e.metaKey || e.altKey) return;
   const to = { "/": "try-text", m: "members", p: "plan", q: "quarantine" }[e.key];
