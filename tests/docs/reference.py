@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from cedilla.compiler.analysis.reactions import SIGNS, described, summary
-from cedilla.compiler.analysis.safety import safety
+from cedilla.compiler.analysis.safety import StateBound, safety
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
 from cedilla.compiler.expressions.engines import REFUSALS
@@ -339,26 +339,28 @@ def example(operator: type[Operator]) -> tuple[Plan, Operator]:
 
 
 def operator_table(plan: Plan, operator: Operator) -> str:
-    """Returns a list of how an operator treats tuples, state and accents; equal reactions share an item."""
+    """Returns lines on how an operator treats tuples, state and accents; equal reactions share a line."""
     inputs = tuple(plan.start[name] for name in operator.inputs)
     profile, invariants = signature(operator, inputs), operator.invariants(inputs)
     sets = (("F", profile.foundation), ("M", profile.merge), ("A", profile.accumulate))
-    items = [
-        ("; ".join(f"**{name}** {_set(names)}" for name, names in sets if names), ""),
-        ("passes", invariants.passes),
-        ("propagates", invariants.propagates),
-        ("purges", "" if invariants.purges == "stateless" else invariants.purges),
-    ]
-    for bound in safety(plan).of(operator.name):
-        verdict = "" if bound.verdict == "bounded" else f"{bound.verdict}, "
-        items.append(("keeps", f"{bound.memory.what}, {verdict}{bound.because}"))
+    lines = ["; ".join(f"**{name}** {_set(names)}" for name, names in sets if names)]
+    lines += [f"**passes**: {invariants.passes}", f"**propagates**: {invariants.propagates}"]
+    if invariants.purges != "stateless":
+        lines.append(f"**purges**: {invariants.purges}")
+    if kept := [_kept(bound) for bound in safety(plan).of(operator.name)]:
+        lines.append(f"**keeps**: {'; '.join(kept)}")
     reactions: dict[str, list[str]] = {}
     texts = (*(summary(plan, operator, kind) for kind in KINDS), described(plan, operator))
     for label, start, text in zip(REACTION_LABELS, STARTS, texts, strict=True):
         if text:
             reactions.setdefault(text[len(start) :], []).append(label)
-    items += [(", ".join(labels), text) for text, labels in reactions.items()]
-    return "\n".join(f"- {label}{text and f': {text}'}" for label, text in items if text or "**" in label)
+    lines += [f"**{', '.join(labels)}**: {text}" for text, labels in reactions.items()]
+    return "\\\n".join(filter(None, lines))
+
+
+def _kept(bound: StateBound) -> str:
+    verdict = "" if bound.verdict == "bounded" else f"{bound.verdict}, "
+    return f"{bound.memory.what}, {verdict}{bound.because}"
 
 
 def _set(names: Iterable[str]) -> str:
