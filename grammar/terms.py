@@ -88,10 +88,10 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self, code: str, what: str, word: Token, known: Iterable[str], others: Mapping[str, str] = _NO_OTHERS
     ) -> bool:
         """Whether a word is known; else it is reported. `others`: what is called so elsewhere -> the known word."""
-        if word in (known := tuple(known)):
+        if word in (words := tuple(known)):
             return True
-        guess = others.get(word.lower()) or suggest(word, known)
-        listed = f"did you mean `{guess}`?" if guess else f"available: {', '.join(f'`{w}`' for w in known)}"
+        guess = others.get(word.lower()) or suggest(word, words)
+        listed = f"did you mean `{guess}`?" if guess else f"available: {', '.join(f'`{w}`' for w in words)}"
         help = "; ".join(filter(None, (synonyms.NO_TYPES.get(word.lower()), listed)))
         self._report(code, f"unknown {what} `{word}`", word, help)
         return False

@@ -1,6 +1,7 @@
 """The shape of the tests: they mirror the packages, and share by `tests/kit`, never by a test module."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from tests.kit import ROOT
 
 TESTS = ROOT / "tests"
+VAGUE = {"each", "found", "given", "known", "place", "said", "seen", "there", "told", "written"}
+"""Names that do not say what a local variable holds."""
 MODULES = sorted(file for file in TESTS.rglob("*.py") if "benchmarks" not in file.parts)
 
 
@@ -35,3 +38,26 @@ def test_no_module_imports_a_test_module() -> None:
 def test_folders_of_tests_are_those_of_the_packages(package: str) -> None:
     folders = {file.parent.relative_to(TESTS) for file in (TESTS / package).rglob("test_*.py")}
     assert {folder for folder in folders if not (ROOT / folder).is_dir()} == set()
+
+
+def stored(function: ast.AST) -> Iterator[str]:
+    """The names that a function assigns, its own and those of functions inside."""
+    return (
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+
+
+@pytest.mark.parametrize("package", ["grammar", "compiler", "runtime"])
+def test_locals_say_what_they_hold(package: str) -> None:
+    functions = [
+        (file.relative_to(ROOT), node)
+        for file in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    vague = {
+        f"{file}: {function.name}" for file, function in functions if VAGUE.intersection(stored(function))
+    }
+    assert vague == set()

@@ -46,8 +46,8 @@ def evolution_text(plan: Plan, width: int = WIDTH) -> str:
 
 def accent_rows(plan: Plan, source: str, attribute: str) -> list[str]:
     """Returns a line for each accent on an attribute of a source: where it goes, waits, or ends the query."""
-    others = [each.name for each in plan.source_of[source].attributes]
-    chosen = [each for each in impacts(plan, source) if each.attribute == attribute]
+    others = [attribute_.name for attribute_ in plan.source_of[source].attributes]
+    chosen = [impact for impact in impacts(plan, source) if impact.attribute == attribute]
     named = {sign: f"{sign} {kind.title()}" for kind, sign in SIGNS.items()}
     rows = [(label.strip(), *rest) for label, *rest in _block(chosen, others)]
     return [": ".join(filter(None, (named.get(label, label), *rest))) for label, *rest in rows]

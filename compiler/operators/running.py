@@ -192,7 +192,7 @@ class Running(Operator):
         """Returns the difference of a value and the one `before`; a counter that fell began again at zero."""
         value, *temporality = self.calls[name].arguments
         if self.calls[name].function == INCREASE:
-            readings = (Attribute(each, span=_NOWHERE) for each in self.columns(name))
+            readings = (Attribute(column, span=_NOWHERE) for column in self.columns(name))
             return counters.increase(value, *readings, *temporality)
         before = Attribute(self.before(name), span=_NOWHERE)
         less = Binary("-", value, before, span=_NOWHERE)
@@ -253,7 +253,7 @@ class Running(Operator):
             if call.function == "count":
                 continue
             argument = call.arguments[0]
-            presence = (presence_of(source, each) for each in call.arguments)
+            presence = (presence_of(source, name_read) for name_read in call.arguments)
             present[name] = fold_presence(source, reduce(_if_both, presence), over)
             form = expressions.affine(argument)
             if form is not None and form[0] in source.units:

@@ -42,7 +42,7 @@ def _over_time(query: syntax.Query, taken: set[str], report: Report) -> list[syn
     """Replaces functions that need the reading before a window, and removes windows that nothing else uses."""
     statements: list[syntax.Statement] = []
     bases: set[str] = set()
-    defined = {each.name: each.relation for each in query.statements if isinstance(each, syntax.Definition)}
+    defined = {part.name: part.relation for part in query.statements if isinstance(part, syntax.Definition)}
     for statement in query.statements:
         match statement:
             case syntax.Definition(name, syntax.Aggregate(input=syntax.Reference(input)) as node) if (
@@ -55,8 +55,8 @@ def _over_time(query: syntax.Query, taken: set[str], report: Report) -> list[syn
                     bases.add(input)
             case _:
                 statements.append(statement)
-    used = {name for each in statements for name in _inputs(each)}
-    return [each for each in statements if getattr(each, "name", None) not in bases - used]
+    used = {name for part in statements for name in _inputs(part)}
+    return [part for part in statements if getattr(part, "name", None) not in bases - used]
 
 
 def _inputs(statement: syntax.Statement) -> tuple[str, ...]:

@@ -138,8 +138,8 @@ class OverTime:
         before, since, begin, end, *parts = (Attribute(f"{self.name}_{name}", span=span) for name in names)
         at = Attribute(self.base.on, span=span)
         lags = [
-            AggregateCall("lag", (each,), name.name, span=span)
-            for each, name in ((value, before), (at, since))
+            AggregateCall("lag", (weighted_part,), name.name, span=span)
+            for weighted_part, name in ((value, before), (at, since))
         ]
         defined = syntax.Select(Scalar("isnotnull", (value,), span=span), self.base.input, span=span)
         readings = self._readings(lags, self._define("defined", defined))
@@ -165,8 +165,11 @@ class OverTime:
             held,
             lacking,
         )
-        items = [ProjectItem(each, name.name, span=span) for each, name in zip(weighted, parts, strict=True)]
-        area, less, weight, missing = (Scalar("sum", (each,), span=span) for each in parts)
+        items = [
+            ProjectItem(weighted_part, name.name, span=span)
+            for weighted_part, name in zip(weighted, parts, strict=True)
+        ]
+        area, less, weight, missing = (Scalar("sum", (weighted_part,), span=span) for weighted_part in parts)
         total = Binary("+", area, less, span=span)
         mean = Binary("/", total, Binary("+", weight, missing, span=span), span=span)
         results = tuple(_with(call, mean) for call in calls)

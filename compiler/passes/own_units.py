@@ -31,7 +31,7 @@ def own_units(query: syntax.Query, report: Report) -> syntax.Query:
             with report.collecting():
                 definitions.add(statement)
     report.own_units = definitions.own
-    rest = (each for each in query.statements if not isinstance(each, syntax.UnitDefinition))
+    rest = (kept for kept in query.statements if not isinstance(kept, syntax.UnitDefinition))
     return evolve(query, statements=tuple(map(report.own_units.named_in, rest)))
 
 

@@ -176,7 +176,9 @@ class Shift:
     def text(self, parameter: str) -> str:
         """Returns the function in the coarsest unit that is whole; in seconds if none is."""
         length = abs(self.micros)
-        unit, size = next((each for each in _LENGTHS if length % each[1] == 0), ("second", 10**6))
+        unit, size = next(
+            (length_unit for length_unit in _LENGTHS if length % length_unit[1] == 0), ("second", 10**6)
+        )
         number = _decimal(Fraction(length, size))
         return f"{parameter} {'-' if self.micros < 0 else '+'} {number} {unit}{'' if number == '1' else 's'}"
 

@@ -64,16 +64,16 @@ class OwnUnits:
         if not has(kind) or isinstance(node, Span | StatedAccent):
             return node
         changed: dict[str, Any] = {}
-        for each in fields(kind):
-            value = getattr(node, each.name)
-            if each.name == "unit" and isinstance(value, str):
+        for attribute in fields(kind):
+            value = getattr(node, attribute.name)
+            if attribute.name == "unit" and isinstance(value, str):
                 new = self.full(value)
-            elif isinstance(node, UnitFrom) and each.name == "units":
+            elif isinstance(node, UnitFrom) and attribute.name == "units":
                 new = tuple(map(self.full, node.units))
             else:
                 new = self.named_in(value)
             if new is not value:
-                changed[each.name] = new
+                changed[attribute.name] = new
         return evolve(node, **changed) if changed else node
 
 

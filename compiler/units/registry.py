@@ -149,7 +149,7 @@ def _defined(name: str, definition: str) -> str:
         registry().define(f"{registered} = [{registered}]")
     else:
         factor, unit = parsed_definition(definition)
-        powers = {each: Fraction(power) for each, power in unit._units.items()}
+        powers = {base: Fraction(power) for base, power in unit._units.items()}
         what = quotient(powers, NUMBER)
         registry().define(f"{registered} = {factor.numerator} / {factor.denominator} * {what}")
     _full_names[registered] = full

@@ -117,15 +117,15 @@ _NO_UNIT = 3.0
 @lru_cache(256)
 def unit_conversions(unit: str) -> tuple[tuple[str, Affine], ...]:
     """Returns the other units of the kind of `unit`, each with the function that leads to it."""
-    found: dict[Affine, str] = {}
+    conversions: dict[Affine, str] = {}
     for name in _UNITS:
         try:
             function = conversion(unit, name)
         except (Mismatch, UnknownUnit):
             continue
         if not function.is_identity:
-            found.setdefault(function, name)
-    return tuple((name, function) for function, name in found.items())
+            conversions.setdefault(function, name)
+    return tuple((name, function) for function, name in conversions.items())
 
 
 def _oddness(function: Affine) -> float:
@@ -155,10 +155,10 @@ def candidates(
         )
         for name, function in unit_conversions(unit)
     ]
-    of_units = [each for each in (*undoing, *units) if not each.function.is_identity]
-    known = {each.function for each in of_units}
-    moved = [each for each in (*_factors(), SIGN) if each.function not in known]
-    return (*of_units, *(evolve(each, penalty=each.penalty + _NO_UNIT) for each in moved))
+    of_units = [conversion for conversion in (*undoing, *units) if not conversion.function.is_identity]
+    functions = {conversion.function for conversion in of_units}
+    moved = [conversion for conversion in (*_factors(), SIGN) if conversion.function not in functions]
+    return (*of_units, *(evolve(conversion, penalty=conversion.penalty + _NO_UNIT) for conversion in moved))
 
 
 def unit_after(unit: str | None, function: Affine) -> str | None:

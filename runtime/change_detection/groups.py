@@ -71,10 +71,10 @@ def announcement(attribute: str, unit: str | None, jump: Jump[Any], decoded: Aff
     """Returns what an accent would have to say of a jump. `unit`: the declared one; `decoded`: the function by which
     earlier accents decode the values.
     """
-    written = decoded.inverse()
-    if (name := unit_after(unit, written.after(jump.net))) is not None:
+    accent = decoded.inverse()
+    if (name := unit_after(unit, accent.after(jump.net))) is not None:
         return ToUnit(attribute, name, IDENTITY)
-    return Alter(attribute, written.after(jump.function).after(decoded))
+    return Alter(attribute, accent.after(jump.function).after(decoded))
 
 
 def statement(source: Source, accent: str) -> str:

@@ -147,11 +147,11 @@ def _with_course(
     floor = _FLOOR * typical / (typical * typical + 4 * turn * turn) ** 0.5
     size = max(_deviation([value - drift for value in rest]), floor)
     total = sum(
-        bounded(loss((each - drift) / size)) + log(size) + 0.5 * log(value * value + 4 * turn * turn)
-        for each, value in zip(rest, values[1:], strict=True)
+        bounded(loss((level - drift) / size)) + log(size) + 0.5 * log(value * value + 4 * turn * turn)
+        for level, value in zip(rest, values[1:], strict=True)
     )
-    spread = trimmed([(each - drift) / size for each in rest])
-    usual = fmean(bounded(loss((each - drift) / size)) for each in rest)
+    spread = trimmed([(level - drift) / size for level in rest])
+    usual = fmean(bounded(loss((level - drift) / size)) for level in rest)
     magnitudes = _moves(values, 0.1, lambda block: magnitude(block, typical))
     moves = _moves(off, floor, median)
     if (

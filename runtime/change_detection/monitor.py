@@ -230,8 +230,8 @@ class Monitor:
 
 
 def _jumps(series: Series[str], values: Iterable[tuple[str, float]], decoded: Decoded) -> Iterator[Jump[str]]:
-    for place, value in values:
-        if (jump := series.add(place, value, decoded)) is not None:
+    for position, value in values:
+        if (jump := series.add(position, value, decoded)) is not None:
             yield jump
     if series.unseen >= _LOOK and (jump := series.look(decoded)) is not None:
         yield jump

@@ -126,7 +126,7 @@ class Series(Generic[Place]):
 
     def resume(self, latest: Sequence[tuple[Place, float]], unseen: int) -> None:
         """Continues with the latest values of another one; `unseen` of them were not yet examined."""
-        self._places = [place for place, _ in latest]
+        self._places = [position for position, _ in latest]
         self._values = [value for _, value in latest]
         self._new = unseen
 
@@ -156,22 +156,22 @@ class Series(Generic[Place]):
         return jump
 
     def _jump(self, decoded: Decoded) -> Jump[Place] | None:
-        known = self._start + first_changed(self._values)
-        if self._model is None or known - self._fitted >= min(WINDOW, self._fitted // 2):
-            values = [*self._history, *self._values[: known - self._start]]
-            self._model, self._fitted = fitted(values, known - len(values)), known
+        first = self._start + first_changed(self._values)
+        if self._model is None or first - self._fitted >= min(WINDOW, self._fitted // 2):
+            values = [*self._history, *self._values[: first - self._start]]
+            self._model, self._fitted = fitted(values, first - len(values)), first
         window = Window.of(self._values, self._start, self._model)
-        found = explained(window, candidates(self.unit, decoded(), self.net))
-        found = [each for each in found if self._is_possible(each)]
-        if not found:
+        explanations = explained(window, candidates(self.unit, decoded(), self.net))
+        explanations = [explanation for explanation in explanations if self._is_possible(explanation)]
+        if not explanations:
             return None
-        best, *others = found
+        best, *others = explanations
         function, split = best.conversion.function, best.split
         before, after = self._values[:split], self._values[split:]
         self._values = [*(_through(function, value) for value in before), *after]
         self._history = array("d", (_through(function, value) for value in self._history))
         self.net, self._model = function.after(self.net), None
-        names = tuple(each.conversion.name for each in others)
+        names = tuple(explanation.conversion.name for explanation in others)
         return Jump(
             self._places[split],
             best.conversion.name,
@@ -340,8 +340,16 @@ def explained(window: Window, conversions: Sequence[Conversion]) -> list[Explana
     """Returns the conversions that explain the largest jump of a window, the best one first."""
     if window.surprise() < _MIN_GAIN and window.is_usual():
         return []
-    likely = [each for each in conversions if window.is_likely(each)]
-    found = [each for conversion in likely if (each := window.explanation(conversion)) is not None]
-    found = [each for each in found if each.confidence >= _MIN_CONFIDENCE and each.misfit <= _MAX_MISFIT]
-    found.sort(key=lambda each: each.misfit)
-    return [each for each in found if each.misfit <= found[0].misfit + _ALIKE]
+    likely = [explanation for explanation in conversions if window.is_likely(explanation)]
+    explanations = [
+        explanation for conversion in likely if (explanation := window.explanation(conversion)) is not None
+    ]
+    explanations = [
+        explanation
+        for explanation in explanations
+        if explanation.confidence >= _MIN_CONFIDENCE and explanation.misfit <= _MAX_MISFIT
+    ]
+    explanations.sort(key=lambda each: each.misfit)
+    return [
+        explanation for explanation in explanations if explanation.misfit <= explanations[0].misfit + _ALIKE
+    ]

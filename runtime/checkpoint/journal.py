@@ -110,11 +110,11 @@ class Journal:
         if entry.accents:
             content["accents"] = [
                 *content["accents"],
-                *({**asdict(each), **stamp} for each in entry.accents),
+                *({**asdict(event), **stamp} for event in entry.accents),
             ][-_ACCENTS:]
-        told = [_warning(each) | stamp for each in entry.warnings if each.severity == "warning"]
-        if told:
-            content["warnings"] = [*content["warnings"], *told][-_WARNINGS:]
+        warnings = [_warning(event) | stamp for event in entry.warnings if event.severity == "warning"]
+        if warnings:
+            content["warnings"] = [*content["warnings"], *warnings][-_WARNINGS:]
         if now >= self._next:
             self.write()
 
@@ -158,11 +158,11 @@ class Journal:
     def _fold_members(self, now: float) -> None:
         """Adds the counts since the last write to the records of values: once a second, however short epochs are."""
         for (source, attribute), counts in self._pending.items():
-            known = self.content["members"].setdefault(source, {}).setdefault(attribute, {})
+            kept = self.content["members"].setdefault(source, {}).setdefault(attribute, {})
             for value, count in counts.items():
                 name = value if isinstance(value, str) else json.dumps(value)
-                if name in known or len(known) < MAX_MEMBERS:
-                    known[name] = _seen(known.get(name), now, now // 60, count)
+                if name in kept or len(kept) < MAX_MEMBERS:
+                    kept[name] = _seen(kept.get(name), now, now // 60, count)
         self._pending.clear()
 
 

@@ -100,14 +100,18 @@ def _codes(context: click.Context, parameter: click.Parameter, incomplete: str) 
 def rule_command(names: tuple[str, ...]) -> None:
     """Describe codes of messages: what they report, an example, and how to resolve them. Without a CODE, list all."""
     console = Console()
-    known = codes()
+    all_codes = codes()
     for name in names:
-        if name.upper() not in known:
-            raise click.UsageError(f"there is no code `{name}`; {did_you_mean(name.upper(), known, 'codes')}")
+        if name.upper() not in all_codes:
+            raise click.UsageError(
+                f"there is no code `{name}`; {did_you_mean(name.upper(), all_codes, 'codes')}"
+            )
     if not names:
-        console.out("\n".join(f"{code.name}  {code.meaning.partition('. ')[0]}" for code in known.values()))
+        console.out(
+            "\n".join(f"{code.name}  {code.meaning.partition('. ')[0]}" for code in all_codes.values())
+        )
         return
-    console.out("\n\n".join(_rule(known[name.upper()], console.width) for name in names))
+    console.out("\n\n".join(_rule(all_codes[name.upper()], console.width) for name in names))
 
 
 def _rule(code: Code, width: int) -> str:

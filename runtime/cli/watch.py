@@ -63,11 +63,13 @@ def replay_command(
 
     console = Console()
     with reported(console, {}):
-        found = replays(checkpoint, code, source, again=again)
+        all_replays = replays(checkpoint, code, source, again=again)
         if printed:
-            for text in texts(found):
+            for text in texts(all_replays):
                 console.data(text)
             return
-        for each in found:
-            path = send(checkpoint, each, as_now=as_now)
-            console.out(f"{counted(len(each.lines), 'line')} of {each.source} with {code} sent again: {path}")
+        for replay in all_replays:
+            path = send(checkpoint, replay, as_now=as_now)
+            console.out(
+                f"{counted(len(replay.lines), 'line')} of {replay.source} with {code} sent again: {path}"
+            )

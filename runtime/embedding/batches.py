@@ -41,12 +41,12 @@ def foreach_batch(
     stream, and for whatever ends the query.
     """
     compiled, _ = compiled_of(query)
-    streams = [each.name for each in compiled.plan.sources if not each.table]
+    streams = [source_.name for source_ in compiled.plan.sources if not source_.table]
     check_names("source", [source], streams)
     for name in {"once", "checkpoint"} & options.keys():
         raise wrong(f"`{name}` is set by `foreach_batch`", "leave it out")
-    given = options_of(options)
-    if source in given.sources:
+    run_options = options_of(options)
+    if source in run_options.sources:
         raise wrong(f"sources: `{source}` comes in batches", "leave it out")
     home = local_path(str(checkpoint))
     if home is None:
@@ -60,7 +60,7 @@ def foreach_batch(
         renamed = columns_of(compiled.plan.source_of[source], tuple(frame.columns))
         _take(frame.withColumnsRenamed(renamed) if renamed else frame, number, folder)
         data = StagedData(str(folder), "parquet", tuple(frame.columns))
-        chosen = given.of_query(compiled.source, compiled.plan)
+        chosen = run_options.of_query(compiled.source, compiled.plan)
         chosen = evolve(chosen, once=True, checkpoint=home, allow_paths=(*chosen.allow_paths, str(folder)))
         program.run(rewritten(compiled, {source: data}, {}), chosen, spark=frame.sparkSession)
         for earlier in folder.glob("batch=*"):
@@ -78,7 +78,7 @@ def _take(frame: DataFrame, number: int, folder: Path) -> None:
     """Writes a batch, unless it is there. Raises `DiagnosticError` RQ489 if it belongs to another stream."""
     folder.mkdir(parents=True, exist_ok=True)
     _check_stream(frame, folder)
-    last = max((each.name for each in folder.glob("batch=*")), default="")
+    last = max((batch.name for batch in folder.glob("batch=*")), default="")
     if _name(number) < last:
         message = (
             f"batch {number} comes after batch {int(last.removeprefix('batch='))}: the stream began again"

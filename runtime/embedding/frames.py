@@ -147,7 +147,7 @@ def _value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(n): _value(v) for n, v in value.items() if v is not None and str(v) != "<NA>"}
     if isinstance(value, list | tuple):
-        return [_value(each) for each in value]
+        return [_value(element) for element in value]
     if isinstance(value, datetime | date):
         return value.isoformat()
     return value.item() if type(value).__module__ == "numpy" else value

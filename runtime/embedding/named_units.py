@@ -24,19 +24,19 @@ def functions_of(reading: Reading, query: str | None, wanted: str | None) -> dic
     if query is None or reading.units != "canonical":
         hint = '`.option("query", "pumps.rq")`, and no `units`'
         raise failure("RQ490", "units are known by the query that writes the output", hint=hint)
-    known = emit_of(compiled_query(query)[0].plan, reading.folder).units
+    units = emit_of(compiled_query(query)[0].plan, reading.folder).units
     functions: dict[str, Affine] = {}
     for part in wanted.split(","):
-        name, _, unit = (each.strip() for each in part.partition(" in "))
-        if name not in known or not unit:
-            listed = ", ".join(f"{n} in {u}" for n, u in known.items()) or "none"
+        name, _, unit = (word.strip() for word in part.partition(" in "))
+        if name not in units or not unit:
+            listed = ", ".join(f"{n} in {u}" for n, u in units.items()) or "none"
             hint = f"attributes with units: {listed}"
             raise failure("RQ490", f"`{part.strip()}` names no attribute with a unit", hint=hint)
         try:
-            functions[name] = conversion(known[name], unit)
+            functions[name] = conversion(units[name], unit)
         except (Mismatch, UnknownUnit) as problem:
-            hint = f"a unit of the kind of {known[name]}"
-            raise failure("RQ490", f"`{name}` is in {known[name]}: {problem}", hint=hint) from None
+            hint = f"a unit of the kind of {units[name]}"
+            raise failure("RQ490", f"`{name}` is in {units[name]}: {problem}", hint=hint) from None
     return functions
 
 

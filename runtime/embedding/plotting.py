@@ -40,12 +40,14 @@ def plot(
     assert axes is not None
     axes.plot(places, sent, ".", color="#9ca3af", label="as sent")
     axes.plot(places, same, "-", color="#2563eb", label="in one unit")
-    for number, (place, text) in enumerate(accents):
-        axes.axvline(place, color="#dc2626", linestyle="--", linewidth=1, label=None if number else "accent")
+    for number, (position, text) in enumerate(accents):
+        axes.axvline(
+            position, color="#dc2626", linestyle="--", linewidth=1, label=None if number else "accent"
+        )
         shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
         axes.annotate(
             shown,
-            (place, 1),
+            (position, 1),
             xycoords=("data", "axes fraction"),
             rotation=90,
             va="top",
@@ -66,24 +68,24 @@ def _values(
     same: list[float] = []
     pending: list[str] = []
     accents: list[tuple[Any, str]] = []
-    seen: set[str] = set()
+    attributes: set[str] = set()
     for number, (entry, units) in enumerate(reading.items()):
         if entry.kind == "accent" and attribute in _about(entry.text):
             pending.append(entry.text)
         if entry.kind is not None:
             continue
-        seen |= entry.values.keys()
+        attributes |= entry.values.keys()
         value = entry.values.get(attribute)
         if isinstance(value, bool | str | list) or value is None:
             continue
-        place = _place(units, entry.values, x, number)
-        accents += [(place, text) for text in pending]
+        position = _place(units, entry.values, x, number)
+        accents += [(position, text) for text in pending]
         pending.clear()
-        places.append(place)
+        places.append(position)
         sent.append(float(value))
         same.append(float(units.decoded(entry.values)[attribute]))
     if not places:
-        hint = did_you_mean(attribute, sorted(seen), "attributes")
+        hint = did_you_mean(attribute, sorted(attributes), "attributes")
         raise failure("RQ491", f"no tuple of {reading.folder} has a number in `{attribute}`", hint=hint)
     return places, sent, same, accents
 

@@ -91,16 +91,16 @@ class Query:
         warnings: list[Diagnostic] = []
 
         def reject(line: Input, code: str) -> None:
-            place, raw = line.line.place, line.line.text
+            position, raw = line.line.place, line.line.text
             rejected.append(
-                {"source": line.source, "code": code, "reason": line.reason, "place": place, "raw": raw}
+                {"source": line.source, "code": code, "reason": line.reason, "place": position, "raw": raw}
             )
 
         with tempfile.TemporaryDirectory(prefix="cedilla-") as root:
             data = _Data.of(self.compiled, {**(data_of or {}), **sources}, Path(root), as_lines=True)
             outputs = data.outputs(options)
-            given = evolve(data.options(options), sinks=outputs)
-            simulate(data.compiled, given, reject, warnings.append, end=end)
+            run_options = evolve(data.options(options), sinks=outputs)
+            simulate(data.compiled, run_options, reject, warnings.append, end=end)
             for folder in outputs.values():
                 Path(folder).mkdir(parents=True, exist_ok=True)
             kind = "pandas" if data.kind == "spark" else data.kind
@@ -136,9 +136,9 @@ class Query:
         """
         from cedilla.runtime.pipeline.program import prepared
 
-        given = options_of(options).of_query(self.compiled.source, self.plan)
-        prepared(self.compiled, given)
-        return Run.begin(self.compiled, given, spark or active_session(given), on_report)
+        run_options = options_of(options).of_query(self.compiled.source, self.plan)
+        prepared(self.compiled, run_options)
+        return Run.begin(self.compiled, run_options, spark or active_session(run_options), on_report)
 
     def __repr__(self) -> str:
         sources = ", ".join(source.name for source in self.plan.sources)
@@ -149,8 +149,8 @@ class Query:
 
         from cedilla.compiler.explain.picture import svg
 
-        told = render(self.warnings, {self.compiled.source: self.text})
-        return svg(self.plan) + (f"<pre>{escape(told)}</pre>" if told else "")
+        warnings = render(self.warnings, {self.compiled.source: self.text})
+        return svg(self.plan) + (f"<pre>{escape(warnings)}</pre>" if warnings else "")
 
 
 def run(
@@ -173,7 +173,7 @@ def run(
 
     compiled, _ = compiled_of(query)
     options = options or Options()
-    data_of = {n: each for n, each in (sources or {}).items() if kind_of(each, n) != "path"}
+    data_of = {n: data for n, data in (sources or {}).items() if kind_of(data, n) != "path"}
     paths = {name: path for name, path in (sources or {}).items() if name not in data_of}
     options = evolve(options, sources={**options.sources, **paths}).of_query(compiled.source, compiled.plan)
     if not data_of:
@@ -227,13 +227,13 @@ def _run_over(
 
 
 def _quarantined(checkpoint: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     for file in sorted((checkpoint / "quarantine").glob("*/*.jsonl")):
         for line in file.read_text("utf-8").splitlines():
-            each = json.loads(line)
-            place = f"{each['position']['file']}:{each['position']['line']}"
-            found.append({**each, "source": file.parent.name, "place": place})
-    return found
+            record = json.loads(line)
+            position = f"{record['position']['file']}:{record['position']['line']}"
+            records.append({**record, "source": file.parent.name, "place": position})
+    return records
 
 
 @frozen
@@ -264,7 +264,9 @@ class _Data:
             lines = as_lines or (has_lists and kinds[name] != "spark")  # Parquet is read without lists
             staged[name] = stage(frame, kinds[name], root / "in" / name, renamed, as_lines=lines)
         sinks = {emit.name: str(root / "out" / emit.name) for emit in plan.emits}
-        kind: Kind = next((each for each in kinds.values() if each not in ("path", "rows")), "pandas")  # type: ignore[assignment]
+        kind: Kind = next(
+            (data_kind for data_kind in kinds.values() if data_kind not in ("path", "rows")), "pandas"
+        )  # type: ignore[assignment]
         session = next((given[n].sparkSession for n, k in kinds.items() if k == "spark"), None)
         of_paths = {name: data for name, data in given.items() if kinds[name] == "path"}
         sink_format = "parquet" if kind == "spark" and not as_lines else "json"
@@ -284,7 +286,7 @@ class _Data:
 
 def options_of(given: Mapping[str, Any]) -> Options:
     """Returns options by name. Raises `DiagnosticError` RQ477 for an unknown name."""
-    names = [each.name for each in fields(Options)]
+    names = [option.name for option in fields(Options)]
     for name in given:
         if name not in names:
             raise wrong(f"there is no option `{name}`", did_you_mean(name, names, "options"))

@@ -77,11 +77,11 @@ def results_of(
         reading = read(folders[emit.name], units, query=compiled)
         frames[emit.name] = _frame(reading, kind, spark)
         output = FolderOutput(folders[emit.name]).new(0)
-        known = compiled.plan.start[emit.relation].types
-        markers[emit.name] = tuple(e.text for e in output(lambda known=known: known) if e.kind is not None)
+        types = compiled.plan.start[emit.relation].types
+        markers[emit.name] = tuple(e.text for e in output(lambda types=types: types) if e.kind is not None)
     columns = ("source", "code", "reason", "place", "raw")
     aside = pd.DataFrame(
-        {column: [str(each[column]) for each in rejected] for column in columns}, dtype="object"
+        {column: [str(record[column]) for record in rejected] for column in columns}, dtype="object"
     )
     return Results(frames, markers, aside, tuple(warnings))
 

@@ -64,7 +64,9 @@ def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.Stream
     keeps_paths = data.columns is None and node.format != "csv"
     attributes: Any = node.attributes
     if not keeps_paths:
-        attributes = tuple(evolve(each, origin=_as_path(each.origin, data)) for each in node.attributes)
+        attributes = tuple(
+            evolve(attribute, origin=_as_path(attribute.origin, data)) for attribute in node.attributes
+        )
     requests = data.columns is None and node.format in ("otlp", "kafka_otlp")
     return evolve(
         node,

@@ -96,16 +96,16 @@ def _values(
 ) -> dict[str, Value]:
     """Returns the values of the declared domain and those that came, each with its text."""
     type_ = state.types[attribute].name
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     declared = next((a for a in source.attributes if a.name == attribute), None)
     if declared is not None and isinstance(members := state.domain(declared), Level):
         listed = [value for value, inside in members.points.items() if inside]
         for value in sorted(listed, key=lambda v: (isinstance(v, str), v))[:MAX_MEMBERS]:
-            found[_text(value)] = value
+            values[_text(value)] = value
     for name in records:
-        if len(found) < MAX_MEMBERS:
-            found.setdefault(name, name if type_ == "string" else _parsed(name))
-    return found
+        if len(values) < MAX_MEMBERS:
+            values.setdefault(name, name if type_ == "string" else _parsed(name))
+    return values
 
 
 def _text(value: Value) -> str:

@@ -43,20 +43,20 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
     units are left out. Raises `DiagnosticError`: RQ412 for an output that is not a local folder of JSON, RQ143 for an
     unknown unit.
     """
-    emit = next((each for each in folder.stored.plan.emits if each.name == output), None)
+    emit = next((candidate for candidate in folder.stored.plan.emits if candidate.name == output), None)
     root = None if emit is None or emit.path == "-" else local_path(emit.path)
     if emit is None or root is None or emit.format != "json" or emit.is_topic:
         hint = "`cedilla read` shows other outputs"
         raise failure("RQ412", f"the page shows rows of local folders of JSON only, not {output}", hint=hint)
     if folder.commit is None:
         return {"rows": [], "units": {}, "names": []}
-    written = _State.of(folder, emit)
+    output_state = _State.of(folder, emit)
     is_fixed = units == "as written"
-    found = _rows(root, folder.commit.epoch, is_fixed=is_fixed, is_reset=bool(written.scaled))
-    rows = list(islice(found, MAX_ROWS))
-    shown = [written.converted(row, units) for row in reversed(rows)]
+    newest = _rows(root, folder.commit.epoch, is_fixed=is_fixed, is_reset=bool(output_state.scaled))
+    rows = list(islice(newest, MAX_ROWS))
+    shown = [output_state.converted(row, units) for row in reversed(rows)]
     names = list(dict.fromkeys(name for row in shown for name in row))
-    return {"rows": shown, "units": written.names_of(units), "names": names}
+    return {"rows": shown, "units": output_state.names_of(units), "names": names}
 
 
 class _State:

@@ -14,9 +14,9 @@ def plan_graph(plan: Plan) -> dict[str, Any]:
     """Returns the nodes of a plan, each with its layer from the sources, and the edges."""
     explained = explain_json(plan)
     nodes = [
-        *(_source(each) for each in explained["sources"]),
-        *(_operator(each) for each in explained["operators"]),
-        *(_emit(each) for each in explained["emits"]),
+        *(_source(part) for part in explained["sources"]),
+        *(_operator(part) for part in explained["operators"]),
+        *(_emit(part) for part in explained["emits"]),
     ]
     layers = _layers(nodes)
     for node in nodes:
@@ -29,8 +29,8 @@ def with_state(graph: Mapping[str, Any], state: Sequence[Stored], waiting: Mappi
     nodes = [
         {
             **node,
-            "rows": sum(each.rows or 0 for each in state if _is_of(each, node["id"])),
-            "bytes": sum(each.bytes for each in state if _is_of(each, node["id"])),
+            "rows": sum(stored.rows or 0 for stored in state if _is_of(stored, node["id"])),
+            "bytes": sum(stored.bytes for stored in state if _is_of(stored, node["id"])),
             "waits": waiting.get(node["id"], []),
         }
         for node in graph["nodes"]
@@ -73,10 +73,10 @@ def _operator(each: Mapping[str, Any]) -> dict[str, Any]:
 def _reactions(reactions: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns what accents do, attributes with the same reaction together."""
     alike: dict[tuple[str, str, str], list[str]] = {}
-    for each in reactions:
+    for reaction in reactions:
         for kind in ("add", "drop", "alter"):
-            if (outcome := each.get(kind)) is not None:
-                alike.setdefault((kind, outcome["kind"], outcome["rule"]), []).append(each["attribute"])
+            if (outcome := reaction.get(kind)) is not None:
+                alike.setdefault((kind, outcome["kind"], outcome["rule"]), []).append(reaction["attribute"])
     return [
         f"{kind} of {', '.join(dict.fromkeys(names))}: {what} ({rule})"
         for (kind, what, rule), names in alike.items()

@@ -40,9 +40,9 @@ class QuarantineCounts:
 
         `attributes`: by source, those whose values are counted in new lines (`members`).
         """
-        found: dict[str, dict[str, dict[str, Any]]] = {}
+        counts: dict[str, dict[str, dict[str, Any]]] = {}
         for folder in sorted((self.root / "quarantine").glob("*")):
-            of_source = found.setdefault(folder.name, {})
+            of_source = counts.setdefault(folder.name, {})
             for path in sorted(folder.glob("*.jsonl"), reverse=True):
                 if path not in self._files:
                     self._files[path] = _read(path, tuple((attributes or {}).get(folder.name, ())))
@@ -52,7 +52,7 @@ class QuarantineCounts:
                     of_code["count"] += count
                     room = NEWEST - len(of_code["newest"])
                     of_code["newest"] += file.examples.get(code, [])[:room]
-        return {source: codes for source, codes in found.items() if codes}
+        return {source: codes for source, codes in counts.items() if codes}
 
     def members(self, source: str) -> Counter[tuple[str, str]]:
         """Returns the rejected lines of a source by attribute and value, as far as lines are objects of JSON."""
@@ -65,7 +65,7 @@ class QuarantineCounts:
 
 def counts_of(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, int]]:
     """Returns the counts by source and code."""
-    return {s: {code: each["count"] for code, each in codes.items()} for s, codes in found.items()}
+    return {s: {code: entry["count"] for code, entry in codes.items()} for s, codes in found.items()}
 
 
 def _read(path: Path, attributes: Sequence[str]) -> _File:
@@ -84,8 +84,8 @@ def _read(path: Path, attributes: Sequence[str]) -> _File:
         if len(kept) < NEWEST:
             at = item.get("position") or {}
             file = str(at.get("file", "")).rpartition("/")[2]
-            place = f"{file}:{at.get('line', '')}"
-            kept.append({"raw": raw[:_MAX_RAW], "reason": item.get("reason", ""), "place": place})
+            position = f"{file}:{at.get('line', '')}"
+            kept.append({"raw": raw[:_MAX_RAW], "reason": item.get("reason", ""), "place": position})
     return _File(counts, examples, members)
 
 

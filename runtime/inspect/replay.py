@@ -60,12 +60,12 @@ def replays(checkpoint: str, code: str, source: str | None, *, again: bool = Fal
     root = read_checkpoint(checkpoint, "replay").root
     before = {} if again else _record(root)
     names = sorted(path.name for path in (root / "quarantine").glob("*") if source in (None, path.name))
-    found = [_replay(root, name, code, before.get(name, {}).get(code, [])) for name in names]
-    found = [each for each in found if each.lines]
-    if not found:
+    all_replays = [_replay(root, name, code, before.get(name, {}).get(code, [])) for name in names]
+    all_replays = [replay for replay in all_replays if replay.lines]
+    if not all_replays:
         hint = "`cedilla status` lists the codes in quarantine; --again sends lines once more"
         raise failure("RQ496", f"no line with {code} waits for a replay in {checkpoint}", hint=hint)
-    return found
+    return all_replays
 
 
 def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
@@ -79,9 +79,9 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
     at = _folder_of(source, replay.code)
     if not as_now:
         _check_units(checkpoint, folder, source, replay)
-    path = _free(at, f"replay-{replay.code}-{max(each.epoch for each in replay.lines):012d}")
+    path = _free(at, f"replay-{replay.code}-{max(line.epoch for line in replay.lines):012d}")
     aside = path.with_name(f"_{path.name}")
-    aside.write_text("".join(f"{each.raw}\n" for each in replay.lines), encoding="utf-8")
+    aside.write_text("".join(f"{line.raw}\n" for line in replay.lines), encoding="utf-8")
     # The record comes first: after a crash in between, lines are missing until --again, and never there twice.
     _add_to_record(folder.root, replay)
     aside.rename(path)
@@ -139,8 +139,8 @@ def _check_units(checkpoint: str, folder: CheckpointFolder, source: Source, repl
         return
     state = folder.commit.sources[source.name]
     journal = read_journal(Files(), f"{checkpoint.rstrip('/')}/{JOURNAL}") or {}
-    listed = [each for each in journal.get("accents", []) if each["source"] == source.name]
-    first = min((each["epoch"] for each in journal.get("accents", [])), default=None)
+    listed = [recorded for recorded in journal.get("accents", []) if recorded["source"] == source.name]
+    first = min((recorded["epoch"] for recorded in journal.get("accents", [])), default=None)
     is_whole = journal.get("accents_read") == len(journal.get("accents", []))
     for line in replay.lines:
         if not is_whole and (first is None or first >= line.epoch):
@@ -151,11 +151,11 @@ def _check_units(checkpoint: str, folder: CheckpointFolder, source: Source, repl
 
 
 def _before(source: Source, line: SetAsideLine, accent: str) -> DiagnosticError:
-    place = f"{line.file.rpartition('/')[2]}:{line.line}"
+    position = f"{line.file.rpartition('/')[2]}:{line.line}"
     return failure(
         "RQ497",
         f"a line of `{source.name}` came before or next to an accent that may describe it, and would be read by it now",
-        notes=(f"{place}: {line.raw[:200]}", accent),
+        notes=(f"{position}: {line.raw[:200]}", accent),
         hint="--print writes the lines: mend their values; --as-now sends them to be read in the units of now",
     )
 
@@ -171,8 +171,8 @@ def _describes(text: str, source: Source, state: SourceState, raw: str) -> bool:
         return True
     for accent in accents:
         described = regions.attributes(accent.description)
-        known = {n: row[n] for n in described if isinstance(row.get(n), int | str)}
-        is_other = known.keys() == described and regions.contains(accent.description, known) is not True
+        values = {n: row[n] for n in described if isinstance(row.get(n), int | str)}
+        is_other = values.keys() == described and regions.contains(accent.description, values) is not True
         is_absent = bool(row) and accent.primitive.attribute not in row
         if not (isinstance(accent.primitive, Drop) or is_other or is_absent):
             return True

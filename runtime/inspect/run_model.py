@@ -85,7 +85,7 @@ class RunModel:
             "run": self._run(status, journal, now),
             "files_left": {**status.backlog},
             "sources": [self._source(s, status, journal, now) for s in plan.sources],
-            "outputs": [_output(each, status, plan) for each in status.outputs],
+            "outputs": [_output(item, status, plan) for item in status.outputs],
             "accents": self._accents(status, journal),
             "doubtful": _doubtful(status, folder, journal),
             "quarantine": self._set_aside(aside, status),
@@ -98,7 +98,7 @@ class RunModel:
                 "rejected": dict(status.counters),
                 **journal.get("totals", {"epochs": 0, "phases": {}}),
             },
-            "state": [asdict(each) for each in status.state],
+            "state": [asdict(item) for item in status.state],
         }
 
     # --- the run ---
@@ -135,8 +135,8 @@ class RunModel:
         assert self._folder is not None
         assert self._quarantine is not None
         commit, plan = self._folder.commit, self._folder.stored.plan
-        told = next((each for each in status.sources if each.name == source.name), None)
-        if commit is None or told is None:
+        of_status = next((candidate for candidate in status.sources if candidate.name == source.name), None)
+        if commit is None or of_status is None:
             return {"name": source.name, "table": source.table, "groups": [], "accents": [], "closed": None}
         groups = [] if source.table else members_of(plan, source, commit, journal, now)
         rejected = self._quarantine.members(source.name)
@@ -147,11 +147,11 @@ class RunModel:
             "name": source.name,
             "table": source.table,
             "read": status.read.get(source.name, 0),
-            "accents": _shown(told.accents),
-            "in_force": len(told.accents),
+            "accents": _shown(of_status.accents),
+            "in_force": len(of_status.accents),
             "closed": closed_time(source, commit.sources[source.name], now),
-            "closed_text": told.closed,
-            "offsets": dict(told.offsets),
+            "closed_text": of_status.closed,
+            "offsets": dict(of_status.offsets),
             "groups": groups,
         }
 
@@ -162,7 +162,7 @@ class RunModel:
             "read": journal.get("accents_read", 0),
             "in_force": sum(len(stream.accents) for stream in status.sources),
             "waiting": len(status.waiting),
-            "line": [self._placed(each) for each in recorded],
+            "line": [self._placed(accent) for accent in recorded],
             "waits": _shown(waiting),
         }
 
@@ -182,20 +182,20 @@ class RunModel:
 
     def _set_aside(self, aside: Mapping[str, Mapping[str, Mapping[str, Any]]], status: Status) -> list[Model]:
         meanings = codes()
-        found = [
+        of_source = [
             {
                 "source": source,
                 "code": code,
                 "meaning": meanings[code].meaning if code in meanings else "",
                 "fix": meanings[code].fix if code in meanings else "",
-                "count": each["count"],
-                "newest": each["newest"],
+                "count": of_code["count"],
+                "newest": of_code["newest"],
                 "replay": f"cedilla replay {self.path} --code {code}",
             }
             for source, by_code in aside.items()
-            for code, each in by_code.items()
+            for code, of_code in by_code.items()
         ]
-        return sorted(found, key=lambda each: -each["count"])[:MAX_SHOWN]
+        return sorted(of_source, key=lambda each: -each["count"])[:MAX_SHOWN]
 
     def _stop(self, status: Status, plan: Plan) -> Model | None:
         error = status.error
@@ -256,7 +256,7 @@ def closed_time(source: Source, state: SourceState, now: float) -> Model | None:
 
 
 def _output(stream: Stream, status: Status, plan: Plan) -> Model:
-    emit = next(each for each in plan.emits if each.name == stream.name)
+    emit = next(candidate for candidate in plan.emits if candidate.name == stream.name)
     return {
         "name": stream.name,
         "relation": emit.relation,
@@ -271,27 +271,27 @@ def _output(stream: Stream, status: Status, plan: Plan) -> Model:
 
 def _doubtful(status: Status, folder: CheckpointFolder, journal: Mapping[str, Any]) -> list[Model]:
     """Returns doubtful accents and jumps, the newest first, each with an accent statement to paste."""
-    found: list[Model] = []
-    told = {name for name, kept in (folder.commit.suspects if folder.commit else {}).items() if kept}
-    for name in told:
+    doubts: list[Model] = []
+    suspected = {name for name, kept in (folder.commit.suspects if folder.commit else {}).items() if kept}
+    for name in suspected:
         assert folder.commit is not None
         for change in reversed(reported_changes(folder.commit.suspects[name])):
             statement = f"accent {name} {change.accent};" if change.accent else None
             message = f"{change.where} jumps like {change.conversion}, and no accent says so"
-            found.append(_doubt("RQ223", message, [change.place], statement, None))
+            doubts.append(_doubt("RQ223", message, [change.place], statement, None))
     for warning in reversed(journal.get("warnings", [])):
-        if not ("RQ217" <= warning["code"] <= "RQ232") or (warning["code"] == "RQ223" and told):
+        if not ("RQ217" <= warning["code"] <= "RQ232") or (warning["code"] == "RQ223" and suspected):
             continue
         stated = _STATEMENT.search(f"{warning['message']} {warning['help']}")
         statement = stated and stated[0]
-        found.append(
+        doubts.append(
             _doubt(warning["code"], warning["message"], warning["notes"], statement, warning["help"])
             | {"time": warning["time"]}
         )
-    found += [
+    doubts += [
         _doubt("RQ218", f"converted more than once: {text}", [], None, None) for text in status.doubtful
     ]
-    return found[:MAX_SHOWN]
+    return doubts[:MAX_SHOWN]
 
 
 def _doubt(code: str, message: str, notes: Sequence[str], paste: str | None, help_: str | None) -> Model:
@@ -339,5 +339,10 @@ def _line_of(file: str, place: int) -> int | None:
 
 def problems(error: DiagnosticError) -> Iterator[Model]:
     """Yields the diagnostics of a checkpoint that cannot be read, for a page."""
-    for each in error.diagnostics:
-        yield {"code": each.code, "message": each.message, "help": each.help, "notes": list(each.notes)}
+    for diagnostic in error.diagnostics:
+        yield {
+            "code": diagnostic.code,
+            "message": diagnostic.message,
+            "help": diagnostic.help,
+            "notes": list(diagnostic.notes),
+        }

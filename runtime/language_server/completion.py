@@ -46,19 +46,19 @@ class Item:
 
 def complete(document: Document, offset: int) -> tuple[int, list[Item]]:
     """Returns what may be typed at a place of a query, and where the word there begins."""
-    place = cursor(document.text, offset, "query")
-    if place is None:
+    at = cursor(document.text, offset, "query")
+    if at is None:
         return offset, []
-    return place.start, _unique((*_Query(document, place).items(), *_keywords(place)))
+    return at.start, _unique((*_Query(document, at).items(), *_keywords(at)))
 
 
 def complete_accent(plan: Plan, source: str, text: str, offset: int) -> tuple[int, list[Item]]:
     """Returns the same for an accent on the tuples of a source."""
-    place = cursor(text, offset, "accent")
-    if place is None:
+    at = cursor(text, offset, "accent")
+    if at is None:
         return offset, []
-    known = Attributes(plan.start[source], plan.units_of(source), _domains(plan, source))
-    return place.start, _unique((*_in_accent(place, known), *_keywords(place)))
+    attributes = Attributes(plan.start[source], plan.units_of(source), _domains(plan, source))
+    return at.start, _unique((*_in_accent(at, attributes), *_keywords(at)))
 
 
 @frozen
@@ -105,8 +105,8 @@ class _Query:
             case "accent" if at.type() == "ACCENT":
                 yield from self._relations(sources=True)
             case "accent":
-                if (known := self._of_relation(at.word(len(at.before) - 1))) is not None:
-                    yield from _in_accent(at, known)
+                if (attributes := self._of_relation(at.word(len(at.before) - 1))) is not None:
+                    yield from _in_accent(at, attributes)
             case "operator" | "let" | "use":
                 return
             case _:
@@ -126,8 +126,8 @@ class _Query:
             case "IN":
                 yield from self._relations(sources=True)
             case "DOT":
-                if (known := self._of_relation(at.word(2))) is not None:
-                    yield from known.items()
+                if (attributes := self._of_relation(at.word(2))) is not None:
+                    yield from attributes.items()
             case _ if not at.open and at.type() in ("ON", "BY", "HEARTBEAT", "COMMA"):
                 yield from (Item(name, "attribute") for name in own)
 
@@ -141,11 +141,11 @@ class _Query:
         elif at.operator is not None:
             yield from self._parameters(at.operator)
         elif "WITH" in [token.type for token in at.before]:
-            known = self._of_text(self._emitted())
-            if at.type() == "IN" and known is not None:
-                yield from known.units_of(at.word(2))
-            elif known is not None:
-                yield from known.items()
+            attributes = self._of_text(self._emitted())
+            if at.type() == "IN" and attributes is not None:
+                yield from attributes.units_of(at.word(2))
+            elif attributes is not None:
+                yield from attributes.items()
         elif at.type() in ("ON", "COMMA", "EQUAL", "AND", "DOT"):
             yield from self._pair()
 
@@ -169,12 +169,12 @@ class _Query:
             yield from self._own_units()
             yield from unit_items(None)
             return
-        known = self._known_inputs()
+        inputs = self._known_inputs()
         name = _compared(at)
-        for each in known:
+        for attributes in inputs:
             if name is not None:
-                yield from each.values(name)
-            yield from each.items()
+                yield from attributes.values(name)
+            yield from attributes.items()
         if at.is_in_expression and at.type() != "LBRACE":
             is_grouping = str(at.before[bracket - 1]) in ("aggregate", "γ", "running")
             yield from function_items(aggregates=is_grouping)
@@ -182,20 +182,20 @@ class _Query:
 
     def _known_inputs(self) -> list[Attributes]:
         text = input_text(self.document.text, self.cursor.start)
-        found = None if text is None or not text.strip() else self._of_text(text)
-        if found is not None:
-            return [found]
+        attributes = None if text is None or not text.strip() else self._of_text(text)
+        if attributes is not None:
+            return [attributes]
         plan = self.document.plan
         return [] if plan is None else [_attributes(plan, name) for name in plan.start]
 
     def _pair(self) -> Iterator[Item]:
         at = self.cursor
         if at.type() == "DOT":
-            if (known := self._of_relation(at.word(2))) is not None:
-                yield from known.items()
+            if (attributes := self._of_relation(at.word(2))) is not None:
+                yield from attributes.items()
             return
         joined = [str(t) for t in at.before if t.type == "NAME" and t in self.document.names.relations]
-        sides = [known for name in joined[-2:] if (known := self._of_relation(name)) is not None]
+        sides = [attributes for name in joined[-2:] if (attributes := self._of_relation(name)) is not None]
         shared = set[str].intersection(*(set(side.facts.types) for side in sides)) if sides else set[str]()
         for item in (item for side in sides[:1] for item in side.items()):
             if item.label in shared:
@@ -217,12 +217,12 @@ class _Query:
         return None if plan is None or name not in plan.start else _attributes(plan, name)
 
     def _of_text(self, relation: str) -> Attributes | None:
-        if (known := self._of_relation(relation.strip())) is not None:
-            return known
-        found = self.document.facts_of(relation, self.cursor.start)
-        if found is None or self.document.plan is None:
+        if (attributes := self._of_relation(relation.strip())) is not None:
+            return attributes
+        facts = self.document.facts_of(relation, self.cursor.start)
+        if facts is None or self.document.plan is None:
             return None
-        return Attributes(*found, _all_domains(self.document.plan))
+        return Attributes(*facts, _all_domains(self.document.plan))
 
 
 def _in_accent(at: Cursor, known: Attributes) -> Iterator[Item]:
@@ -335,7 +335,7 @@ def snippet(form: Form) -> str:
 
 
 def _unique(items: Iterable[Item]) -> list[Item]:
-    found: dict[str, Item] = {}
+    by_label: dict[str, Item] = {}
     for item in items:
-        found.setdefault(item.label, item)
-    return list(found.values())
+        by_label.setdefault(item.label, item)
+    return list(by_label.values())

@@ -39,13 +39,13 @@ class Cursor:
     @property
     def open(self) -> list[int]:
         """The positions of the brackets that are open, the innermost last."""
-        found: list[int] = []
+        brackets: list[int] = []
         for number, token in enumerate(self.before):
             if token in _OPEN:
-                found.append(number)
-            elif found and token == _OPEN[self.before[found[-1]]]:
-                found.pop()
-        return found
+                brackets.append(number)
+            elif brackets and token == _OPEN[self.before[brackets[-1]]]:
+                brackets.pop()
+        return brackets
 
     @property
     def operator(self) -> int | None:
@@ -96,13 +96,13 @@ def input_text(text: str, offset: int) -> str | None:
 
 def call_at(text: str, offset: int) -> tuple[str, int] | None:
     """Returns the function whose arguments are typed at a place, and the number of the argument from 0."""
-    place = cursor(text, offset, "query")
-    if place is None or not place.open:
+    at = cursor(text, offset, "query")
+    if at is None or not at.open:
         return None
-    bracket = place.open[-1]
-    if bracket == 0 or place.before[bracket] != "(" or place.before[bracket - 1].type != "NAME":
+    bracket = at.open[-1]
+    if bracket == 0 or at.before[bracket] != "(" or at.before[bracket - 1].type != "NAME":
         return None
-    inner = Cursor(0, 0, place.before[bracket:], frozenset())
+    inner = Cursor(0, 0, at.before[bracket:], frozenset())
     commas = [n for n, token in enumerate(inner.before) if token == ","]
     depth = [Cursor(0, 0, inner.before[:n], frozenset()).open for n in commas]
-    return place.word(len(place.before) - bracket + 1), sum(each == [0] for each in depth)
+    return at.word(len(at.before) - bracket + 1), sum(depths == [0] for depths in depth)

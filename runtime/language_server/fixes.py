@@ -47,21 +47,25 @@ class Fix:
 
 def fixes(document: Document, diagnostic: Diagnostic) -> list[Fix]:
     """Returns the edits that a diagnostic's hint names and that remove it, without another error."""
-    found: dict[Edit, Fix] = {}
+    by_edit: dict[Edit, Fix] = {}
     for fix in _candidates(document, diagnostic, diagnostic.help or ""):
-        if fix.edit not in found and _removes(document, diagnostic, fix.edit):
-            found[fix.edit] = fix
-    return list(found.values())
+        if fix.edit not in by_edit and _removes(document, diagnostic, fix.edit):
+            by_edit[fix.edit] = fix
+    return list(by_edit.values())
 
 
 def _removes(document: Document, diagnostic: Diagnostic, edit: Edit) -> bool:
     after = Document(edit.applied(document.text), document.source).diagnostics
-    same = [each for each in after if (each.code, each.message) == (diagnostic.code, diagnostic.message)]
+    same = [
+        finding
+        for finding in after
+        if (finding.code, finding.message) == (diagnostic.code, diagnostic.message)
+    ]
     return not same and _errors(after) <= _errors(document.diagnostics) - (diagnostic.severity == "error")
 
 
 def _errors(diagnostics: tuple[Diagnostic, ...]) -> int:
-    return sum(each.severity == "error" for each in diagnostics)
+    return sum(diagnostic.severity == "error" for diagnostic in diagnostics)
 
 
 def _candidates(document: Document, diagnostic: Diagnostic, help: str) -> Iterator[Fix]:
@@ -78,11 +82,11 @@ def _candidates(document: Document, diagnostic: Diagnostic, help: str) -> Iterat
     for word in _words(help):
         for edit in _replacements(text, span, diagnostic.message, word):
             yield Fix(f"Change to {word}", edit)
-    if (match := _LEFT_OUT.search(help)) is not None and (place := text.find(match[1], span.start)) >= 0:
-        yield Fix(f"Leave {match[1]} out", Edit(place, place + len(match[1]), ""))
+    if (match := _LEFT_OUT.search(help)) is not None and (position := text.find(match[1], span.start)) >= 0:
+        yield Fix(f"Leave {match[1]} out", Edit(position, position + len(match[1]), ""))
     for word in [";"] if "ends with `;`" in help else _EXPECTED.findall(f"{help}\n{diagnostic.message}"):
-        for place in (len(text[: span.start].rstrip()), span.end):
-            yield Fix(f"Insert {word}", Edit(place, place, word if word == ";" else f" {word} "))
+        for position in (len(text[: span.start].rstrip()), span.end):
+            yield Fix(f"Insert {word}", Edit(position, position, word if word == ";" else f" {word} "))
 
 
 def _words(help: str) -> Iterator[str]:
@@ -105,20 +109,20 @@ def _replacements(text: str, span: Span, message: str, word: str) -> Iterator[Ed
     for start, end in named or [(span.start, span.end)]:
         is_call = text.startswith("(", end)
         yield Edit(start, end, word.partition("(")[0] if is_call else word)
-    signs = next((each for each in _SIGNS.finditer(text) if each.start() <= span.start < each.end()), None)
+    signs = next((sign for sign in _SIGNS.finditer(text) if sign.start() <= span.start < sign.end()), None)
     if signs is not None:
         yield Edit(signs.start(), signs.end(), word)
 
 
 def _end_of(document: Document, relation: str) -> int | None:
     """Returns the place of the semicolon of the statement that declares a relation."""
-    for each in document.names.occurrences:
+    for occurrence in document.names.occurrences:
         if (
-            each.kind == "relation"
-            and each.defines
-            and each.name == relation
-            and each.source == document.source
+            occurrence.kind == "relation"
+            and occurrence.defines
+            and occurrence.name == relation
+            and occurrence.source == document.source
         ):
-            _, end = statements.bounds(document.text, each.start)
+            _, end = statements.bounds(document.text, occurrence.start)
             return document.text.rfind(";", 0, end)
     return None

@@ -87,7 +87,7 @@ def _attribute(document: Document, name: Occurrence) -> Iterator[str]:
     relations = [node.name] if isinstance(node, Source) else [*node.inputs, node.name]
     if name.defines:
         relations.reverse()
-    relation = next((each for each in relations if name.name in plan.start[each].types), None)
+    relation = next((candidate for candidate in relations if name.name in plan.start[candidate].types), None)
     if relation is not None:
         facts, unit = plan.start[relation], plan.units_of(relation).get(name.name)
         yield f"**{name.name}**: {_type(name.name, facts)}{f', unit `{unit}`' if unit else ''}, of `{relation}`"
@@ -104,7 +104,7 @@ def _attribute(document: Document, name: Occurrence) -> Iterator[str]:
 
 def _reactions(plan: Plan, operator: Operator, name: Occurrence) -> list[str]:
     """Returns what an operator does with each accent on an attribute of an input."""
-    found: dict[str, None] = {}
+    lines: dict[str, None] = {}
     for side, source in enumerate(operator.inputs):
         if name.name not in plan.start[source].types or name.defines:
             continue
@@ -112,8 +112,8 @@ def _reactions(plan: Plan, operator: Operator, name: Occurrence) -> list[str]:
             outcome = reaction(plan, operator, kind, name.name, side)
             if outcome is not None:
                 verdict = "ends the query" if outcome.kind == "aborts" else outcome.kind
-                found[f"{SIGNS[kind]} {kind.title()}: {verdict} at {operator.title} ({outcome.rule})"] = None
-    return list(found)
+                lines[f"{SIGNS[kind]} {kind.title()}: {verdict} at {operator.title} ({outcome.rule})"] = None
+    return list(lines)
 
 
 def _type(name: str, facts: Facts) -> str:

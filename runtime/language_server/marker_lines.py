@@ -41,7 +41,7 @@ class MarkerText:
 
     def offset(self, place: int) -> int:
         """Returns the place in the marker of a place in the file."""
-        return next((n for n, each in enumerate(self.places) if each >= place), len(self.text))
+        return next((n for n, position in enumerate(self.places) if position >= place), len(self.text))
 
 
 def markers_in(text: str) -> Iterator[MarkerText]:
@@ -69,8 +69,8 @@ def owner_of(path: Path, root: Path, queries: Iterable[Document]) -> Owner | Non
     `queries`: those to ask first, before the other ones below `root`.
     """
     asked = list(queries)
-    known = {Path(each.source).resolve() for each in asked}
-    for document in (*asked, *_others(root, known)):
+    sources = {Path(stream.source).resolve() for stream in asked}
+    for document in (*asked, *_others(root, sources)):
         if document.plan is None:
             continue
         for name, folder, _ in folders(document.plan):
@@ -104,11 +104,11 @@ def check_markers(path: Path, text: str, owner: Owner | None) -> Iterator[tuple[
             parse = parse_accent if marker.kind == "accent" else parse_punctuation
             parse(marker.text)
         except DiagnosticError as error:
-            yield from ((marker, each) for each in error.diagnostics)
+            yield from ((marker, diagnostic) for diagnostic in error.diagnostics)
             continue
         if owner is not None and states is not None:
-            found, states = _advanced(owner, states, marker)
-            yield from ((marker, each) for each in found)
+            diagnostics, states = _advanced(owner, states, marker)
+            yield from ((marker, diagnostic) for diagnostic in diagnostics)
 
 
 def _before(owner: Owner, path: Path) -> dict[str, SourceState]:
@@ -131,11 +131,11 @@ def _advanced(
     begun = {name: state.next_epoch() for name, state in states.items()}
     line = MarkerLine(marker.kind, marker.text, 0)
     effects = advance(owner.plan, begun, {owner.source: [line]}, lambda *_: "", {owner.source})
-    failures = [each for stop in effects.failures for each in stop.diagnostics]
+    failures = [problem for stop in effects.failures for problem in stop.diagnostics]
     if failures:
         return failures, states
-    aside = [each.warning for each in effects.set_aside if each.warning is not None]
-    return [*(each.diagnostic for each in effects.warnings), *aside], dict(effects.states)
+    aside = [problem.warning for problem in effects.set_aside if problem.warning is not None]
+    return [*(problem.diagnostic for problem in effects.warnings), *aside], dict(effects.states)
 
 
 def span_of(marker: MarkerText, diagnostic: Diagnostic) -> tuple[int, int]:
@@ -148,21 +148,21 @@ def span_of(marker: MarkerText, diagnostic: Diagnostic) -> tuple[int, int]:
 
 def marker_at(text: str, offset: int) -> MarkerText | None:
     """Returns the marker around a place of a file."""
-    return next((each for each in markers_in(text) if each.contains(offset)), None)
+    return next((candidate for candidate in markers_in(text) if candidate.contains(offset)), None)
 
 
 def marker_hover(owner: Owner, text: str, marker: MarkerText) -> str:
     """Returns what every operator does with a marker, after those before it in the file."""
     plan = owner.plan
-    earlier = [each for each in markers_in(text) if each.places[0] < marker.places[0]]
+    earlier = [marker_text for marker_text in markers_in(text) if marker_text.places[0] < marker.places[0]]
     states = starting_states(plan)
     good: list[tuple[str, str]] = []
-    for each in earlier:
-        found, states = _advanced(owner, states, each)
-        if not any(one.severity == "error" for one in found):
-            good.append((owner.source, each.text))
+    for marker_text in earlier:
+        diagnostics, states = _advanced(owner, states, marker_text)
+        if not any(one.severity == "error" for one in diagnostics):
+            good.append((owner.source, marker_text.text))
     try:
         *_, last = trace(plan, [*good, (owner.source, marker.text)])
     except DiagnosticError as error:
-        return "\n".join(f"{each.code}: {each.message}" for each in error.diagnostics)
+        return "\n".join(f"{marker_text.code}: {marker_text.message}" for marker_text in error.diagnostics)
     return trace_text(evolve(last, warnings=()))

@@ -24,13 +24,13 @@ def names_of(tree: Tree[Token], source: str, read: Callable[[str], str | None]) 
         reader.statement(statement)
     root = reader.symbols.root
     occurrences = (
-        Occurrence(each.name, each.kind, root(each.symbol), *_rest(each)) for each in reader.occurrences
+        Occurrence(use.name, use.kind, root(use.symbol), *_rest(use)) for use in reader.occurrences
     )
     return Names(
         tuple(occurrences),
         *(
-            tuple(map(str, each))
-            for each in (reader.relations, reader.constants, reader.operators, reader.own_units)
+            tuple(map(str, table))
+            for table in (reader.relations, reader.constants, reader.operators, reader.own_units)
         ),
     )
 
@@ -129,7 +129,7 @@ class _Reader:
         if node.data == "reference":
             return dict(self._refer(_token(node.children[0])))
         if node.data in _MERGED:
-            left, *_, right = [self._relation(each) for each in node.children if isinstance(each, Tree)]
+            left, *_, right = [self._relation(child) for child in node.children if isinstance(child, Tree)]
             return self._merged(left, right)
         if node.data in ("join", "join_by_sign"):
             return self._join(node)
@@ -138,8 +138,8 @@ class _Reader:
             symbol = self.operators.get(_token(name)) or self.symbols.new()
             self._add(_token(name), "operator", symbol)
             scope: Scope = {}
-            for each in inputs:
-                scope = {**self._relation(each), **scope}
+            for child in inputs:
+                scope = {**self._relation(child), **scope}
             return scope
         return self._operator(node)
 
@@ -151,7 +151,7 @@ class _Reader:
     def _join(self, node: Tree[Token]) -> Scope:
         left_node, *_, right_node, pairs = node.children
         left, right = self._relation(left_node), self._relation(right_node)
-        kinds = [str(each) for each in node.children if isinstance(each, Token)]
+        kinds = [str(child) for child in node.children if isinstance(child, Token)]
         for pair in pairs.children if isinstance(pairs, Tree) else ():
             match pair.children if isinstance(pair, Tree) else ():
                 case [Token() as name]:
@@ -239,16 +239,16 @@ class _Reader:
                 self._attribute(name, scope)
             case (("scalar" | "resetting"), [Token() as name, *rest]):
                 self._add(name, "function", self.symbols.new())
-                for each in rest:
-                    self._attributes(each, scope)
+                for child in rest:
+                    self._attributes(child, scope)
             case (("literal" | "measure" | "with_unit" | "measured_as" | "type"), _):
                 self._literals(part)
                 self._units(part)
             case "key", [Token() as name, *_]:
                 self._attribute(name, scope)
             case _:
-                for each in part.children:
-                    self._attributes(each, scope)
+                for child in part.children:
+                    self._attributes(child, scope)
 
     def _literals(self, part: Part) -> None:
         """Reads constants that are used as values or lengths of time."""
@@ -288,8 +288,8 @@ class _Reader:
     # --- names ---
 
     def _refer(self, name: Token) -> Scope:
-        known = self.relations.get(name)
-        symbol, scope = known if known is not None else (self.symbols.new(), {})
+        relation = self.relations.get(name)
+        symbol, scope = relation if relation is not None else (self.symbols.new(), {})
         self._add(name, "relation", symbol)
         return scope
 
@@ -316,10 +316,10 @@ def _output(node: Tree[Token], rule: str, scope: Scope, made: Scope, by: list[To
     """Returns the attributes of an operator's output."""
     if rule == "project":
         items = node.children[0]
-        keeps_rest = isinstance(items, Tree) and any(isinstance(each, Token) for each in items.children)
+        keeps_rest = isinstance(items, Tree) and any(isinstance(child, Token) for child in items.children)
         return {**scope, **made} if keeps_rest else made
     if rule == "rename":
-        old = {str(each.children[0]) for each in _trees(node.children[0], "renamed")}
+        old = {str(child.children[0]) for child in _trees(node.children[0], "renamed")}
         return {**{name: symbol for name, symbol in scope.items() if name not in old}, **made}
     if rule == "aggregate":
         return {**{str(name): scope[name] for name in by if name in scope}, **made}
@@ -337,8 +337,8 @@ def _tokens(part: Part, kind: str | None = None) -> Iterator[Token]:
         if kind is None or part.type == kind:
             yield part
     elif part is not None:
-        for each in part.children:
-            yield from _tokens(each, kind)
+        for child in part.children:
+            yield from _tokens(child, kind)
 
 
 def _trees(part: Part, rule: str) -> Iterator[Tree[Token]]:
@@ -346,5 +346,5 @@ def _trees(part: Part, rule: str) -> Iterator[Tree[Token]]:
     if isinstance(part, Tree):
         if part.data == rule:
             yield part
-        for each in part.children:
-            yield from _trees(each, rule)
+        for child in part.children:
+            yield from _trees(child, rule)

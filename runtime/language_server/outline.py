@@ -47,9 +47,9 @@ def symbols(document: Document) -> Iterator[Symbol]:
         if not isinstance(statement, Tree) or statement.data not in _TITLES:
             continue
         tokens = [*statement.scan_values(lambda each: isinstance(each, Token))]
-        names = [each for each in tokens if each.type == "NAME"]
+        names = [token for token in tokens if token.type == "NAME"]
         if names:
-            attributes = (_declared(each) for each in statement.find_data("attribute_declaration"))
+            attributes = (_declared(node) for node in statement.find_data("attribute_declaration"))
             children = tuple(attributes) if statement.data == "stream" else ()
             yield _symbol(statement, names[0], _TITLES[statement.data], children)
 

@@ -23,7 +23,7 @@ def renamed_at(document: Document, offset: int) -> Occurrence:
     name = document.names.at(offset, document.source)
     if name is None or name.kind not in _CAN_CHANGE:
         raise Refused("no name of this query is here")
-    if any(each.source != document.source for each in document.names.uses(name.symbol)):
+    if any(use.source != document.source for use in document.names.uses(name.symbol)):
         raise Refused(f"{name.name} is also in a file that other queries may use")
     return name
 
@@ -36,15 +36,15 @@ def rename(document: Document, offset: int, new: str) -> list[Edit]:
     """
     name = renamed_at(document, offset)
     uses = sorted(document.names.uses(name.symbol), key=lambda each: each.start)
-    edits = [Edit(each.start, each.end, new) for each in dict.fromkeys(uses)]
-    edits += [edit for each in uses if each.declares and (edit := _origin(document, each)) is not None]
+    edits = [Edit(use.start, use.end, new) for use in dict.fromkeys(uses)]
+    edits += [edit for use in uses if use.declares and (edit := _origin(document, use)) is not None]
     edits.sort(key=lambda edit: edit.start)
     text = applied(document.text, edits)
     after = Document(text, document.source)
-    before = {(each.code, each.message) for each in document.diagnostics if each.severity == "error"}
-    for each in after.diagnostics:
-        if each.severity == "error" and (each.code, each.message.replace(new, name.name)) not in before:
-            raise Refused(f"{each.code}: {each.message}")
+    before = {(use.code, use.message) for use in document.diagnostics if use.severity == "error"}
+    for use in after.diagnostics:
+        if use.severity == "error" and (use.code, use.message.replace(new, name.name)) not in before:
+            raise Refused(f"{use.code}: {use.message}")
     changed = after.names.at(_moved(name.start, edits), document.source)
     if changed is None or len([*after.names.uses(changed.symbol)]) != len(uses):
         raise Refused(f"`{new}` has another meaning in this query")
@@ -59,7 +59,7 @@ def applied(text: str, edits: list[Edit]) -> str:
 
 
 def _moved(place: int, edits: list[Edit]) -> int:
-    return place + sum(len(each.new) - (each.end - each.start) for each in edits if each.end <= place)
+    return place + sum(len(edit.new) - (edit.end - edit.start) for edit in edits if edit.end <= place)
 
 
 _TYPE = re.compile(r"\s*\??\s*:\s*\w+(?:\s*\([^)]*\))?")

@@ -69,10 +69,10 @@ class CedillaServer(LanguageServer):
     def document(self, uri: str) -> Document:
         """Returns the query at an address, as the editor has it."""
         text = self.workspace.get_text_document(uri).source
-        known = self.documents.get(uri)
-        if known is None or known.text != text:
-            known = self.documents[uri] = Document(text, to_fs_path(uri) or uri)
-        return known
+        document = self.documents.get(uri)
+        if document is None or document.text != text:
+            document = self.documents[uri] = Document(text, to_fs_path(uri) or uri)
+        return document
 
     def positions(self, text: str) -> Positions:
         """Returns the lines of a text with the client's way to count characters."""
@@ -127,7 +127,7 @@ def _publish(ls: CedillaServer, uri: str, found: list[lsp.Diagnostic]) -> None:
 
 def _query_findings(ls: CedillaServer, document: Document) -> list[lsp.Diagnostic]:
     positions = ls.positions(document.text)
-    return [_finding(each, positions.range(*_place(document, each))) for each in document.diagnostics]
+    return [_finding(d, positions.range(*_place(document, d))) for d in document.diagnostics]
 
 
 def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
@@ -137,15 +137,15 @@ def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
         return 0, 0
     if span.source == document.source:
         return span.start, span.end
-    place = max(document.text.find(span.source), 0)
-    return place, place + (len(span.source) if place else 0)
+    start = max(document.text.find(span.source), 0)
+    return start, start + (len(span.source) if start else 0)
 
 
 def _stream_findings(ls: CedillaServer, uri: str) -> list[lsp.Diagnostic]:
     text = ls.workspace.get_text_document(uri).source
     positions, path = ls.positions(text), Path(to_fs_path(uri) or uri).resolve()
-    found = marker_lines.check_markers(path, text, ls.owner(uri))
-    return [_finding(each, positions.range(*marker_lines.span_of(marker, each))) for marker, each in found]
+    findings = marker_lines.check_markers(path, text, ls.owner(uri))
+    return [_finding(d, positions.range(*marker_lines.span_of(marker, d))) for marker, d in findings]
 
 
 def _finding(diagnostic: Diagnostic, place: lsp.Range) -> lsp.Diagnostic:
@@ -210,13 +210,13 @@ def on_hover(ls: CedillaServer, params: lsp.HoverParams) -> lsp.Hover | None:
         if marker is None or owner is None:
             return None
         shown = f"```text\n{marker_lines.marker_hover(owner, text, marker)}\n```"
-        found = hover.Hover(marker.places[0], marker.places[-1], shown)
+        shown_hover = hover.Hover(marker.places[0], marker.places[-1], shown)
     else:
-        found = hover.hover(ls.document(uri), offset)
-    if found is None:
+        shown_hover = hover.hover(ls.document(uri), offset)
+    if shown_hover is None:
         return None
-    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.text)
-    return lsp.Hover(content, positions.range(found.start, found.end))
+    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, shown_hover.text)
+    return lsp.Hover(content, positions.range(shown_hover.start, shown_hover.end))
 
 
 @server.feature(
@@ -237,8 +237,8 @@ def on_completion(ls: CedillaServer, params: lsp.CompletionParams) -> lsp.Comple
     ) is not None:
         inside, items = complete_accent(owner.plan, owner.source, marker.text, marker.offset(offset))
         start = marker.places[inside]
-    place = positions.range(start, offset)
-    return lsp.CompletionList(False, [_item(each, place, n, is_stream(uri)) for n, each in enumerate(items)])
+    range_ = positions.range(start, offset)
+    return lsp.CompletionList(False, [_item(item, range_, n, is_stream(uri)) for n, item in enumerate(items)])
 
 
 def _item(item: Item, place: lsp.Range, number: int, in_json: bool) -> lsp.CompletionItem:
@@ -303,7 +303,7 @@ def on_references(ls: CedillaServer, params: lsp.ReferenceParams) -> list[lsp.Lo
     document, name = _named(ls, params.text_document.uri, params.position)
     uses = [] if name is None else [*dict.fromkeys(document.names.uses(name.symbol))]
     with_definition = params.context.include_declaration
-    return [_location(ls, document, each) for each in uses if with_definition or not each.defines]
+    return [_location(ls, document, use) for use in uses if with_definition or not use.defines]
 
 
 @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
@@ -340,7 +340,7 @@ def on_symbols(ls: CedillaServer, params: lsp.DocumentSymbolParams) -> list[lsp.
         return []
     document = ls.document(params.text_document.uri)
     positions = ls.positions(document.text)
-    return [_symbol(positions, each) for each in outline.symbols(document)]
+    return [_symbol(positions, symbol) for symbol in outline.symbols(document)]
 
 
 def _symbol(positions: Positions, symbol: outline.Symbol) -> lsp.DocumentSymbol:
@@ -378,9 +378,9 @@ def on_inlays(ls: CedillaServer, params: lsp.InlayHintParams) -> list[lsp.InlayH
     positions = ls.positions(document.text)
     first, last = positions.offset(params.range.start), positions.offset(params.range.end)
     return [
-        lsp.InlayHint(positions.position(each.offset), each.text, padding_left=True)
-        for each in outline.inlays(document)
-        if first <= each.offset <= last
+        lsp.InlayHint(positions.position(inlay.offset), inlay.text, padding_left=True)
+        for inlay in outline.inlays(document)
+        if first <= inlay.offset <= last
     ]
 
 

@@ -64,14 +64,16 @@ class Names:
     def at(self, offset: int, source: str) -> Occurrence | None:
         """Returns the name at a place of a text, or just before it."""
         near = [
-            each for each in self.occurrences if each.source == source and each.start <= offset <= each.end
+            occurrence
+            for occurrence in self.occurrences
+            if occurrence.source == source and occurrence.start <= offset <= occurrence.end
         ]
         return max(near, key=lambda each: each.start, default=None)
 
     def uses(self, symbol: int) -> Iterator[Occurrence]:
         """Yields all names of a thing."""
-        return (each for each in self.occurrences if each.symbol == symbol)
+        return (occurrence for occurrence in self.occurrences if occurrence.symbol == symbol)
 
     def definition(self, occurrence: Occurrence) -> Occurrence | None:
         """Returns the name that defines the thing; the first one if several do."""
-        return next((each for each in self.uses(occurrence.symbol) if each.defines), None)
+        return next((use for use in self.uses(occurrence.symbol) if use.defines), None)

@@ -31,10 +31,10 @@ def parsed(text: str) -> tuple[str, Tree[Token] | None]:
 def _place(error: UnexpectedInput, text: str) -> int:
     """Returns a place in the statement that is wrong: the one before, if that lacks its semicolon."""
     token = getattr(error, "token", None)
-    place = len(text) if token is not None and token.type == "$END" else error.pos_in_stream or 0
-    start, _ = statements.bounds(text, place)
-    pieces = [each for each in statements.PIECE.finditer(text, 0, start) if each[0][0] not in "#\n"]
-    return pieces[-1].start() if pieces and pieces[-1][0] != ";" else place
+    position = len(text) if token is not None and token.type == "$END" else error.pos_in_stream or 0
+    start, _ = statements.bounds(text, position)
+    pieces = [piece for piece in statements.PIECE.finditer(text, 0, start) if piece[0][0] not in "#\n"]
+    return pieces[-1].start() if pieces and pieces[-1][0] != ";" else position
 
 
 def without_statement(text: str, place: int) -> str:
@@ -53,12 +53,16 @@ def planned(text: str, source: str, relations: tuple[str, ...]) -> tuple[str, Pl
         try:
             return text, compile_query(text + extra, source).plan
         except DiagnosticError as error:
-            errors = [each for each in error.diagnostics if each.severity == "error"]
-        places = [each.span.start for each in errors if each.span is not None and each.span.source == source]
+            errors = [failure for failure in error.diagnostics if failure.severity == "error"]
+        places = [
+            failure.span.start
+            for failure in errors
+            if failure.span is not None and failure.span.source == source
+        ]
         if places:
-            for place in places:
-                text = without_statement(text, min(place, max(len(text) - 1, 0)))
-        elif not extra and relations and any(each.code == "RQ111" for each in errors):
+            for position in places:
+                text = without_statement(text, min(position, max(len(text) - 1, 0)))
+        elif not extra and relations and any(failure.code == "RQ111" for failure in errors):
             extra = f'\nemit {relations[-1]} to json "_";'
         else:
             break

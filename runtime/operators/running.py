@@ -190,8 +190,8 @@ def _with_readings(operator: Running, rows: DataFrame, in_order: WindowSpec, so_
         rows = rows.withColumns({f"{name}$read": has_reading, f"{name}$x": last})
         rows = rows.withColumn(operator.before(name), F.lag(F.col(x)).over(in_order))
         is_read = F.col(column(f"{name}$read")) & (F.col(_IS_NEW) == 1)
-        known = F.when(F.col(_IS_NEW) == 0, F.col(y)).when(is_read, F.col(before))
-        rows = rows.withColumn(f"{name}$y", F.last(known, ignorenulls=True).over(so_far))
+        reading = F.when(F.col(_IS_NEW) == 0, F.col(y)).when(is_read, F.col(before))
+        rows = rows.withColumn(f"{name}$y", F.last(reading, ignorenulls=True).over(so_far))
         rows = rows.withColumn(operator.earlier(name), F.lag(F.col(y)).over(in_order))
     return rows
 

@@ -25,14 +25,14 @@ def _accents(parts: Mapping[str, Slice]) -> Iterator[ReadAccent]:
     for source, part in parts.items():
         for marker in part.scan.markers:
             if marker.kind == "accent":
-                place = marker.position - marker.file * NEXT_FILE
+                position = marker.position - marker.file * NEXT_FILE
                 file = part.files[marker.file].shown
-                yield ReadAccent(source, marker.text, file, place, part.format.by_bytes)
+                yield ReadAccent(source, marker.text, file, position, part.format.by_bytes)
 
 
 def entry_of(running: RunningEpoch, report: EpochReport, segments: Segments) -> EpochEntry:
     """Returns an epoch as the journal records it."""
-    kept = [segment for each in segments.values() for segment in each]
+    kept = [segment for of_relation in segments.values() for segment in of_relation]
     return EpochEntry(
         report.number,
         report.tuples,

@@ -77,14 +77,14 @@ class RunningEpoch:
     @property
     def members(self) -> dict[str, dict[str, dict[Any, int]]]:
         """Source -> attribute -> value -> tuples of the epoch, under all names of the attribute."""
-        found: dict[str, dict[str, dict[Any, int]]] = {}
+        by_source: dict[str, dict[str, dict[Any, int]]] = {}
         for source, part in self.read.items():
             attribute_of = self.record.sources[source].names.of
             for name, counts in part.members.items():
-                values = found.setdefault(source, {}).setdefault(attribute_of.get(name, name), {})
+                values = by_source.setdefault(source, {}).setdefault(attribute_of.get(name, name), {})
                 for value, rows in counts.items():
                     values[value] = values.get(value, 0) + rows
-        return found
+        return by_source
 
 
 @frozen(eq=False)

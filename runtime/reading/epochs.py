@@ -22,7 +22,7 @@ _PREFIX = "epoch="
 def last_epoch(folder: str) -> int:
     """Returns the number of the last committed epoch of an output; -1 before the first."""
     return max(
-        (int(each.name.removeprefix(_PREFIX)) for each in Path(folder).glob(f"{_PREFIX}*")), default=-1
+        (int(folder_.name.removeprefix(_PREFIX)) for folder_ in Path(folder).glob(f"{_PREFIX}*")), default=-1
     )
 
 

@@ -78,7 +78,7 @@ def parse_line(text: str) -> JsonObject:
     """Parses a line to an object. Raises `ValueError` if it is not a JSON object."""
     item: Any = _parsed(text)
     if not isinstance(item, dict):
-        is_array = isinstance(item, list) and item and all(isinstance(each, dict) for each in item)  # type: ignore[reportUnknownVariableType]
+        is_array = isinstance(item, list) and item and all(isinstance(element, dict) for element in item)  # type: ignore[reportUnknownVariableType]
         raise ValueError(ARRAY if is_array else "the line is not a JSON object")
     parsed = JsonObject(item)  # type: ignore[reportUnknownArgumentType]
     parsed.line = text

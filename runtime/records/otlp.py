@@ -195,7 +195,7 @@ class PointReader:
 
 def instance_text(attributes: Iterable[Mapping[str, Any]]) -> str:
     """Returns the attributes of a resource as a text that does not depend on their order."""
-    return json_text(sorted(json_text(each) for each in attributes))
+    return json_text(sorted(json_text(attribute) for attribute in attributes))
 
 
 def _objects(of: Mapping[str, Any], key: str) -> list[Any]:

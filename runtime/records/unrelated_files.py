@@ -68,11 +68,11 @@ def _keys_of_elements(blocks: Iterable[bytes], names: Set[str]) -> list[str] | N
 
 def unrelated_file(source: Source, file: str, keys: Sequence[str], known: Iterable[str]) -> Diagnostic:
     """Returns RQ320. `keys`: the keys of the first tuple of the file; `known`: the attributes."""
-    known = sorted(known)
+    names = sorted(known)
     shown = ", ".join(f"`{key}`" for key in keys[:_MAX_SHOWN]) + (", ..." if len(keys) > _MAX_SHOWN else "")
     message = f"no tuple of {file} has an attribute of `{source.name}`: all of them are empty"
     near = next(
-        (f"did you mean `{guess}` by `{key}`? " for key in keys if (guess := suggest(key, known))), ""
+        (f"did you mean `{guess}` by `{key}`? " for key in keys if (guess := suggest(key, names))), ""
     )
     notes = (f"the first one has {shown}",) if keys else ()
-    return Diagnostic("RQ320", "warning", message, None, notes, f"{near}known attributes: {', '.join(known)}")
+    return Diagnostic("RQ320", "warning", message, None, notes, f"{near}known attributes: {', '.join(names)}")

@@ -144,8 +144,8 @@ class Suspects:
         if self.axis is not None and jump.place.moment is not None and not jump.undoes:
             since = f"{self.axis} >= {types[self.axis].wire(jump.place.moment)}"
             planned = accent_text((*conditions, since), alter)
-        said = None if planned is None else statement(self.schema.source, planned)
-        return Suspect(members, name, jump, accent_text(tuple(conditions), alter), planned, said)
+        text = None if planned is None else statement(self.schema.source, planned)
+        return Suspect(members, name, jump, accent_text(tuple(conditions), alter), planned, text)
 
 
 def _look(series: Series[Where]) -> Jump[Where] | None:

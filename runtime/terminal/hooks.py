@@ -35,7 +35,7 @@ class Hooks:
 
     def fire(self, event: str, message: Message) -> None:
         """Hands a message to the commands of an event; returns at once."""
-        for command in [each for name, each in self.commands if name == event]:
+        for command in [hook for name, hook in self.commands if name == event]:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()

@@ -64,9 +64,12 @@ class RunConsole(Console):
     def failed(self, error: DiagnosticError, texts: Mapping[str, str]) -> int:
         """Writes the error that ends the run, waits for hooks, and returns the exit status."""
         self.diagnostics(error.diagnostics, texts)
-        if all(each.code in USAGE for each in error.diagnostics):
+        if all(diagnostic.code in USAGE for diagnostic in error.diagnostics):
             return 2
-        first = next((each for each in error.diagnostics if each.severity == "error"), error.diagnostics[0])
+        first = next(
+            (diagnostic for diagnostic in error.diagnostics if diagnostic.severity == "error"),
+            error.diagnostics[0],
+        )
         self._hooks.fire("stop", self._of_diagnostic(first))
         self.close()
         return 1
@@ -100,8 +103,8 @@ class RunConsole(Console):
         return f"{_time_of_day()} {epoch_line(report)}"
 
     def _of_diagnostic(self, item: Diagnostic) -> dict[str, Any]:
-        place = None if item.span is None else str(item.span)
-        more = {"place": place, "notes": list(item.notes), "help": item.help}
+        position = None if item.span is None else str(item.span)
+        more = {"place": position, "notes": list(item.notes), "help": item.help}
         return self._entry(_LEVELS[item.severity], item.code, item.message, **more)
 
     def _entry(self, level: str, code: str | None, message: str, **more: Any) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def watch_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_options(*args: Any, **given: Any) -> Any:
-        chosen = {each.name: given.pop(each.name) for each in fields(Watching)}
+        chosen = {option.name: given.pop(option.name) for option in fields(Watching)}
         return command(*args, watching=Watching(**chosen), **given)
 
     return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), with_options)

@@ -109,8 +109,8 @@ class Guard:
             origin = request.headers.get("origin")
             is_local = host.rpartition(":")[0] in LOCAL or host in LOCAL
             return is_local and (origin is None or origin.partition("://")[2] == host)
-        given = request.query_params.get("token") or request.cookies.get("token") or ""
-        return hmac.compare_digest(given.encode(), self._token.encode())
+        token = request.query_params.get("token") or request.cookies.get("token") or ""
+        return hmac.compare_digest(token.encode(), self._token.encode())
 
 
 async def _events(feed: Feed, ending: asyncio.Event) -> AsyncIterator[str]:
@@ -146,8 +146,8 @@ def _answering(
             if len(body) > _MAX_BODY:
                 return JSONResponse({"problems": [{"message": "the text is too long"}]}, status_code=413)
         try:
-            given = json.loads(body)
-            return JSONResponse(await run_in_threadpool(answer, feed, given))
+            request_data = json.loads(body)
+            return JSONResponse(await run_in_threadpool(answer, feed, request_data))
         except DiagnosticError as error:
             return JSONResponse({"problems": list(problems(error))})
         except (ValueError, KeyError, TypeError) as problem:

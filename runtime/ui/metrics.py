@@ -53,14 +53,14 @@ def _run(model: Model) -> Iterator[Any]:
     yield _counter("tuples", "Tuples read.", ("source",), _by_name(totals["read"]))
     yield _counter("written_tuples", "Tuples written.", ("output",), _by_name(totals["written"]))
     yield _counter("rejected", "Rejected lines and markers.", ("code",), _by_name(totals["rejected"]))
-    lines = {(each["source"], each["code"]): each["count"] for each in model["quarantine"]}
+    lines = {(row["source"], row["code"]): row["count"] for row in model["quarantine"]}
     yield _gauge("quarantine_lines", "Lines in the quarantine.", ("source", "code"), lines)
     yield _counter("accents", "Accents read, by the journal.", (), {(): accents["read"]})
     yield _gauge("accents_in_force", "Accents in force at the sources.", (), {(): accents["in_force"]})
     yield _gauge("accents_waiting", "Accents that wait at an operator.", (), {(): accents["waiting"]})
     yield _gauge("doubtful", "Doubtful accents and jumps.", (), {(): len(model["doubtful"])})
-    rows = {(each["name"],): each["rows"] or 0 for each in model["state"]}
-    sizes = {(each["name"],): each["bytes"] for each in model["state"]}
+    rows = {(row["name"],): row["rows"] or 0 for row in model["state"]}
+    sizes = {(row["name"],): row["bytes"] for row in model["state"]}
     yield _gauge("state_rows", "Rows of state.", ("operator",), rows)
     yield _gauge("state_bytes", "Bytes of state.", ("operator",), sizes)
 
@@ -85,9 +85,11 @@ def _members(model: Model) -> Iterator[Any]:
         for row in group["rows"]
     ]
     labels = ("source", "attribute", "value")
-    seen = {key: row["last"] for key, row in rows if row["last"] is not None}
+    last_seen = {key: row["last"] for key, row in rows if row["last"] is not None}
     tuples = {key: row["total"] for key, row in rows if row["last"] is not None}
-    yield _gauge("last_seen_time_seconds", "When a described value came last, in Unix time.", labels, seen)
+    yield _gauge(
+        "last_seen_time_seconds", "When a described value came last, in Unix time.", labels, last_seen
+    )
     yield _counter("member_tuples", "Tuples of a described value.", labels, tuples)
 
 

@@ -89,7 +89,7 @@ class Sentinels:
     def among(self, row: Mapping[str, Any]) -> frozenset[str]:
         """Returns the attributes of a raw tuple, in values of regions, that have a sentinel."""
         undefined = frozenset[str]()
-        for name in (each for layer in self.layers for each in layer if each in row):
+        for name in (attribute for layer in self.layers for attribute in layer if attribute in row):
             if regions.contains(self.here[name], row):
                 undefined |= {name}
                 row = {other: value for other, value in row.items() if other != name}

@@ -87,8 +87,8 @@ def _applied(state: SourceState, accent: Accent, position: int, place: str) -> S
             check_recode(state.codes, state.universe, accent, recode, state.there(attribute, live))
             return state.with_code(attribute, code, accent.description, where, places)
         case Swap(attribute, other) as swap:
-            for each in (attribute, other):
-                _require(state, accent, each, where, live, "swaps")
+            for swapped in (attribute, other):
+                _require(state, accent, swapped, where, live, "swaps")
             check_swap(state.swaps, accent, swap, state.types)
             return evolve(state, swaps=state.swaps.with_swap(swap, accent.description, places))
         case Missing(attribute) as missing:

@@ -88,8 +88,8 @@ def raw_quantities(state: SourceState, quantities: Quantities) -> Tree:
     for name, members in quantities.items():
         here = _raw_quantity(state, name, members)
         if (other := state.swaps.partners.get(name)) is not None:  # it has the same unit
-            there = _raw_quantity(state, other, regions.renamed(members, other))
-            here = regions.choose(state.swaps.of(name), there, here)
+            partner = _raw_quantity(state, other, regions.renamed(members, other))
+            here = regions.choose(state.swaps.of(name), partner, here)
         region = regions.intersection(region, here)
     return region
 

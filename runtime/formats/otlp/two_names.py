@@ -76,12 +76,12 @@ def _names(kind: _Kind) -> set[str | None]:
 def _instances(kind: _Kind, ranks: Mapping[str, tuple[int, int]]) -> tuple[Places, Places]:
     """Returns what points of several names share, a row each, and the rank of each point's name: 0 is the newest."""
     of_metrics = [ranks.get(name, (-1, 0)) for name in kind.metrics.values.field("name").to_pylist()]
-    found = np.array(of_metrics, np.int64)[kind.metric]
+    rows = np.array(of_metrics, np.int64)[kind.metric]
     resources = _numbered(map(_instance, kind.resources.values.field("resource").to_pylist()))
     scopes = _numbered(pc.struct_field(kind.scopes.values, ["scope", "name"]).to_pylist())
     time = kind.points.values.field(MOMENTS["time"]).cast(pa.int64()).fill_null(-1).to_numpy()
-    keys = (kind.points.lines, resources[kind.resource], scopes[kind.scope], time, found[:, 0])
-    return np.column_stack(keys), found[:, 1]
+    keys = (kind.points.lines, resources[kind.resource], scopes[kind.scope], time, rows[:, 0])
+    return np.column_stack(keys), rows[:, 1]
 
 
 def _numbered(texts: Iterable[str | None]) -> Places:
@@ -93,8 +93,8 @@ def _numbered(texts: Iterable[str | None]) -> Places:
 def _instance(resource: Mapping[str, Any] | None) -> str:
     """Returns the text of a resource's attributes. Raises `Refused` for lists, which are not read here."""
     attributes = (resource or {}).get("attributes") or []
-    plain = [{**each, "value": _present(each.get("value") or {})} for each in attributes]
-    if any({"arrayValue", "kvlistValue"} & each["value"].keys() for each in plain):
+    plain = [{**attribute, "value": _present(attribute.get("value") or {})} for attribute in attributes]
+    if any({"arrayValue", "kvlistValue"} & attribute["value"].keys() for attribute in plain):
         raise Refused
     return instance_text(plain)
 
