@@ -20,9 +20,10 @@ def type_text(type: syntax.TypeName) -> str:
     return f"{type.name}({parameters})" if parameters else type.name
 
 
-def declared_type_text(type: syntax.TypeName) -> str:
-    """A type as a stream declares it: `list of string`."""
-    return type_text(type) if type.element is None else f"list of {type_text(type.element)}"
+def declared_type_text(type: syntax.TypeName, *, comma: bool = False) -> str:
+    """A type as a stream declares it: `list of string`, and `double decimal ","` with `comma`."""
+    text = type_text(type) if type.element is None else f"list of {type_text(type.element)}"
+    return f'{text} decimal ","' if comma else text
 
 
 def unit_text(unit: str) -> str:

@@ -165,11 +165,11 @@ def _declared(operator: syntax.OperatorDeclaration) -> str:
 
 
 def _attribute(attribute: syntax.AttributeDeclaration) -> str:
-    mark = "?" if attribute.optional else ""
     domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
     unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
     origin = "" if attribute.origin is None else f" {_origin(attribute.origin)}"
-    return f"{attribute.name}{mark}: {declared_type_text(attribute.type)}{origin}{unit}{domain}"
+    type_ = declared_type_text(attribute.type, comma=attribute.decimal_comma)
+    return f"{attribute.name}{'?' if attribute.optional else ''}: {type_}{origin}{unit}{domain}"
 
 
 def _origin(origin: syntax.Origin) -> str:

@@ -76,7 +76,7 @@ class Origin(Node):
 @frozen
 class AttributeDeclaration(Node):
     """`p?: double`, `t: double unit degF`, `s: int in {1, 2, 3}`, `s: int in devices.s` or
-    `city: string from "address.city"`."""
+    `city: string from "address.city"`. `decimal_comma`: `x: double decimal ","`."""
 
     name: str
     type: TypeName
@@ -84,6 +84,7 @@ class AttributeDeclaration(Node):
     domain: SetPattern | RangePattern | TableColumn | None = None
     unit: str | UnitFrom | None = None
     origin: Origin | None = None
+    decimal_comma: bool = False
 
 
 @frozen

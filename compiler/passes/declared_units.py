@@ -70,7 +70,7 @@ def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribu
 
 
 def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:
-    """Returns the units of attributes that a user operator returns. Raises RQ143, RQ144, RQ146."""
+    """Returns the units of attributes that a user operator returns. Raises RQ143, RQ144, RQ146, RQ164."""
     nodes = list(nodes)
     for node in nodes:
         if node.origin is not None:
@@ -78,6 +78,9 @@ def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, st
             raise failure(
                 "RQ146", f"`{node.name}` is computed, and comes from no path", node.origin.span, hint=hint
             )
+        if node.decimal_comma:
+            hint = 'leave `decimal ","` out'
+            raise failure("RQ164", f"`{node.name}` is computed, and comes from no text", node.span, hint=hint)
     units = {node.name: declared_unit(node) for node in nodes}
     return {name: unit for name, unit in units.items() if unit is not None}
 

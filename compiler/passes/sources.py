@@ -96,7 +96,15 @@ def attribute_of(node: syntax.AttributeDeclaration, format_: str) -> Attribute:
     text = _domain_text(domain, type_)
     in_text = isinstance(keys, TextPath)
     return Attribute(
-        node.name, type_, node.optional, text, unit=unit, unit_from=named, keys=tuple(keys), in_text=in_text
+        node.name,
+        type_,
+        node.optional,
+        text,
+        unit=unit,
+        unit_from=named,
+        keys=tuple(keys),
+        in_text=in_text,
+        decimal_comma=node.decimal_comma,
     )
 
 

@@ -23,12 +23,19 @@ class TextPath(FieldPath):
     """The path of a text which contains a number: `from text "state"`."""
 
 
+class CommaPath(TextPath):
+    """The path of a text which contains a number with a decimal comma: `x: double decimal ","`. It may be the
+    attribute's own name."""
+
+
 TEXT = "text"
 """The word before the path of a number inside a text."""
 
 _PLAIN = re.compile(r"[^.`]+")
 _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
+WITH_COMMAS = ("csv", "json", "kafka", "xml")
+"""The formats of sources whose texts may be numbers with a decimal comma."""
 NESTED = ("json", "kafka", "kafka_otlp", "otlp")
 """The formats of sources whose tuples are nested objects."""
 
@@ -70,16 +77,33 @@ def _check_text(declared: syntax.AttributeDeclaration, origin: syntax.Origin) ->
         raise failure("RQ164", message, origin.span, hint=hint)
 
 
+def _check_comma(declared: syntax.AttributeDeclaration, format_: str) -> None:
+    if declared.type.name not in ("double", "decimal"):
+        message = f"`{declared.name}` is {declared.type.name}, which has no decimal comma"
+        raise failure(
+            "RQ164", message, declared.span, hint='`decimal ","` is for `double` and `decimal(p, s)`'
+        )
+    if format_ not in WITH_COMMAS:
+        message = (
+            f"`{declared.name}` has a decimal comma, and format `{format_}` has no texts of numbers here"
+        )
+        raise failure(
+            "RQ164", message, declared.span, hint=f"decimal commas are for {', '.join(WITH_COMMAS)}"
+        )
+
+
 def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
     """Checks the paths of a declaration.
 
     Raises RQ146 for a path in a flat format, RQ145 if two attributes come from one key, or one from inside
-    another, and RQ164 if an attribute that is read from a text is not a number.
+    another, and RQ164 if an attribute that is read from a text, or has a decimal comma, is not such a number.
     """
     taken: dict[FieldPath, str] = {}
     for declared in node.attributes:
         if (origin := declared.origin) is not None and origin.root == TEXT:
             _check_text(declared, origin)
+        if declared.decimal_comma:
+            _check_comma(declared, node.format)
         keys = attributes[declared.name].keys or (declared.name,)
         span = declared.span if declared.origin is None else declared.origin.span
         is_column = node.format == "csv" and declared.origin is not None and declared.origin.root is None

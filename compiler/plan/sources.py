@@ -14,7 +14,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
-from cedilla.compiler.plan.field_paths import FieldPath, TextPath, path_text
+from cedilla.compiler.plan.field_paths import CommaPath, FieldPath, TextPath, path_text
 from cedilla.compiler.plan.topics import TOPICS
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits, short
@@ -49,7 +49,8 @@ class Attribute:
     `unit_from`: the attribute that names the unit of each tuple, and the units that it may name.
 
     `members`: the values of a domain that comes from a table, once the table is read. `keys`: the path of its
-    value in an object; empty if its name is the key. `in_text`: its value is a number inside a text.
+    value in an object; empty if its name is the key. `in_text`: its value is a number inside a text. `decimal_comma`:
+    the number in a text has a comma in place of the point.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Attribute:
     unit_from: tuple[str, tuple[str, ...]] | None = None
     keys: FieldPath = ()
     in_text: bool = False
+    decimal_comma: bool = False
 
     def domain_members(self) -> Tree:
         """Returns the declared domain without ⊥; every value of the type if none is declared or read yet."""
@@ -100,7 +102,15 @@ class Attribute:
         words = "from text" if self.in_text else "from"
         origin = f" {words} {quote(path_text(self.keys))}" if self.keys else ""
         type_ = self.type if self.type.element is None else f"list of {self.type.element}"
-        return f"{self.name}{'?' if self.optional else ''}: {type_}{origin}{unit}{domain}"
+        comma = ' decimal ","' if self.decimal_comma else ""
+        return f"{self.name}{'?' if self.optional else ''}: {type_}{comma}{origin}{unit}{domain}"
+
+    @property
+    def path(self) -> FieldPath:
+        """The path of its value, and the way in which it is read; empty for a plain field of its name."""
+        if self.decimal_comma:
+            return CommaPath(self.keys or (self.name,))
+        return TextPath(self.keys) if self.in_text else self.keys
 
 
 @frozen
@@ -175,8 +185,8 @@ class Source:
 
     @property
     def paths(self) -> dict[str, FieldPath]:
-        """The paths of values inside objects, for attributes whose name is not the key."""
-        return {a.name: TextPath(a.keys) if a.in_text else a.keys for a in self.attributes if a.keys}
+        """The paths of values inside objects, for attributes whose name is not the key, or whose texts are numbers."""
+        return {a.name: path for a in self.attributes if (path := a.path)}
 
     def columns(self, fields: Iterable[str]) -> frozenset[str]:
         """Returns the columns of CSV files for some fields: those that the query names with `from`, else the fields."""

@@ -212,6 +212,12 @@ class _Comparison:
             yield self._unit(name, unit, attribute.unit)
         if old is not None and (old.keys, old.in_text) != (attribute.keys, attribute.in_text):
             yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
+        if old is not None and old.decimal_comma != attribute.decimal_comma:
+            why = "its texts are read so from now on; numbers of JSON are as they were"
+            yield self._change("at once", f"{old} → {attribute}", why)
+        if attribute.decimal_comma and (name in self.state.names.here or name in self.state.swaps.partners):
+            why = "an accent in force brings it by a field without a decimal comma (RQ318)"
+            yield self._change("new checkpoint", f"{attribute}", why)
         if old is None:
             self._expect(name, LATENT if attribute.optional else PRESENT)
             yield self._change("continues", f"{attribute} is declared", "an accent has added it already")

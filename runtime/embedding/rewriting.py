@@ -65,7 +65,12 @@ def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.Stream
     attributes: Any = node.attributes
     if not keeps_paths:
         attributes = tuple(
-            evolve(attribute, origin=_as_path(attribute.origin, data)) for attribute in node.attributes
+            evolve(
+                attribute,
+                origin=_as_path(attribute.origin, data),
+                decimal_comma=attribute.decimal_comma and data.columns is None,
+            )
+            for attribute in node.attributes
         )
     requests = data.columns is None and node.format in ("otlp", "kafka_otlp")
     return evolve(

@@ -43,6 +43,9 @@ def format_of(plan: Plan, source: Source) -> Format:
     if source.format == "csv" and (source.paths or source.none):
         records = Csv(longest, source.paths, source.none)
         return records if source.markers is None else Marked(records, longest)
+    if source.format == "xml" and source.paths:
+        elements = Xml(longest, source.paths)
+        return elements if source.markers is None else Marked(elements, longest)
     if source.paths:
         nested = _NESTED[source.format](source.paths, longest)
         return nested if source.markers is None else Marked(nested, longest)

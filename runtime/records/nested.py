@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from cedilla.compiler.plan.field_paths import FieldPath, TextPath, path_text
+from cedilla.compiler.plan.field_paths import CommaPath, FieldPath, TextPath, path_text
 from cedilla.runtime.records import json_objects
 from cedilla.runtime.records.csv_records import number_in
 from cedilla.runtime.records.json_objects import JsonObject, NoObject, parse_line
@@ -39,7 +39,8 @@ class NestedObject(JsonObject):
         text = json_objects.shown(inner, key)
         if isinstance(self[name], NoObject):
             text = f"{text} is no object"
-        return f"{text}{read_from(name, self.paths)}"
+        comma = ", without a decimal comma" if isinstance(self.paths.get(name), CommaPath) else ""
+        return f"{text}{comma}{read_from(name, self.paths)}"
 
     def _inner(self, name: str) -> tuple[JsonObject, str]:
         """Returns the innermost object on the path to a value, and the key in it."""
@@ -63,8 +64,20 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
     nested.line, nested.whole, nested.paths = item.line, item, paths
     for name, keys in paths.items():
         if (value := _value(item, keys)) is not None:
-            nested[name] = in_text(value) if isinstance(keys, TextPath) else value
+            nested[name] = _number(item, keys, value) if isinstance(keys, TextPath) else value
     return nested
+
+
+def _number(item: JsonObject, keys: TextPath, value: Any) -> Any:
+    if not isinstance(keys, CommaPath):
+        return in_text(value)
+    text = item.written.get(keys[0], value)
+    return with_comma(text) if isinstance(text, str) else value
+
+
+def with_comma(text: str) -> Any:
+    """Returns the number in a text with a decimal comma; the text itself if it is no such number, as `1.234,5`."""
+    return text if "." in text else in_text(text.replace(",", "."))
 
 
 def in_text(value: Any) -> Any:
@@ -86,4 +99,6 @@ def _value(item: Mapping[str, Any], keys: FieldPath) -> Any:
 
 def read_from(name: str, paths: Paths) -> str:
     """Returns the path of an attribute for the end of a message; empty if it has none."""
-    return f" (read from {path_text(paths[name])})" if name in paths else ""
+    keys = paths.get(name, ())
+    is_own = isinstance(keys, CommaPath) and keys == (name,)
+    return f" (read from {path_text(keys)})" if keys and not is_own else ""

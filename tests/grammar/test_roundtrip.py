@@ -178,6 +178,8 @@ DECLARED = make(
     st.booleans(),
     optional(SETS | RANGES | COLUMNS),
     optional(UNITS),
+    st.none(),
+    st.booleans(),
 )
 STATEMENTS = (
     make(

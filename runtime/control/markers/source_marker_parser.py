@@ -6,7 +6,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts import marker_parser
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Missing, Punctuation, Rename
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Missing, Punctuation, Rename, Swap
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import path_text
@@ -26,13 +26,14 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     converted to the unit of each tuple.
 
     Raises `DiagnosticError` RQ201 if these tuples depend on the values of the attribute itself, RQ460 if the accent
-    names a field whose inside the query reads.
+    names a field whose inside the query reads, and as the checks below.
     """
     units = source_units(source, state)
     accent = marker_parser.read_accent(
         text, state.types, units=units, names=state.names.of, own=source.own_units
     )
     _check_field(source, accent)
+    _check_comma(source, accent)
     _check_unit(source, state, accent, units)
     _check_optional(source, accent)
     if isinstance(accent.primitive, Alter) and accent.primitive.of is not None:
@@ -131,6 +132,21 @@ def _check_field(source: Source, accent: Accent) -> None:
         of, keys = inside[name]
         message = f"the accent brings an attribute by `{name}`, and `{of}` is read from inside of it, {path_text(keys)}"
         raise failure("RQ460", message, accent.span, hint="another name: a field is a value, or an object")
+
+
+def _check_comma(source: Source, accent: Accent) -> None:
+    """Raises `DiagnosticError` RQ318 if an accent brings an attribute by a field whose texts are read otherwise."""
+    match accent.primitive:
+        case Rename(attribute, name) | Swap(attribute, name):
+            pass
+        case _:
+            return
+    with_comma = {a.name for a in source.attributes if a.decimal_comma}
+    if len({attribute, name} & with_comma) == 1:
+        (of,) = {attribute, name} & with_comma
+        message = f"`{of}` is declared with a decimal comma, and the accent brings it by a field that is not"
+        hint = f'an edit of the declaration in place of a rename, `{of}: double decimal "," from "NAME"`'
+        raise failure("RQ318", message, accent.span, hint=hint)
 
 
 def _check_optional(source: Source, accent: Accent) -> None:

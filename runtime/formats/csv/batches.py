@@ -16,7 +16,7 @@ import pyarrow.csv
 from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.plan.field_paths import FieldPath
+from cedilla.compiler.plan.field_paths import CommaPath, FieldPath
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.csv.blocks import CsvBlock, stand_well
 from cedilla.runtime.formats.lines.batches import (
@@ -26,6 +26,7 @@ from cedilla.runtime.formats.lines.batches import (
     is_utf8,
     joined,
     moments_of,
+    numbers_in_texts,
     one_array,
     schema_of,
     whole_numbers,
@@ -82,7 +83,7 @@ class RecordBatches(TextBatches):
         places = self._places()
         if any(self.types[name].element is not None for name in places):
             return None
-        kinds = {places[name]: _parsed_as(self.types[name]) for name in places}
+        kinds = {places[name]: self._parsed_as(name) for name in places}
         table = self._read_csv(text, kinds)
         if table is None:  # a whole number may have a point
             whole = {column_id: pa.string() for column_id, kind in kinds.items() if pa.types.is_integer(kind)}
@@ -101,7 +102,11 @@ class RecordBatches(TextBatches):
                 plain = pc.match_substring_regex(texts.column(places[name]), form)
                 if pc.any(pc.invert(plain)).as_py():
                     return None
-            if type_.name in _MOMENTS:
+            if self._has_comma(name):
+                column, is_odd = numbers_in_texts(pc.utf8_trim(column, " \t"), type_, comma=True)
+                if is_odd.any():
+                    return None
+            elif type_.name in _MOMENTS:
                 column = moments_of(column, type_)
             elif type_.name in ("int", "long") and column.type == pa.string():
                 column = whole_numbers(column, type_)
@@ -109,6 +114,13 @@ class RecordBatches(TextBatches):
                 return None
             columns.append(column)
         return [*columns, pa.nulls(count, pa.string())]
+
+    def _has_comma(self, name: str) -> bool:
+        return isinstance(self.paths.get(name), CommaPath)
+
+    def _parsed_as(self, name: str) -> pa.DataType:
+        type_ = self.types[name]
+        return pa.string() if type_.name in _MOMENTS or self._has_comma(name) else arrow_type(type_)
 
     def _places(self) -> dict[str, str]:
         """Returns the columns of `_read_csv` that hold attributes."""
@@ -127,7 +139,7 @@ class RecordBatches(TextBatches):
 
     def _texts_to_look_at(self, text: bytes, table: pa.Table, places: Mapping[str, str]) -> pa.Table | None:
         """Returns the texts of numbers that the parser may have misread."""
-        kinds = {places[name]: self.types[name].name for name in places}
+        kinds = {places[name]: self.types[name].name for name in places if not self._has_comma(name)}
         odd = {
             index
             for index, kind in kinds.items()
@@ -146,10 +158,6 @@ def _records(text: bytes, starts: Places, ends: Places) -> bytes:
     if (starts[1:] - ends[:-1] <= 2).all():
         return text[starts[0] : ends[-1]]
     return joined(text, starts, ends)
-
-
-def _parsed_as(type_: Type) -> pa.DataType:
-    return pa.string() if type_.name in _MOMENTS else arrow_type(type_)
 
 
 def read_csv(

@@ -182,10 +182,12 @@ def fits(column: pa.Array) -> bool:
     return True
 
 
-def numbers_in_texts(texts: pa.Array, type_: Type) -> tuple[pa.Array, Any]:
-    """Returns the numbers in texts of the usual form, and a mask of the other texts."""
-    is_usual = pc.match_substring_regex(texts, _usual(type_))
-    numbers = pc.if_else(is_usual, texts, None).cast(arrow_type(type_))
+def numbers_in_texts(texts: pa.Array, type_: Type, *, comma: bool = False) -> tuple[pa.Array, Any]:
+    """Returns the numbers in texts of the usual form, and a mask of the other texts. `comma`: in place of a point."""
+    form = _usual(type_)
+    is_usual = pc.match_substring_regex(texts, form.replace(r"\.", ",") if comma else form)
+    usual = pc.if_else(is_usual, texts, None)
+    numbers = (pc.replace_substring(usual, ",", ".") if comma else usual).cast(arrow_type(type_))
     is_odd = pc.fill_null(pc.invert(is_usual), False)
     return numbers, is_odd.to_numpy(zero_copy_only=False)
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import STRING, Type
+from cedilla.compiler.plan.field_paths import CommaPath, FieldPath
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.lines.batches import (
     TextBatches,
@@ -17,6 +18,7 @@ from cedilla.runtime.formats.lines.batches import (
     is_utf8,
     joined,
     moments_of,
+    numbers_in_texts,
     whole_numbers,
 )
 from cedilla.runtime.formats.lines.blocks import Block, Places
@@ -24,6 +26,7 @@ from cedilla.runtime.formats.xml.blocks import XmlBlock
 from cedilla.runtime.formats.xml.markers import tuple_lines
 from cedilla.runtime.formats.xml.tags import Elements, Leaves, elements_of
 from cedilla.runtime.records.json_objects import JsonObject
+from cedilla.runtime.records.nested import Paths, by_names
 from cedilla.runtime.records.xml_records import parse_element
 from cedilla.runtime.records.xmltext import unescaped
 
@@ -36,7 +39,9 @@ _BLANKS = " \t\r\n"
 
 @frozen
 class XmlBatches(TextBatches):
-    """Makes batches of the elements of tuples."""
+    """Makes batches of the elements of tuples. `paths`: those of attributes with a decimal comma."""
+
+    paths: Paths = field(factory=dict[str, FieldPath])
 
     def tuple_lines(self, block: Block) -> tuple[Places, Places]:
         assert isinstance(block, XmlBlock)
@@ -57,7 +62,7 @@ class XmlBatches(TextBatches):
         item = parse_element(row)
         for name in [name for name, value in item.items() if value == "" and self.types.get(name) != STRING]:
             del item[name]
-        return item
+        return by_names(item, self.paths)
 
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         plain = joined(text, starts, ends)
@@ -75,7 +80,11 @@ class XmlBatches(TextBatches):
         for name, type_ in self.types.items():
             leaves = elements.leaves.get(name.encode())
             column = pa.nulls(count, arrow_type(type_))
-            if leaves is not None and (column := _values(_texts(elements, leaves, count), type_)) is None:
+            if (
+                leaves is not None
+                and (column := _values(_texts(elements, leaves, count), type_, self.paths.get(name, ())))
+                is None
+            ):
                 return None
             columns.append(column)
         return [*columns, pa.nulls(count, pa.string())]
@@ -93,7 +102,7 @@ def _texts(elements: Elements, leaves: Leaves, count: int) -> pa.Array:
     return pc.utf8_trim(elements.texts.take(at).view(pa.string()), characters=_BLANKS)
 
 
-def _values(texts: pa.Array, type_: Type) -> pa.Array | None:
+def _values(texts: pa.Array, type_: Type, path: FieldPath = ()) -> pa.Array | None:
     """Converts texts to a type; `None` if some are invalid or uncertain."""
     referring = pc.match_substring(texts, "&")
     if pc.any(referring).as_py():
@@ -107,6 +116,9 @@ def _values(texts: pa.Array, type_: Type) -> pa.Array | None:
     if type_ == STRING:
         return texts
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    if isinstance(path, CommaPath):
+        numbers, is_odd = numbers_in_texts(texts, type_, comma=True)
+        return None if is_odd.any() else numbers
     if type_.name in ("timestamp", "date"):
         return moments_of(texts, type_)
     if type_.name == "boolean":
