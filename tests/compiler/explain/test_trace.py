@@ -89,10 +89,12 @@ def check(plan: Plan, impact: AccentImpact) -> None:
     name = NEW if impact.attribute == "*" else impact.attribute
     known = name in plan.start[impact.source].types
     before = [] if known or impact.kind == "add" else [f"[[+({name}: double)]]"]
+    is_time = known and plan.start[impact.source].types[name].name == "timestamp"
+    function = "y + 1 hour" if is_time else "y * 2 + 1" if impact.offset else "y * 2"
     accent = {
         "add": f"[[+({name}: {plan.start[impact.source].types[name] if known else 'double'})]]",
         "drop": f"[[-({name})]]",
-        "alter": f"[[alter({name}, y -> y * 2{' + 1' if impact.offset else ''})]]",
+        "alter": f"[[alter({name}, y -> {function})]]",
     }[impact.kind]
     if impact.kind == "add" and known:
         return  # a drop would have to come first, and may itself wait
