@@ -38,8 +38,11 @@ class ClauseBuilder(MarkerBuilder):
     def markers_only(self, meta: Meta, path: Token) -> syntax.MarkerFolder:
         return syntax.MarkerFolder(self._string(path), True, span=self._span(meta))
 
-    def origin(self, meta: Meta, root: Token | None, path: Token) -> syntax.Origin:
-        return syntax.Origin(self._string(path), None if root is None else str(root), span=self._span(meta))
+    def origin(self, meta: Meta, root: Token | None, path: Token, *others: Token) -> syntax.Origin:
+        named = None if root is None else str(root)
+        return syntax.Origin(
+            self._string(path), named, tuple(map(self._string, others)), span=self._span(meta)
+        )
 
     def none(self, meta: Meta, *words: Token) -> syntax.NoneWords:
         return syntax.NoneWords(tuple(map(self._string, words)), span=self._span(meta))

@@ -173,7 +173,8 @@ def _attribute(attribute: syntax.AttributeDeclaration) -> str:
 
 
 def _origin(origin: syntax.Origin) -> str:
-    return f"from {'' if origin.root is None else f'{origin.root} '}{quote(origin.text)}"
+    root = "" if origin.root is None else f"{origin.root} "
+    return f"from {root}{' or '.join(map(quote, (origin.text, *origin.others)))}"
 
 
 def _unit(unit: str | syntax.UnitFrom) -> str:
@@ -389,12 +390,3 @@ def _part(hole: Hole, value: Any) -> str:
             return format_expression(cast("Expression", value))
         case _:
             return str(value)
-
-
-# --- expressions ---
-
-
-# --- markers ---
-
-
-# --- strings ---

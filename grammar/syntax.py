@@ -67,10 +67,11 @@ class UnitFrom(Node):
 
 @frozen
 class Origin(Node):
-    """`from "address.city"`, a path of keys; or, with a `root`, `from labels "service.name"`, two keys as they are."""
+    """`from "a.b" or "c"`, paths of keys; or, with a `root`, `from labels "service.name"`, two keys as they are."""
 
     text: str
     root: str | None = None
+    others: tuple[str, ...] = ()
 
 
 @frozen

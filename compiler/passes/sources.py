@@ -13,7 +13,7 @@ from cedilla.compiler.operators.conditions import domain_warnings
 from cedilla.compiler.passes.declared_units import check_units, declared_unit, taken_for_units
 from cedilla.compiler.passes.one_input import length_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
-from cedilla.compiler.plan.field_paths import TextPath, check_field_paths, field_path_of
+from cedilla.compiler.plan.field_paths import TextPath, check_field_paths, field_path_of, other_paths_of
 from cedilla.compiler.plan.formats import DELTA, check_source_format
 from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPICS, check_topic
@@ -103,6 +103,7 @@ def attribute_of(node: syntax.AttributeDeclaration, format_: str) -> Attribute:
         unit=unit,
         unit_from=named,
         keys=tuple(keys),
+        others=other_paths_of(node.origin, format_),
         in_text=in_text,
         decimal_comma=node.decimal_comma,
     )

@@ -7,13 +7,16 @@ doubled), is put in backticks, `` labels.`service.name` ``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from cedilla.grammar import syntax
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import Span, failure
 
 if TYPE_CHECKING:
+    from cedilla.compiler.expressions.types import Type
     from cedilla.compiler.plan.sources import Attribute
 
 FieldPath = tuple[str, ...]
@@ -26,6 +29,36 @@ class TextPath(FieldPath):
 class CommaPath(TextPath):
     """The path of a text which contains a number with a decimal comma: `x: double decimal ","`. It may be the
     attribute's own name."""
+
+
+class EitherPath(FieldPath):
+    """The first path of an attribute with several: `from "state" or "state.reading"`. `every`: all of them. `type`:
+    the attribute's, because values of several paths are compared."""
+
+    every: tuple[FieldPath, ...]
+    type: Type
+
+    @classmethod
+    def of(cls, every: tuple[FieldPath, ...], type_: Type) -> EitherPath:
+        """Returns the paths as one."""
+        path = cls(every[0])
+        path.every, path.type = every, type_
+        return path
+
+
+def alternatives(keys: FieldPath) -> tuple[FieldPath, ...]:
+    """Returns all paths of an attribute; usually one."""
+    return keys.every if isinstance(keys, EitherPath) else (keys,)
+
+
+def leads_into(outer: FieldPath, keys: FieldPath) -> bool:
+    """Returns True if a path leads into the value of another."""
+    return len(outer) < len(keys) and keys[: len(outer)] == outer
+
+
+def outer_keys(paths: Iterable[FieldPath]) -> set[str]:
+    """Returns the keys of a tuple with which paths begin."""
+    return {each[0] for keys in paths for each in alternatives(keys)}
 
 
 TEXT = "text"
@@ -52,6 +85,12 @@ def field_path_of(origin: syntax.Origin | None, format_: str) -> FieldPath:
     return _keys_in(origin) if origin.root is None else (origin.root, origin.text)
 
 
+def other_paths_of(origin: syntax.Origin | None, format_: str) -> tuple[FieldPath, ...]:
+    """Parses the paths of an origin after `or`, as `field_path_of`."""
+    others = () if origin is None else origin.others
+    return tuple(field_path_of(evolve(origin, text=text, others=()), format_) for text in others)
+
+
 def _keys_in(origin: syntax.Origin) -> FieldPath:
     keys: list[str] = []
     position, end = 0, "."
@@ -66,8 +105,11 @@ def _keys_in(origin: syntax.Origin) -> FieldPath:
 
 
 def path_text(keys: FieldPath) -> str:
-    """Writes keys as a path."""
-    return ".".join(key if _PLAIN.fullmatch(key) else f"`{key.replace('`', '``')}`" for key in keys)
+    """Writes keys as a path, and alternatives with `or`."""
+    return " or ".join(
+        ".".join(key if _PLAIN.fullmatch(key) else f"`{key.replace('`', '``')}`" for key in each)
+        for each in alternatives(keys)
+    )
 
 
 def _check_text(declared: syntax.AttributeDeclaration, origin: syntax.Origin) -> None:
@@ -92,11 +134,25 @@ def _check_comma(declared: syntax.AttributeDeclaration, format_: str) -> None:
         )
 
 
+def _check_alternatives(
+    node: syntax.StreamDeclaration, declared: syntax.AttributeDeclaration, origin: syntax.Origin
+) -> None:
+    is_plain = origin.root is None and not declared.decimal_comma
+    if origin.others and not (is_plain and node.format in _WITH_ALTERNATIVES):
+        hint = '`from "PATH" or "PATH"`, in `json`, `kafka` and `csv`, without a decimal comma'
+        message = "`or` is between paths or names of columns"
+        raise failure("RQ242", message, origin.span, hint=hint)
+
+
+_WITH_ALTERNATIVES = ("json", "kafka", "csv")
+
+
 def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
     """Checks the paths of a declaration.
 
     Raises RQ146 for a path in a flat format, RQ145 if two attributes come from one key, or one from inside
-    another, and RQ164 if an attribute that is read from a text, or has a decimal comma, is not such a number.
+    another, RQ164 if an attribute that is read from a text, or has a decimal comma, is not such a number, and RQ242 for
+    alternatives that are not paths.
     """
     taken: dict[FieldPath, str] = {}
     for declared in node.attributes:
@@ -104,7 +160,8 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
             _check_text(declared, origin)
         if declared.decimal_comma:
             _check_comma(declared, node.format)
-        keys = attributes[declared.name].keys or (declared.name,)
+        attribute = attributes[declared.name]
+        every = (attribute.keys or (declared.name,), *attribute.others)
         span = declared.span if declared.origin is None else declared.origin.span
         is_column = node.format == "csv" and declared.origin is not None and declared.origin.root is None
         if declared.origin is not None and node.format not in NESTED and not is_column:
@@ -116,11 +173,19 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
             if declared.origin.root == TEXT:
                 hint = f"a number is read as it is declared there, `{declared.name}: {declared.type.name}`"
             raise failure("RQ146", message, span, hint=hint)
-        for other, name in taken.items():
-            shorter = min(len(other), len(keys))
-            if other[:shorter] == keys[:shorter]:
-                message = (
-                    f"`{declared.name}` is read from {path_text(keys)}, and `{name}` from {path_text(other)}"
-                )
-                raise failure("RQ145", message, span, hint="each attribute has a value of its own")
-        taken[keys] = declared.name
+        if declared.origin is not None:
+            _check_alternatives(node, declared, declared.origin)
+        if (twice := next((keys for keys in every if every.count(keys) > 1), None)) is not None:
+            message = f"`{declared.name}` has the path {path_text(twice)} twice"
+            raise failure("RQ145", message, span, hint="leave one of them out")
+        for keys in every:
+            _check_own(declared.name, keys, taken, span)
+        taken |= dict.fromkeys(every, declared.name)
+
+
+def _check_own(name: str, keys: FieldPath, taken: Mapping[FieldPath, str], span: Span) -> None:
+    for other, of in taken.items():
+        shorter = min(len(other), len(keys))
+        if other[:shorter] == keys[:shorter]:
+            message = f"`{name}` is read from {path_text(keys)}, and `{of}` from {path_text(other)}"
+            raise failure("RQ145", message, span, hint="each attribute has a value of its own")

@@ -14,7 +14,14 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
-from cedilla.compiler.plan.field_paths import CommaPath, FieldPath, TextPath, path_text
+from cedilla.compiler.plan.field_paths import (
+    CommaPath,
+    EitherPath,
+    FieldPath,
+    TextPath,
+    outer_keys,
+    path_text,
+)
 from cedilla.compiler.plan.topics import TOPICS
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits, short
@@ -49,8 +56,9 @@ class Attribute:
     `unit_from`: the attribute that names the unit of each tuple, and the units that it may name.
 
     `members`: the values of a domain that comes from a table, once the table is read. `keys`: the path of its
-    value in an object; empty if its name is the key. `in_text`: its value is a number inside a text. `decimal_comma`:
-    the number in a text has a comma in place of the point.
+    value in an object; empty if its name is the key. `others`: further paths, of which a tuple may have one instead.
+    `in_text`: its value is a number inside a text. `decimal_comma`: the number in a text has a comma in place of the
+    point.
     """
 
     name: str
@@ -61,6 +69,7 @@ class Attribute:
     unit: str | None = None
     unit_from: tuple[str, tuple[str, ...]] | None = None
     keys: FieldPath = ()
+    others: tuple[FieldPath, ...] = ()
     in_text: bool = False
     decimal_comma: bool = False
 
@@ -100,7 +109,8 @@ class Attribute:
             of, units = self.unit_from
             unit = f" unit from {of} in {{{', '.join(unit_text(short(unit)) for unit in units)}}}"
         words = "from text" if self.in_text else "from"
-        origin = f" {words} {quote(path_text(self.keys))}" if self.keys else ""
+        paths = " or ".join(quote(path_text(keys)) for keys in (self.keys, *self.others))
+        origin = f" {words} {paths}" if self.keys else ""
         type_ = self.type if self.type.element is None else f"list of {self.type.element}"
         comma = ' decimal ","' if self.decimal_comma else ""
         return f"{self.name}{'?' if self.optional else ''}: {type_}{comma}{origin}{unit}{domain}"
@@ -108,6 +118,8 @@ class Attribute:
     @property
     def path(self) -> FieldPath:
         """The path of its value, and the way in which it is read; empty for a plain field of its name."""
+        if self.others:
+            return EitherPath.of((self.keys, *self.others), self.type)
         if self.decimal_comma:
             return CommaPath(self.keys or (self.name,))
         return TextPath(self.keys) if self.in_text else self.keys
@@ -189,8 +201,10 @@ class Source:
         return {a.name: path for a in self.attributes if (path := a.path)}
 
     def columns(self, fields: Iterable[str]) -> frozenset[str]:
-        """Returns the columns of CSV files for some fields: those that the query names with `from`, else the fields."""
-        return frozenset(key for name in fields for key in self.paths.get(name, (name,))[:1])
+        """Returns the keys of tuples, or columns of CSV, for some fields: those that the query names with `from`, else
+        the fields."""
+        paths = self.paths
+        return frozenset(outer_keys(paths.get(name, (name,)) for name in fields))
 
     @property
     def tied(self) -> frozenset[str]:

@@ -210,7 +210,7 @@ class _Comparison:
         unit = old.unit if old is not None and old.unit else self.state.added_units.get(name)
         if (old is None or old.unit_from == attribute.unit_from) and unit != attribute.unit:
             yield self._unit(name, unit, attribute.unit)
-        if old is not None and (old.keys, old.in_text) != (attribute.keys, attribute.in_text):
+        if old is not None and _place_of(old) != _place_of(attribute):
             yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
         if old is not None and old.decimal_comma != attribute.decimal_comma:
             why = "its texts are read so from now on; numbers of JSON are as they were"
@@ -331,6 +331,10 @@ _GROWN = (
 def _only(members: Tree) -> str:
     (name,) = regions.attributes(members)
     return name
+
+
+def _place_of(attribute: Attribute) -> tuple[object, ...]:
+    return attribute.keys, attribute.others, attribute.in_text
 
 
 def _domain_text(attribute: Attribute) -> str:

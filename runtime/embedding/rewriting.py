@@ -11,7 +11,7 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler.compile import CompiledQuery, compile_query
-from cedilla.compiler.plan.field_paths import path_text
+from cedilla.compiler.plan.field_paths import alternatives, path_text
 from cedilla.compiler.plan.sources import Source
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
@@ -49,14 +49,18 @@ def columns_of(source: Source, columns: tuple[str, ...]) -> dict[str, str]:
     """
     renamed: dict[str, str] = {}
     for name, keys in source.paths.items():
-        root, *inner = keys
-        if name in columns or root not in columns:
+        there = [each for each in alternatives(keys) if each[0] in columns]
+        if name in columns or not there:
             continue
-        if inner:
+        flat = [each[0] for each in there if len(each) == 1]
+        if len(flat) > 1:
+            message = f"`{name}` is read from one of its columns, and the frame has {' and '.join(flat)}"
+            raise failure("RQ488", message, source.span, hint="leave all but one of them out of the frame")
+        if not flat:
             message = f"`{name}` is read from {path_text(keys)}, and the columns of a frame are flat"
             hint = f"a column `{name}` in the frame, or rows as dictionaries"
             raise failure("RQ488", message, source.span, hint=hint)
-        renamed[root] = name
+        renamed[flat[0]] = name
     return renamed
 
 
@@ -89,4 +93,5 @@ def _as_path(origin: syntax.Origin | None, data: StagedData) -> syntax.Origin | 
     """Returns the name of a column of CSV as the key of an object; columns of frames have been renamed."""
     if origin is None or data.columns is not None:
         return None
-    return evolve(origin, text=path_text((origin.text,)))
+    text, *others = (path_text((each,)) for each in (origin.text, *origin.others))
+    return evolve(origin, text=text, others=tuple(others))

@@ -31,7 +31,7 @@ from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuple
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import NEXT_FILE
-from cedilla.runtime.records.rejections import REPLACED
+from cedilla.runtime.records.rejections import REPLACED, TWICE
 from cedilla.runtime.records.values import near_digits_sql
 
 REJECT = "$reject"
@@ -336,8 +336,10 @@ def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
 
 
 def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups) -> str:
-    replaced = [(f"{column(CORRUPT)} = {quote(REPLACED)}", quote(REPLACED))] if source.over else []
-    cases = [*replaced, (f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
+    coded = [(f"{column(CORRUPT)} = {quote(REPLACED)}", quote(REPLACED))] if source.over else []
+    if any(attribute.others for attribute in source.attributes):
+        coded.append((f"{column(CORRUPT)} LIKE '{TWICE} %'", column(CORRUPT)))
+    cases = [*coded, (f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
     if state.codes or state.bent:
         cases.append((f"{column(_UNCODED)} IS NOT NULL", column(_UNCODED)))
     if state.inexact:

@@ -28,6 +28,10 @@ class NoObject:
     """Placeholder for a value whose path leads through a value that is not an object."""
 
 
+class TwoValues(NoObject):
+    """Placeholder for different values at several paths of an attribute (RQ312)."""
+
+
 ARRAY = "the line is an array of objects: `jq -c '.[]'` writes them as lines"
 
 

@@ -1,9 +1,10 @@
 """Converts tuples with nested objects to attribute names: `city: string from "address.city"`.
 
 An attribute with a path has the value at its end. It is undefined if a key of the path is missing or null. A value on
-the path that is not an object, such as a list, is an error (RQ301), like a value of another type. A key of the tuple
-that begins a path is not a field. The same holds for a key with the name of an attribute that has a path. If an object
-contains a key twice, the last one counts.
+the path that is not an object, such as a list, is an error (RQ301), like a value of another type. An attribute with
+several paths has the value at any of them; different values are an error (RQ312). A key of the tuple that begins a path
+is not a field. The same holds for a key with the name of an attribute that has a path. If an object contains a key
+twice, the last one counts.
 """
 
 from __future__ import annotations
@@ -11,59 +12,77 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from cedilla.compiler.plan.field_paths import CommaPath, FieldPath, TextPath, path_text
+from cedilla.compiler.expressions.types import DOUBLE, STRING
+from cedilla.compiler.plan.field_paths import (
+    CommaPath,
+    EitherPath,
+    FieldPath,
+    TextPath,
+    leads_into,
+    outer_keys,
+    path_text,
+)
 from cedilla.runtime.records import json_objects
 from cedilla.runtime.records.csv_records import number_in
-from cedilla.runtime.records.json_objects import JsonObject, NoObject, parse_line
+from cedilla.runtime.records.json_objects import JsonObject, NoObject, TwoValues, parse_line, word
+from cedilla.runtime.records.values import value_of_json
 
 Paths = Mapping[str, FieldPath]
 """Maps attributes to the keys that lead to their values; other attributes are fields of the tuple."""
 
 
 class NestedObject(JsonObject):
-    """A tuple by the names of attributes. `whole`: the original object."""
+    """A tuple by the names of attributes. `whole`: the original object. `paths`: of several paths the one it has."""
 
     whole: JsonObject
-    paths: Paths
+    paths: dict[str, FieldPath]
 
     def texts_of(self, names: Collection[str]) -> Mapping[str, str]:
         texts: dict[str, str] = {}
         for name in names:
-            inner, key = self._inner(name)
-            texts[name] = inner.texts_of([key])[key]
+            texts[name] = _text_at(self.whole, self.paths.get(name, (name,)))
         return texts
 
     def shown(self, name: str) -> str:
         """Returns a value and its path for a message."""
-        inner, key = self._inner(name)
+        inner, key = _inner(self.whole, self.paths.get(name, (name,)))
         text = json_objects.shown(inner, key)
         if isinstance(self[name], NoObject):
             text = f"{text} is no object"
         comma = ", without a decimal comma" if isinstance(self.paths.get(name), CommaPath) else ""
         return f"{text}{comma}{read_from(name, self.paths)}"
 
-    def _inner(self, name: str) -> tuple[JsonObject, str]:
-        """Returns the innermost object on the path to a value, and the key in it."""
-        *outer, last = self.paths.get(name, (name,))
-        value = self.whole
-        for key in outer:
-            if not isinstance(value[key], dict):
-                return value, key
-            value = parse_line(value.texts_of([key])[key])
-        return value, last
+
+def _inner(value: JsonObject, keys: FieldPath) -> tuple[JsonObject, str]:
+    """Returns the innermost object on the path to a value, and the key in it."""
+    *outer, last = keys
+    for key in outer:
+        if not isinstance(value[key], dict):
+            return value, key
+        value = parse_line(value.texts_of([key])[key])
+    return value, last
+
+
+def _text_at(item: JsonObject, keys: FieldPath) -> str:
+    inner, key = _inner(item, keys)
+    return inner.texts_of([key])[key]
 
 
 def by_names(item: JsonObject, paths: Paths) -> JsonObject:
     """Converts a tuple to the names of attributes."""
     if not paths:
         return item
-    outer = {keys[0] for keys in paths.values()}
+    outer = outer_keys(paths.values())
     nested = NestedObject(
         {name: value for name, value in item.items() if name not in outer and name not in paths}
     )
-    nested.line, nested.whole, nested.paths = item.line, item, paths
+    nested.line, nested.whole, nested.paths = item.line, item, dict(paths)
     for name, keys in paths.items():
-        if (value := _value(item, keys)) is not None:
+        if isinstance(keys, EitherPath):
+            nested.paths[name], value = _found(item, keys)
+        else:
+            value = _value(item, keys)
+        if value is not None:
             nested[name] = _number(item, keys, value) if isinstance(keys, TextPath) else value
     return nested
 
@@ -95,6 +114,34 @@ def _value(item: Mapping[str, Any], keys: FieldPath) -> Any:
             return NoObject()
         value = value.get(key)  # type: ignore[reportUnknownMemberType]
     return value  # type: ignore[reportUnknownVariableType]
+
+
+def _found(item: JsonObject, either: EitherPath) -> tuple[FieldPath, Any]:
+    """Returns the path where a tuple has the value of an attribute, and the value: `TwoValues` for different ones."""
+    values = ((keys, _value(item, keys)) for keys in either.every)
+    found = [(keys, v) for keys, v in values if v is not None and not _is_other_form(item, keys, v, either)]
+    different: set[Any] = set()
+    for keys, value in found if len(found) > 1 else ():
+        is_text = either.type == STRING and not isinstance(value, str | NoObject)
+        try:
+            read = value_of_json(either.type, _text_at(item, keys) if is_text else value)
+        except ValueError:
+            return keys, value
+        different.add((read, str(word(value))) if either.type == DOUBLE else read)
+    if len(different) > 1:
+        return either, TwoValues()
+    return found[0] if found else (either, None)
+
+
+def _is_other_form(item: JsonObject, keys: FieldPath, value: Any, either: EitherPath) -> bool:
+    """Returns True for an object with another path of the attribute in it, and for a path into the plain value of
+    another: `"state" or "state.reading"`."""
+    if isinstance(value, dict):
+        return any(leads_into(keys, each) for each in either.every)
+    if not isinstance(value, NoObject):
+        return False
+    outer = (each for each in either.every if leads_into(each, keys))
+    return any(not isinstance(_value(item, each), dict | NoObject) for each in outer)
 
 
 def read_from(name: str, paths: Paths) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.records.json_objects import ARRAY
+from cedilla.runtime.records.json_objects import ARRAY, TwoValues, shown
 from cedilla.runtime.records.nested import Paths, read_from
 
 _NO_PATHS: Paths = {}
@@ -42,9 +43,20 @@ def reason(code: str, attribute: str, paths: Paths = _NO_PATHS) -> str:
     return f"{REASONS[code].replace('{}', attribute)}{read_from(attribute, paths)}"
 
 
-def of_fault(fault: str) -> tuple[str, str]:
-    """Returns the code and the reason for a line with a fault: RQ301, or RQ333 for a point that another replaces."""
+def of_fault(fault: str, paths: Paths = _NO_PATHS) -> tuple[str, str]:
+    """Returns the code and the reason for a line with a fault: RQ301, RQ333 for a point that another replaces, or RQ312
+    for an attribute with two values."""
+    if fault.startswith(f"{TWICE} "):
+        return TWICE, reason(TWICE, fault.removeprefix(f"{TWICE} "), paths)
     return (REPLACED, REASONS[REPLACED]) if fault == REPLACED else ("RQ301", fault)
+
+
+def fault_in(item: Mapping[str, Any], attribute: str, type_: Type) -> str:
+    """Returns the fault of a value that is not of its attribute's type: the reason of RQ301, or RQ312 and the attribute
+    if the value is two."""
+    if isinstance(item[attribute], TwoValues):
+        return f"{TWICE} {attribute}"
+    return misfit(attribute, type_, shown(item, attribute))
 
 
 def misfit(attribute: str, type_: Type, shown: str) -> str:
@@ -56,6 +68,8 @@ BEYOND_HINT = "a coarser unit has smaller numbers; declared as `double`, the att
 """Hint for RQ310."""
 
 LATE = "RQ305"
+TWICE = "RQ312"
+"""The code of a tuple with two values of an attribute."""
 REPLACED = "RQ333"
 """The code of a data point that another metric replaces; such points are counted, and neither bad nor set aside."""
 FOREIGN = "RQ326"

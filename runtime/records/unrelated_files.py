@@ -24,7 +24,7 @@ def is_asked(source: Source) -> bool:
 
 def names_read(source: Source, known: Iterable[str]) -> frozenset[str]:
     """Returns the keys under which a source reads attributes. `known`: its attributes by all of their names."""
-    return frozenset(source.paths[n][0] if n in source.paths else n for n in known)
+    return source.columns(known)
 
 
 def keys_of(blocks: Iterable[bytes], names: Set[str], form: str) -> list[str] | None:

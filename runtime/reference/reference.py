@@ -192,7 +192,7 @@ class Reference:
                 if n in types and v is not None
             }
         except ValueError:
-            return {}, ("RQ301", misfit_of(item, types))
+            return {}, of_fault(misfit_of(item, types), self.plan.source_of[source].paths)
         raw = {n: v for n, v in fields.items() if n in state.types}
         raw |= {n: v for n, v in item.items() if n == PARTITION}  # trees distinguish tuples of a topic by it
         for name, attribute in state.names.of.items():

@@ -10,8 +10,8 @@ from typing import Any
 
 from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.records.json_objects import is_text, json_text, read_strings, shown, word
-from cedilla.runtime.records.rejections import NO_OBJECT, misfit
+from cedilla.runtime.records.json_objects import is_text, json_text, read_strings, word
+from cedilla.runtime.records.rejections import NO_OBJECT, fault_in
 from cedilla.runtime.records.values import decimal_of_json, elements_of, whole_of_json
 from cedilla.runtime.reference.scalars.arithmetic import double
 
@@ -77,11 +77,11 @@ def _decimal(value: Fraction | int, scale: int) -> Decimal:
 
 
 def misfit_of(item: Mapping[str, Any], types: Mapping[str, Type]) -> str:
-    """Describes the first value of a tuple that is not of its attribute's type."""
+    """Returns the fault of the first value of a tuple that is not of its attribute's type."""
     values = read_strings(item, types)
     wrong = (n for n, type_ in types.items() if values.get(n) is not None and not _fits(type_, values[n]))
     name = next(wrong, None)
-    return NO_OBJECT if name is None else misfit(name, types[name], shown(item, name))
+    return NO_OBJECT if name is None else fault_in(item, name, types[name])
 
 
 def _fits(type_: Type, value: Any) -> bool:

@@ -31,11 +31,19 @@ from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.validity import Rejection, rejections
 from cedilla.runtime.records import csv_records, near_markers
-from cedilla.runtime.records.json_objects import read_strings, shown, with_fields
+from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.marker import STRAY
 from cedilla.runtime.records.near_markers import KINDS, marker_of
-from cedilla.runtime.records.rejections import BEYOND_HINT, FOREIGN, NO_OBJECT, misfit, reason
+from cedilla.runtime.records.rejections import (
+    BEYOND_HINT,
+    FOREIGN,
+    NO_OBJECT,
+    TWICE,
+    fault_in,
+    of_fault,
+    reason,
+)
 from cedilla.runtime.records.values import applied, near_digits, value_of_json
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond
 from cedilla.runtime.stream_tools.schema import Schema
@@ -187,9 +195,9 @@ class StreamChecker:
             try:
                 raw[name] = fields[field] = value_of_json(state.types[name], value)
             except ValueError:
-                wrong = misfit(field, state.types[name], shown(parsed, field))
-                diagnostics.append(_complaint(line, "RQ301", wrong, None))
-        if any(diagnostic.code == "RQ301" for diagnostic in diagnostics):
+                code, wrong = of_fault(fault_in(parsed, field, state.types[name]), self._source.paths)
+                diagnostics.append(_complaint(line, code, wrong, None))
+        if any(diagnostic.code in ("RQ301", TWICE) for diagnostic in diagnostics):
             return None, diagnostics
         raw = state.swaps.back(raw, raw)
         for name in state.sentinels.among(raw):

@@ -9,7 +9,7 @@ from cedilla.compiler.facts import marker_parser
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Missing, Punctuation, Rename, Swap
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.field_paths import path_text
+from cedilla.compiler.plan.field_paths import alternatives, path_text
 from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
@@ -127,7 +127,8 @@ def _check_field(source: Source, accent: Accent) -> None:
     if source.format in REQUESTS or not isinstance(primitive, Add | Rename):
         return
     name = primitive.name if isinstance(primitive, Rename) else primitive.attribute
-    inside = {keys[0]: (of, keys) for of, keys in source.paths.items() if len(keys) > 1}
+    every = ((of, keys) for of, path in source.paths.items() for keys in alternatives(path))
+    inside = {keys[0]: (of, keys) for of, keys in every if len(keys) > 1}
     if name in inside and name not in source.paths:
         of, keys = inside[name]
         message = f"the accent brings an attribute by `{name}`, and `{of}` is read from inside of it, {path_text(keys)}"

@@ -19,7 +19,7 @@ from collections.abc import Collection
 from attrs import evolve, frozen
 
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.field_paths import path_text
+from cedilla.compiler.plan.field_paths import alternatives, outer_keys, path_text
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.grammar.suggestions import resembles
@@ -121,7 +121,8 @@ def with_passed_over(state: SourceState, marker: PassedOver) -> tuple[SourceStat
 def _known(source: Source, state: SourceState) -> set[str]:
     """Returns all names that the query reads: attributes, fields and paths."""
     paths = source.paths.values()
-    return {*state.field_types, *(keys[0] for keys in paths), *map(path_text, paths)}
+    every = (each for keys in paths for each in alternatives(keys))
+    return {*state.field_types, *outer_keys(paths), *map(path_text, every)}
 
 
 def _is_near(name: str, known: Collection[str]) -> bool:

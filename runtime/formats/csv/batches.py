@@ -19,8 +19,8 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan.field_paths import CommaPath, FieldPath
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.csv.blocks import CsvBlock, stand_well
+from cedilla.runtime.formats.lines.alternatives import PathBatches
 from cedilla.runtime.formats.lines.batches import (
-    TextBatches,
     crashes_parsers,
     fits,
     is_utf8,
@@ -58,15 +58,14 @@ class CsvBatches:
 
     def batch(self, block: CsvBlock, place: int) -> pa.RecordBatch:
         """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
-        return RecordBatches(self.types, block.header, self.paths, block.none).batch(block, place)
+        return RecordBatches(self.types, block.header, block.none, paths=self.paths).batch(block, place)
 
 
 @frozen
-class RecordBatches(TextBatches):
-    """Makes batches of the records of a file with this header. `paths`, `none`: as in `CsvBatches` and `CsvBlock`."""
+class RecordBatches(PathBatches):
+    """Makes batches of the records of a file with this header. `none`: as in `CsvBlock`."""
 
     header: Header
-    paths: Paths = field(factory=dict[str, FieldPath])
     none: Set[str] = frozenset()
 
     def tuple_lines(self, block: Block) -> tuple[Places, Places]:
@@ -75,7 +74,7 @@ class RecordBatches(TextBatches):
     def item(self, row: bytes) -> JsonObject:
         return by_names(without_none(parse_record(self.header, row), self.none), self.paths)
 
-    def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+    def parsed_with_paths(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         text, count = _records(text, starts, ends), len(starts)
         if text.startswith(MARK) or not is_utf8(text) or not stand_well(text, self.header.separator):
             return None

@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.json
-from attrs import field, frozen
+from attrs import frozen
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
-from cedilla.compiler.plan.field_paths import CommaPath, FieldPath, TextPath
+from cedilla.compiler.plan.field_paths import CommaPath, FieldPath, TextPath, outer_keys
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.jsonl.uniform import columns
+from cedilla.runtime.formats.lines.alternatives import PathBatches
 from cedilla.runtime.formats.lines.batches import (
-    TextBatches,
     crashes_parsers,
     fits,
     is_utf8,
@@ -36,7 +36,7 @@ from cedilla.runtime.formats.lines.batches import (
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.formats.source import quoted
 from cedilla.runtime.records.json_objects import DEEPEST, JsonObject, parse_line
-from cedilla.runtime.records.nested import Paths, by_names
+from cedilla.runtime.records.nested import by_names
 from cedilla.runtime.records.rejections import no_object
 
 pc: Any = pyarrow.compute
@@ -53,10 +53,8 @@ def tuple_lines(block: Block) -> tuple[Places, Places]:
 
 
 @frozen
-class JsonBatches(TextBatches):
-    """Makes batches of lines of JSON. `paths`: the paths of attributes' values in a line."""
-
-    paths: Paths = field(factory=dict[str, FieldPath])
+class JsonBatches(PathBatches):
+    """Makes batches of lines of JSON."""
 
     def tuple_lines(self, block: Block) -> tuple[Places, Places]:
         return tuple_lines(block)
@@ -67,7 +65,7 @@ class JsonBatches(TextBatches):
         except ValueError as problem:
             raise ValueError(no_object(problem)) from None
 
-    def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
+    def parsed_with_paths(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns of lines that are one object each; `None` if the parser refuses some line."""
         count = len(starts)
         if _may_be_deep(text, starts, ends):
@@ -113,23 +111,10 @@ class JsonBatches(TextBatches):
                 except pa.ArrowInvalid:
                     return None
             columns.append(column)
-        return self._with_rows([*columns, corrupt], odd, text, starts, ends)
+        return self.with_rows([*columns, corrupt], odd, text, starts, ends)
 
     def _is_text(self, name: str, type_: Type) -> bool:
         return type_ == STRING or isinstance(self.paths.get(name), TextPath)
-
-    def _with_rows(
-        self, columns: list[pa.Array], odd: Any, text: bytes, starts: Places, ends: Places
-    ) -> list[pa.Array] | None:
-        """Returns the columns after parsing each odd row separately; `None` if that is not possible."""
-        places = np.flatnonzero(odd)
-        if not len(places):
-            return columns
-        if any(type_.element is not None for type_ in self.types.values()):
-            return None
-        rows = self._read([text[starts[n] : ends[n]] for n in places])
-        mask = pa.array(odd)
-        return [pc.replace_with_mask(column, mask, row) for column, row in zip(columns, rows, strict=True)]
 
     def _uniform(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the values of lines of one form; `None` if they may differ."""
@@ -172,7 +157,7 @@ class JsonBatches(TextBatches):
     @property
     def _keys(self) -> dict[str, FieldPath]:
         """Returns the keys of all attributes, except attributes whose name is the first key of a path."""
-        outer = {keys[0] for keys in self.paths.values()}
+        outer = outer_keys(self.paths.values())
         return {
             name: self.paths.get(name, (name,))
             for name in self.types

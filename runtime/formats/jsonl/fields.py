@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute
 
+from cedilla.compiler.plan.field_paths import outer_keys
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.formats.jsonl.batches import plain_lines, read_json, tuple_lines
 from cedilla.runtime.formats.lines.batches import joined
@@ -98,7 +99,7 @@ def _kind_of_type(type_: pa.DataType) -> str:
 
 def without_paths(fields: Mapping[str, str], paths: Paths) -> dict[str, str]:
     """Excludes fields that are read under another name, or that a path begins with."""
-    elsewhere = {*paths, *(keys[0] for keys in paths.values())}
+    elsewhere = {*paths, *outer_keys(paths.values())}
     return {name: kind for name, kind in fields.items() if name not in elsewhere}
 
 

@@ -41,7 +41,7 @@ class JsonLines(TextFormat):
         return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART, self.longest)
 
     def batches(self, types: Types) -> TextBatches:
-        return JsonBatches(dict(types), self.paths)
+        return JsonBatches(dict(types), paths=self.paths)
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         return fields.without_paths(super().fields(spark, files), self.paths)

@@ -23,9 +23,9 @@ from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.formats.source import CORRUPT
-from cedilla.runtime.records.json_objects import JsonObject, read_strings, shown, word
+from cedilla.runtime.records.json_objects import JsonObject, read_strings, word
 from cedilla.runtime.records.lines import too_long
-from cedilla.runtime.records.rejections import misfit
+from cedilla.runtime.records.rejections import fault_in
 from cedilla.runtime.records.values import elements_of, value_of_json
 
 pc: Any = pyarrow.compute
@@ -94,6 +94,19 @@ class TextBatches(ABC):
         columns = self.parsed(text, starts, ends)
         return None if columns is None else [*columns, pa.array(starts)]
 
+    def with_rows(
+        self, columns: list[pa.Array], odd: Any, text: bytes, starts: Places, ends: Places
+    ) -> list[pa.Array] | None:
+        """Returns the columns after parsing each odd row separately; `None` if that is not possible."""
+        places = np.flatnonzero(odd)
+        if not len(places):
+            return columns
+        if any(type_.element is not None for type_ in self.types.values()):
+            return None
+        rows = self._read([text[starts[n] : ends[n]] for n in places])
+        mask = pa.array(odd)
+        return [pc.replace_with_mask(column, mask, row) for column, row in zip(columns, rows, strict=True)]
+
     # --- row by row ---
 
     def parse_rows(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array]:
@@ -136,7 +149,7 @@ class TextBatches(ABC):
             try:
                 row[name] = None if item.get(name) is None else _value(type_, texts[name])
             except ValueError:
-                return {}, misfit(name, type_, shown(item, name))
+                return {}, fault_in(item, name, type_)
         return row, None
 
 

@@ -143,6 +143,11 @@ def test_names_of_fields_and_columns_find_their_attributes() -> None:
     assert rows_of(nested.frame) == rows_of(flat.frame) == [{"ts": 1, "city": "Rom", "zip": "7"}]
     archive = 'stream r(n: int from "No. 1") from csv "r" none {"NA"}; emit r to json "out";'
     assert rows_of(cedilla.query(archive).simulate(r=[{"No. 1": 5}]).frame) == [{"n": 5}]
+    either = cedilla.query(archive.replace('"No. 1"', '"No. 1" or "No.2"'))
+    assert rows_of(either.simulate(r=[{"No. 1": 5}, {"No.2": 6}]).frame) == [{"n": 5}, {"n": 6}]
+    assert rows_of(either.simulate(r=pd.DataFrame({"No.2": [6]})).frame) == [{"n": 6}]
+    both = pd.DataFrame({"No. 1": [5], "No.2": [6]})
+    assert wrong(lambda: either.simulate(r=both)).startswith("RQ488 `n` is read from one of its columns")
 
 
 def wrong(call: Callable[[], object]) -> str:

@@ -37,7 +37,7 @@ PATHS = {
     "team": ("labels", "team.name"),
     "deep": ("address", "geo", "more", "deep"),
 }
-BATCHES = JsonBatches(TYPES, PATHS)
+BATCHES = JsonBatches(TYPES, paths=PATHS)
 LEAVES = [
     "1",
     "2.50",

@@ -36,7 +36,7 @@ TYPES = {
     "s": Type("string"),
 }
 PATHS = {name: TextPath((name, "v")) for name in ("t", "n", "big", "d")}
-BATCHES = JsonBatches(TYPES, PATHS)
+BATCHES = JsonBatches(TYPES, paths=PATHS)
 TEXTS = [
     *("68.0", "5", "-0.5", "1e3", "007", "0", "-0", "1.10", "0.1"),
     *("+5", ".5", "5.", " 5 ", "5.0", "1E-2", "NaN", "-Infinity", "9223372036854775807", "2147483648"),

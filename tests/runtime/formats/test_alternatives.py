@@ -1,0 +1,168 @@
+"""Attributes with several paths, `from "state" or "state.reading"`: the fast parsers read what rows one by one say.
+`tests/runtime/cases/alternatives.md` has their lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan.field_paths import EitherPath
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.checkpoint.source_changes import compare_source
+from cedilla.runtime.checkpoint.stored_plan import StoredPlans
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.formats.csv.batches import RecordBatches
+from cedilla.runtime.formats.jsonl.batches import JsonBatches
+from cedilla.runtime.formats.lines.alternatives import PathBatches
+from cedilla.runtime.formats.lines.blocks import Block
+from cedilla.runtime.records.csv_records import Header
+from tests.kit.command import cedilla
+from tests.kit.compare import same
+
+TYPES = {"ts": Type("long"), "n": Type("double"), "s": Type("string"), "at": Type("timestamp")}
+
+
+def either(name: str, *every: tuple[str, ...]) -> EitherPath:
+    return EitherPath.of(every, TYPES[name])
+
+
+NESTED = {
+    "n": either("n", ("state",), ("state", "n"), ("m",)),
+    "s": either("s", ("o", "s"), ("t",)),
+    "at": either("at", ("time",), ("at",)),
+}
+COLUMNS = {
+    "n": either("n", ("n",), ("m",)),
+    "s": either("s", ("s",), ("t",), ("u",)),
+    "at": either("at", ("time",), ("at",)),
+}
+FORMS = [
+    ("1", "null", "2", '"a"', '"2026-01-02T03:04:05Z"'),
+    ('{"n": 1.0}', "1", '{"s": 2}', "2", "null"),
+    ('{"n": null, "x": 1}', "1.0", '{"s": null}', '"b"', '"2026-01-02T03:04:05Z"'),
+    ("NaN", "NaN", '{"s": "b"}', '"b"', '"2026-01-02T04:04:05+01:00"'),
+    ("{}", "2", "5", '"b"', '"noon"'),
+    ('"x"', "1", '{"s": 2.0}', "2", '"2026-01-02T03:04:06Z"'),
+]
+
+
+def line_of(chance: Random, odd: float, form: int) -> str:
+    def one(at: int) -> str:
+        return FORMS[chance.randrange(len(FORMS)) if chance.random() < odd else form][at]
+
+    fields = [("ts", "1"), ("state", one(0)), ("m", one(1)), ("o", one(2)), ("t", one(3)), ("time", one(4))]
+    fields.append(("at", one(4)))
+    some = [f'"{name}": {value}' for name, value in fields if chance.random() < 0.6 or odd == 0]
+    return f"{{{', '.join(some)}}}"
+
+
+def record_of(chance: Random, odd: float, names: list[str]) -> str:
+    moments = ["2026-01-02T03:04:05Z", "2026-01-02T04:04:05+01:00", "", "noon"]
+
+    def field(name: str) -> str:
+        usual = {"ts": "1", "time": moments[0], "at": moments[0]}.get(name, "5")
+        if chance.random() >= odd:
+            return usual
+        return chance.choice(moments if name in ("time", "at") else ["", "5.0", "05", "x", "NaN"])
+
+    return ",".join(map(field, names))
+
+
+def agree(batches: PathBatches, block: Block, monkeypatch: pytest.MonkeyPatch) -> tuple[bool, int, int]:
+    """Compares both ways; returns whether the fast one has read all rows, and the numbers of RQ301 and RQ312."""
+    found = batches.batch(block, 0).to_pylist()
+    is_fast = batches.parsed(block.text, *block.lines()) is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(type(batches), "parsed", lambda *_: None)
+        expected = batches.batch(block, 0).to_pylist()
+    faults = [row["$corrupt"] for row in expected if row["$corrupt"] is not None]
+    for row, same_row in zip(found, expected, strict=True):
+        assert row["$corrupt"] == same_row["$corrupt"], block.text
+        assert row["$corrupt"] is not None or all(same(row[n], same_row[n]) for n in TYPES), block.text
+    twice = sum(fault.startswith("RQ312 ") for fault in faults)
+    return is_fast, len(faults) - twice, twice
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+@pytest.mark.parametrize("seed", range(4))
+def test_all_at_once_is_the_same_as_row_by_row(seed: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = Random(seed)
+    fast = bad = twice = 0
+    for _ in range(60):
+        odd, count = chance.choice([0, 0.1, 1]), chance.choice([1, 5, 40])
+        if kind == "json":
+            forms = chance.sample(range(len(FORMS)), 2)
+            rows = [line_of(chance, odd, chance.choice(forms)) for _ in range(count)]
+            batches: PathBatches = JsonBatches(TYPES, paths=NESTED)
+        else:
+            names = chance.sample(["ts", "n", "m", "s", "t", "u", "time", "at"], chance.randint(3, 8))
+            rows = [record_of(chance, odd, names) for _ in range(count)]
+            batches = RecordBatches(TYPES, Header(tuple(names)), paths=COLUMNS)
+        is_fast, others, conflicts = agree(batches, Block("\n".join(rows).encode(), 0), monkeypatch)
+        fast, bad, twice = fast + is_fast, bad + others, twice + conflicts
+    assert min(fast, bad, twice) > 5
+
+
+def test_rows_of_both_forms_are_parsed_at_once() -> None:
+    rows = ['{"state": 1, "x": {"state": null}}', '{"t": "a", "state" : {"n": 2.5}}', '{"m": 3}'] * 9
+    block = Block("\n".join(rows).encode(), 0)
+    columns = JsonBatches(TYPES, paths=NESTED).parsed(block.text, *block.lines())
+    assert columns is not None
+    assert columns[1].to_pylist() == [1, 2.5, 3] * 9
+    odd_key = JsonBatches({"n": TYPES["n"]}, paths={"n": either("n", ("zu st.é",), ("zu st.é", "n"))})
+    block = Block('{"zu st.é": 1}\n{"zu st.é":{"n": 2}}'.encode(), 0)
+    columns = odd_key.parsed(block.text, *block.lines())
+    assert columns is not None
+    assert columns[0].to_pylist() == [1, 2]
+
+
+DECLARED = 'ts: long, n: double from "state" or "state.n", s?: string from "t" or "o.s"'
+QUERY = f'stream r({DECLARED}) from json "r"; emit r to json "o";'
+
+
+def test_a_checkpoint_knows_all_paths_and_an_edit_is_named() -> None:
+    plan = compile_query(QUERY).plan
+    stored = StoredPlans.load(StoredPlans.start(plan).dump()).plans[0].plan
+    assert stored.sources == plan.sources
+    assert [a.others for a in stored.sources[0].attributes] == [(), (("state", "n"),), (("o", "s"),)]
+    before = compile_query(QUERY.replace(' or "state.n"', "")).plan
+    state = SourceState.start(before.sources[0], before.droppable["r"])
+    (change,) = compare_source(before.sources[0], plan, "r", state, 1).items
+    assert change.effect == "at once"
+    assert change.what == 'n: double from "state" → n: double from "state" or "state.n"'
+
+
+@pytest.mark.parametrize(
+    ("declared", "code"),
+    [
+        ('a: int from "b" or "b"', "RQ145"),
+        ('a: int from "b" or "c.d", c: int', "RQ145"),
+        ('a: int from "b" or "c", d: int from "e" or "c.x"', "RQ145"),
+        ('a: int from "b" or "c..d"', "RQ145"),
+        ('a: int from text "b" or "c"', "RQ242"),
+        ('a: int from o "b" or "c"', "RQ242"),
+    ],
+)
+def test_paths_that_are_of_no_use_are_refused(declared: str, code: str) -> None:
+    with pytest.raises(DiagnosticError, match=code):
+        compile_query(f'stream r({declared}) from json "r"; emit r to json "o";')
+
+
+def test_validate_and_canonize_read_alternatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r.jsonl").write_text(
+        '{"ts": 1, "state": 1.5, "t": "a"}\n{"ts": 2, "state": {"n": 2.0}, "t": 7, "o": {"s": "7"}}\n'
+    )
+    written = cedilla("canonize", "r.jsonl", "--schema", DECLARED)
+    assert written.output.splitlines() == [
+        '{"ts": 1, "n": 1.5, "s": "a"}',
+        '{"ts": 2, "n": 2.0, "s": "7"}',
+    ]
+    (tmp_path / "bad.jsonl").write_text('{"ts": 1, "state": 1.5, "t": "a", "o": {"s": "b"}}\n')
+    bad = cedilla("validate", "bad.jsonl", "--schema", DECLARED)
+    assert "RQ312" in bad.output
+    assert "`s` comes by two of its names at once, with two values (read from t or o.s)" in bad.output
