@@ -58,7 +58,7 @@ def leads_into(outer: FieldPath, keys: FieldPath) -> bool:
 
 def outer_keys(paths: Iterable[FieldPath]) -> set[str]:
     """Returns the keys of a tuple with which paths begin."""
-    return {each[0] for keys in paths for each in alternatives(keys)}
+    return {path[0] for keys in paths for path in alternatives(keys)}
 
 
 TEXT = "text"
@@ -107,8 +107,8 @@ def _keys_in(origin: syntax.Origin) -> FieldPath:
 def path_text(keys: FieldPath) -> str:
     """Writes keys as a path, and alternatives with `or`."""
     return " or ".join(
-        ".".join(key if _PLAIN.fullmatch(key) else f"`{key.replace('`', '``')}`" for key in each)
-        for each in alternatives(keys)
+        ".".join(key if _PLAIN.fullmatch(key) else f"`{key.replace('`', '``')}`" for key in path)
+        for path in alternatives(keys)
     )
 
 

@@ -30,7 +30,7 @@ _SEARCHED = 80
 _HISTORY = 1024
 """The number of older values that the model is fitted to."""
 
-_MIN_GAIN = 14.0
+_MIN_GAIN = 18.0
 """The loss in nats that a conversion has to save."""
 _MIN_CONFIDENCE = 0.55
 """The share of the unexpected loss that it has to save."""

@@ -49,10 +49,10 @@ def columns_of(source: Source, columns: tuple[str, ...]) -> dict[str, str]:
     """
     renamed: dict[str, str] = {}
     for name, keys in source.paths.items():
-        there = [each for each in alternatives(keys) if each[0] in columns]
-        if name in columns or not there:
+        present = [path for path in alternatives(keys) if path[0] in columns]
+        if name in columns or not present:
             continue
-        flat = [each[0] for each in there if len(each) == 1]
+        flat = [path[0] for path in present if len(path) == 1]
         if len(flat) > 1:
             message = f"`{name}` is read from one of its columns, and the frame has {' and '.join(flat)}"
             raise failure("RQ488", message, source.span, hint="leave all but one of them out of the frame")
@@ -93,5 +93,5 @@ def _as_path(origin: syntax.Origin | None, data: StagedData) -> syntax.Origin | 
     """Returns the name of a column of CSV as the key of an object; columns of frames have been renamed."""
     if origin is None or data.columns is not None:
         return None
-    text, *others = (path_text((each,)) for each in (origin.text, *origin.others))
+    text, *others = (path_text((path,)) for path in (origin.text, *origin.others))
     return evolve(origin, text=text, others=tuple(others))

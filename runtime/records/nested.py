@@ -119,9 +119,11 @@ def _value(item: Mapping[str, Any], keys: FieldPath) -> Any:
 def _found(item: JsonObject, either: EitherPath) -> tuple[FieldPath, Any]:
     """Returns the path where a tuple has the value of an attribute, and the value: `TwoValues` for different ones."""
     values = ((keys, _value(item, keys)) for keys in either.every)
-    found = [(keys, v) for keys, v in values if v is not None and not _is_other_form(item, keys, v, either)]
+    own_values = [
+        (keys, v) for keys, v in values if v is not None and not _is_other_form(item, keys, v, either)
+    ]
     different: set[Any] = set()
-    for keys, value in found if len(found) > 1 else ():
+    for keys, value in own_values if len(own_values) > 1 else ():
         is_text = either.type == STRING and not isinstance(value, str | NoObject)
         try:
             read = value_of_json(either.type, _text_at(item, keys) if is_text else value)
@@ -130,18 +132,18 @@ def _found(item: JsonObject, either: EitherPath) -> tuple[FieldPath, Any]:
         different.add((read, str(word(value))) if either.type == DOUBLE else read)
     if len(different) > 1:
         return either, TwoValues()
-    return found[0] if found else (either, None)
+    return own_values[0] if own_values else (either, None)
 
 
 def _is_other_form(item: JsonObject, keys: FieldPath, value: Any, either: EitherPath) -> bool:
     """Returns True for an object with another path of the attribute in it, and for a path into the plain value of
     another: `"state" or "state.reading"`."""
     if isinstance(value, dict):
-        return any(leads_into(keys, each) for each in either.every)
+        return any(leads_into(keys, path) for path in either.every)
     if not isinstance(value, NoObject):
         return False
-    outer = (each for each in either.every if leads_into(each, keys))
-    return any(not isinstance(_value(item, each), dict | NoObject) for each in outer)
+    outer = (path for path in either.every if leads_into(path, keys))
+    return any(not isinstance(_value(item, path), dict | NoObject) for path in outer)
 
 
 def read_from(name: str, paths: Paths) -> str:

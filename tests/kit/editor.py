@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable
+from collections.abc import Coroutine
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeVar
 
 from lsprotocol import types as lsp
@@ -23,6 +24,8 @@ class Editor:
         self.root = root
         self.found: dict[str, asyncio.Queue[list[lsp.Diagnostic]]] = {}
         self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever)  # the loop of a browser may run in this one
+        self._thread.start()
         self._client = LanguageClient("test", "1")
 
         @self._client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -50,6 +53,8 @@ class Editor:
             await self._client.stop()
 
         self._run(end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
         self._loop.close()
 
     def write(self, name: str, text: str) -> list[lsp.Diagnostic]:
@@ -104,8 +109,8 @@ class Editor:
     def _queue(self, uri: str) -> asyncio.Queue[list[lsp.Diagnostic]]:
         return self.found.setdefault(uri, asyncio.Queue())
 
-    def _run(self, work: Awaitable[T]) -> T:
-        return self._loop.run_until_complete(work)
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
 def place(text: str) -> tuple[str, tuple[int, int]]:

@@ -121,7 +121,7 @@ def with_passed_over(state: SourceState, marker: PassedOver) -> tuple[SourceStat
 def _known(source: Source, state: SourceState) -> set[str]:
     """Returns all names that the query reads: attributes, fields and paths."""
     paths = source.paths.values()
-    every = (each for keys in paths for each in alternatives(keys))
+    every = (column for keys in paths for column in alternatives(keys))
     return {*state.field_types, *outer_keys(paths), *map(path_text, every)}
 
 

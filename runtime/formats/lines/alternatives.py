@@ -83,8 +83,8 @@ def _have_objects(key: str, text: bytes, starts: Places, ends: Places) -> Any:
     if re.search(pattern.encode(), text) is None:
         return np.zeros(len(starts), bool)
     rows = [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    found = pc.match_substring_regex(pa.array(rows, pa.binary()), pattern)
-    return found.to_numpy(zero_copy_only=False)
+    objects = pc.match_substring_regex(pa.array(rows, pa.binary()), pattern)
+    return objects.to_numpy(zero_copy_only=False)
 
 
 def _present(every: Sequence[FieldPath], objects: Set[FieldPath]) -> list[FieldPath]:

@@ -50,7 +50,7 @@ REFUSED = [
     "٣,5",
 ]
 MADE = {
-    "json": (JsonBatches(TYPES, PATHS), Part, JsonBatches),
+    "json": (JsonBatches(TYPES, paths=PATHS), Part, JsonBatches),
     "csv": (CsvBatches(TYPES, PATHS), CsvPart, RecordBatches),
     "xml": (XmlBatches(TYPES, PATHS), XmlPart, XmlBatches),
 }

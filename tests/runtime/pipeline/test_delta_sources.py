@@ -217,7 +217,7 @@ def test_markers_wait_for_versions_of_later_looks(
     gap: Table, monkeypatch: pytest.MonkeyPatch, files_per_epoch: int | None
 ) -> None:
     """Where a table has more new versions than one look reads."""
-    monkeypatch.setattr(delta_sources, "_MOST", 1)
+    monkeypatch.setattr(delta_sources, "_MAX_VERSIONS", 1)
     gap.text += "set gaps = skip;\n"
     gap.run(files_per_epoch=files_per_epoch)
     assert _values(gap) == [(1, 1.0), (2, 2.0), (3, 3.0), (4, 4.0)]
