@@ -129,7 +129,7 @@ def unit_conversions(unit: str) -> tuple[tuple[str, Affine], ...]:
 
 
 def _oddness(function: Affine) -> float:
-    """Returns the penalty of a conversion between units of different systems, as MiB and kB, that is no temperature."""
+    """Returns the penalty of a conversion between units of two systems, as MiB and kB; temperatures have none."""
     return 1.0 if function.shift == 0 and 1 not in function.slope.as_integer_ratio() else 0.0
 
 
@@ -139,7 +139,7 @@ def candidates(
 ) -> tuple[Conversion, ...]:
     """Returns the conversions that values may have met.
 
-    `unit`: the declared unit; `decoded`: the function by which accents decode values now; `net`: the jumps since
+    `unit`: the declared unit; `decoded`: the function with which accents decode values now; `net`: the jumps since
     then that no accent announces. A value in a new unit is decoded as if it were in the old one.
     """
     undone = net.inverse()

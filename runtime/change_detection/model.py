@@ -22,7 +22,7 @@ BLOCK = 16
 """The number of values that have a level."""
 _FEW_BLOCKS = 8
 _SCALES = (1e-3, 0.1, 1e3)
-"""Where a scale turns from linear to logarithmic, in typical values."""
+"""The point at which a scale turns from linear to logarithmic, in typical values."""
 _FLOOR = 1e-3
 """Deviations below this share of the typical value count as zero."""
 _SMALLEST = 0.01

@@ -213,7 +213,7 @@ class Monitor:
         return accent_text(tuple(conditions), announcement(name, unit, whole, function.inverse()))
 
     def _decoded(self, group: Group, name: str, state: SourceState) -> Affine:
-        """Returns the function by which active accents decode an attribute of a group; none if there are several."""
+        """Returns the function with which active accents decode an attribute of a group; none if there are several."""
         function = self._function(group, name, state)
         return IDENTITY if function is None else function.inverse()
 

@@ -57,7 +57,7 @@ _ALIKE = 4.0
 
 Place = TypeVar("Place")
 Decoded = Callable[[], Affine]
-"""Returns the function by which accents decode values; called when it is needed."""
+"""Returns the function with which accents decode values; called when it is needed."""
 
 
 @frozen
@@ -205,7 +205,7 @@ def _undone(function: Affine, values: Sequence[float]) -> list[float]:
 
 @frozen
 class Window:
-    """The latest values, of which those from `first` on may be after a change.
+    """The latest values; those from `first` on may be after a change.
 
     `start`: the number of the first value in the sequence; `off`: how far each value is from its level; `own`: the
     noise of those from `first` on, unconverted.

@@ -29,11 +29,11 @@ class Cursor:
     accepted: frozenset[str]
 
     def type(self, back: int = 1) -> str:
-        """Returns the type of a word before the place, the last one by default; empty if there is none."""
+        """Returns the type of a word before the place, the last one by default; else an empty text."""
         return self.before[-back].type if back <= len(self.before) else ""
 
     def word(self, back: int = 1) -> str:
-        """Returns a word before the place; empty if there is none."""
+        """Returns a word before the place; else an empty text."""
         return str(self.before[-back]) if back <= len(self.before) else ""
 
     @property

@@ -60,7 +60,7 @@ class Document:
 
     @property
     def plan(self) -> Plan | None:
-        """The plan of the statements without errors; `None` if there is none."""
+        """The plan of the statements without errors; else `None`."""
         return self._planned[1]
 
     @cached_property

@@ -18,7 +18,7 @@ _MERGED = ("union", "intersect", "minus")
 
 
 def names_of(tree: Tree[Token], source: str, read: Callable[[str], str | None]) -> Names:
-    """Returns the names of a parsed text. `read` returns the text of a file that it uses, `None` if there is none."""
+    """Returns the names of a parsed text. `read` returns the text of a file that it uses, else `None`."""
     reader = _Reader(source, read)
     for statement in tree.children:
         reader.statement(statement)

@@ -386,7 +386,7 @@ def on_inlays(ls: CedillaServer, params: lsp.InlayHintParams) -> list[lsp.InlayH
 
 @server.feature("cedilla/preview")
 def on_preview(ls: CedillaServer, params: Any) -> str:
-    """Returns the preview of a query as it is typed: rows in and out of every step."""
+    """Returns the preview of a query during typing: rows in and out of every step."""
     document = ls.document(params.uri)
     return preview_of(document.text, document.source, Options(allow_paths=(str(ls.root),)))
 

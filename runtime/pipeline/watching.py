@@ -83,7 +83,7 @@ class Watches:
         before: Mapping[str, SourceState],
         after: Mapping[str, SourceState],
     ) -> list[Diagnostic]:
-        """What the samples of an epoch tell, whose jobs are done; epoch after epoch (`Monitor.take`)."""
+        """The findings of the samples of an epoch, whose jobs are done; epoch after epoch (`Monitor.take`)."""
         diagnostics: list[Diagnostic] = []
         for name, job in samples.items():
             sample = job.result()

@@ -38,7 +38,7 @@ class Swaps:
         return {one: other for pair in map(str.split, self.here) for one, other in (pair, pair[::-1])}
 
     def of(self, attribute: str) -> Tree:
-        """Returns the raw tuples in which an attribute is in the place of its partner."""
+        """Returns the raw tuples where an attribute is in the place of its partner."""
         return self.here[" ".join(sorted((attribute, self.partners[attribute])))]
 
     def with_swap(self, swap: Swap, raw: Tree, places: Tree) -> Swaps:

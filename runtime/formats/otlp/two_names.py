@@ -20,7 +20,7 @@ OF_INSTANCE: Mapping[str, FieldPath] = {
     "scope": ("scope", "name"),
     "resource": ("resource", ""),
 }
-"""What the points of several names of one quantity share."""
+"""The identity that points of several names of one quantity share."""
 
 
 class Refused(Exception):
