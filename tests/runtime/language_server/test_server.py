@@ -272,6 +272,8 @@ def test_a_preview_shows_rows_of_the_text_as_it_is_typed(editor: Editor) -> None
 
 # --- accents in files ---
 
+SWITCHED = PUMPS.replace('"pumps"', '"switched"')
+"""A query whose folder no other one reads: markers are checked by the first query that reads their folder."""
 LINES = """\
 {"ts": 1, "s": 1, "t": 20.5}
 {"$accent": "[[s = 2, unit(t, degF)]]"}
@@ -282,8 +284,8 @@ LINES = """\
 
 
 def test_markers_of_a_file_are_checked_against_the_query_that_reads_it(editor: Editor) -> None:
-    editor.write("stream.rq", PUMPS)
-    found = editor.write("pumps/1.jsonl", LINES)
+    editor.write("stream.rq", SWITCHED)
+    found = editor.write("switched/1.jsonl", LINES)
     assert [(each.range.start.line, each.code) for each in found] == [
         (2, "RQ216"),
         (3, "RQ142"),
@@ -293,21 +295,21 @@ def test_markers_of_a_file_are_checked_against_the_query_that_reads_it(editor: E
 
 
 def test_hovering_a_marker_shows_its_trace(editor: Editor) -> None:
-    editor.write("stream.rq", PUMPS)
-    editor.write("pumps/1.jsonl", LINES)
-    shown = editor.ask("hover", "pumps/1.jsonl", at=at(LINES, "unit(t, degF)")).contents.value
+    editor.write("stream.rq", SWITCHED)
+    editor.write("switched/1.jsonl", LINES)
+    shown = editor.ask("hover", "switched/1.jsonl", at=at(LINES, "unit(t, degF)")).contents.value
     assert "on pumps" in shown
     assert "Aggregate means" in shown
 
 
 def test_accents_in_a_file_are_completed(editor: Editor) -> None:
-    editor.write("stream.rq", PUMPS)
+    editor.write("stream.rq", SWITCHED)
     for typed, first in (
         ("[[|", ["ts", "s", "t"]),
         ("[[s = |", ["1", "2", "3"]),
         ("[[s = 2, unit(t, |", ["degC", "degF", "K"]),
     ):
-        assert labels(editor, "pumps/2.jsonl", f'{{"$accent": "{typed}"}}\n')[: len(first)] == first
+        assert labels(editor, "switched/2.jsonl", f'{{"$accent": "{typed}"}}\n')[: len(first)] == first
 
 
 def test_a_file_of_no_query_is_checked_by_the_grammar_alone(editor: Editor) -> None:
