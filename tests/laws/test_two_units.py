@@ -65,7 +65,7 @@ def test_two_units_meet_as_quantities_in_many_cases(seed: int) -> None:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("seed", tiered(range(20), 3))
+@pytest.mark.parametrize("seed", tiered(range(6), 3))
 def test_two_units_meet_as_quantities_on_an_engine(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     rng = Random(seed)
     ends, left, right = case(rng)

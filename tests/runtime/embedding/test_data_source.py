@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 import cedilla
+from tests.kit import ROOT
 from tests.kit.lines import write_files
 
 QUERY = """
@@ -107,6 +108,9 @@ def test_spark_reads_an_output_by_its_format(spark: SparkSession, flow: Path) ->
     def tuples(frame: DataFrame) -> list[tuple[Any, ...]]:
         return sorted(map(tuple, frame.select("ts", "litres", "place").collect()))
 
+    spark.dataSource.register(
+        cedilla.DataSource
+    )  # PySpark looks for packages on disk: this one is editable here
     frame = spark.read.format("cedilla").load(str(flow))
     assert tuples(frame) == CANONICAL
     stream = spark.readStream.format("cedilla").schema(frame.schema).load(str(flow))
@@ -149,6 +153,7 @@ def test_a_declarative_pipeline_reads_an_output(flow: Path) -> None:
     )
     command = Path(sys.executable).parent / "spark-pipelines"
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    environment["PYTHONPATH"] = str(ROOT / ".links")
     done = subprocess.run(
         [str(command), "run", "--spec", str(project / "spark-pipeline.yml")],
         cwd=project,
