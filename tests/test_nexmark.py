@@ -194,7 +194,7 @@ def test_query(
     assert bag(process(spark, query, data.plain, tmp_path)) == expected(query)
 
 
-@pytest.mark.rest
+@pytest.mark.soak
 @pytest.mark.parametrize("query", oracle.QUERIES)
 def test_query_with_accents(
     spark: SparkSession, data: Data, tmp_path: Path, expected: Callable[[str], Bag], query: str
@@ -228,7 +228,7 @@ def test_every_query_has_a_twin_or_a_reason() -> None:
     assert sorted([*TWINS, *REFUSED]) == sorted(oracle.QUERIES)
 
 
-@pytest.mark.rest
+@pytest.mark.soak
 @pytest.mark.parametrize("query", TWINS)
 def test_twin(
     request: pytest.FixtureRequest,

@@ -36,9 +36,7 @@ WHOLLY_IN_REST = {
     "tests/runtime/embedding/test_data_source.py::test_a_declarative_pipeline_reads_an_output",
     # Without accents, and on Spark: as its SQL, as a job by hand; and the generator of a benchmark in its other format.
     "tests/test_nexmark.py::test_query",
-    "tests/test_nexmark.py::test_query_with_accents",
     "tests/test_nexmark.py::test_columns_of_a_result",
-    "tests/test_nexmark.py::test_twin",
     "tests/test_nexmark.py::test_parquet_has_the_same_tuples",
 }
 OF_SERVERS = tuple(
