@@ -65,7 +65,9 @@ def test_two_units_meet_as_quantities_in_many_cases(seed: int) -> None:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("seed", tiered(range(6), 3))
+@pytest.mark.parametrize(
+    "seed", [*tiered(range(6), 3), *(pytest.param(n, marks=pytest.mark.soak) for n in range(6, 20))]
+)
 def test_two_units_meet_as_quantities_on_an_engine(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     rng = Random(seed)
     ends, left, right = case(rng)
