@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from importlib.resources import files
 
@@ -49,5 +48,7 @@ class Code:
 @cache
 def codes() -> dict[str, Code]:
     """Returns all codes by their names, in their order."""
+    import tomllib  # only commands about codes read them
+
     text = files("cedilla.grammar").joinpath("codes.toml").read_text("utf-8")
     return {name: Code(name, **entry) for name, entry in sorted(tomllib.loads(text).items())}

@@ -160,10 +160,15 @@ class Journal:
         for (source, attribute), counts in self._pending.items():
             kept = self.content["members"].setdefault(source, {}).setdefault(attribute, {})
             for value, count in counts.items():
-                name = value if isinstance(value, str) else json.dumps(value)
+                name = member_name(value)
                 if name in kept or len(kept) < MAX_MEMBERS:
                     kept[name] = _seen(kept.get(name), now, now // 60, count)
         self._pending.clear()
+
+
+def member_name(value: Any) -> str:
+    """Returns the name of an attribute's value in the counts: a string unchanged, other values as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _seen(last: list[float] | None, now: float, minute: float, count: int) -> list[float]:

@@ -11,6 +11,8 @@ from typing import Any
 
 from attrs import define, field
 
+from cedilla.runtime.checkpoint.journal import member_name
+
 _CODE = re.compile(rb'^\{"code": ?"(RQ\d{3})"', re.MULTILINE)
 NEWEST = 3
 """Examples of each code."""
@@ -99,4 +101,4 @@ def _values(raw: str, attributes: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name in attributes:
         value = row.get(name)
         if value is not None:
-            yield name, value if isinstance(value, str) else json.dumps(value)
+            yield name, member_name(value)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import socket
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import failure
+
+if TYPE_CHECKING:
+    import socket
 
 PAGE_PORT = 8265
 """The port of the page, unless one is given."""
@@ -42,6 +45,8 @@ class Address:
 
 def bound(address: Address) -> socket.socket:
     """Returns a socket that listens at an address. Raises `DiagnosticError` RQ495 where that is impossible."""
+    import socket
+
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family)

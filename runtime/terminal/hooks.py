@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from queue import Full, Queue
@@ -57,6 +56,8 @@ class Hooks:
             self._call(command, json.dumps(message) + "\n")
 
     def _call(self, command: str, text: str) -> None:
+        import subprocess
+
         try:
             done = subprocess.run(
                 command, check=False, shell=True, input=text, capture_output=True, text=True, timeout=_SECONDS
