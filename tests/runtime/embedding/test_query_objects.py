@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
@@ -56,12 +57,19 @@ class Exporter:
 FRAMES: dict[str, Callable[[], Any]] = {
     "pandas": lambda: FRAME,
     "Arrow": lambda: pa.Table.from_pandas(FRAME),
+    "polars": lambda: pl.from_arrow(pa.Table.from_pandas(FRAME)),
     "any library": lambda: Exporter(pa.Table.from_pandas(FRAME)),
 }
 
 
 def rows_of(frame: Any) -> list[dict[str, Any]]:
-    table = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame)
+    match frame:
+        case pa.Table():
+            table = frame
+        case pl.DataFrame():
+            table = frame.to_arrow()
+        case _:
+            table = pa.Table.from_pandas(frame)
     return [{n: v for n, v in row.items() if v is not None} for row in table.to_pylist()]
 
 
@@ -92,7 +100,9 @@ def test_run_and_simulate_read_a_frame_alike(kind: str) -> None:
         assert rows_of(results["pumps"]) == [
             {"ts": 1, "pump": 1, "litres": 1.5, "at": datetime(2020, 1, 1, tzinfo=UTC), "n": 1}
         ]
-        assert isinstance(results["pumps"], pd.DataFrame if kind == "pandas" else pa.Table)
+        assert isinstance(
+            results["pumps"], {"pandas": pd.DataFrame, "polars": pl.DataFrame}.get(kind, pa.Table)
+        )
         assert sorted(results.rejected["code"]) == ["RQ302", "RQ303"]
     rows = query.run(sources={"pumps": ROWS}, engine="sail")
     assert rows is not None
