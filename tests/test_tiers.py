@@ -34,6 +34,8 @@ WHOLLY_IN_REST = {
     "tests/runtime/embedding/test_batches.py::test_a_stream_of_spark_gives_its_batches",
     "tests/runtime/embedding/test_data_source.py::test_spark_reads_an_output_by_its_format",
     "tests/runtime/embedding/test_data_source.py::test_a_declarative_pipeline_reads_an_output",
+    # Eight processes, two with Sail; `make test` compiles the queries of the page, and runs what `cedilla init` writes.
+    "tests/docs/test_start.py::test_a_first_reader_has_an_own_query_with_a_changed_unit",
     # Without accents, and on Spark: as its SQL, as a job by hand; and the generator of a benchmark in its other format.
     "tests/test_nexmark.py::test_query",
     "tests/test_nexmark.py::test_columns_of_a_result",
