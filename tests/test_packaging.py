@@ -94,6 +94,17 @@ def test_imports_point_towards_grammar(folder: str) -> None:
     assert wrong == []
 
 
+def test_only_pygments_itself_imports_the_lexer() -> None:
+    """Pygments is no dependency."""
+    found = {
+        str(file.relative_to(ROOT))
+        for folder in FOLDERS
+        for file in source_files(folder)
+        if any(re.match(r"pygments\b|cedilla\.grammar\.highlighting\b", name) for name in imports(file))
+    }
+    assert found == {"grammar/highlighting.py"}
+
+
 def package_of(file: Path) -> str:
     """`runtime/control` of a file in it; of a file outside of all packages, its folder."""
     return "/".join(file.relative_to(ROOT).parent.parts[:2])

@@ -8,6 +8,7 @@ from typing import Any
 
 _ROW = re.compile(r"^\| (?:\d+ )?(?P<title>[^|]+?) \| (?P<pages>.*) \|$", re.MULTILINE)
 _FENCE = re.compile(r"^```(?P<language>\w+) (?P<name>\S.*)$", re.MULTILINE)
+_TAGS = ("fragment", "declarations", "error")
 _LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<path>[^)#\s]+)(?P<place>#[^)]*)?\)")
 
 
@@ -39,8 +40,13 @@ def without_outside_links(markdown: str, page: Path, docs: Path) -> str:
 
 
 def with_titles(markdown: str) -> str:
-    """Returns a page in which the name after the language of a block is its title."""
-    return _FENCE.sub(lambda fence: f'```{fence["language"]} title="{fence["name"]}"', markdown)
+    """Returns a page in which the name after the language of a block is its title. Tags of tests are none."""
+
+    def titled(fence: re.Match[str]) -> str:
+        title = "" if fence["name"] in _TAGS else f' title="{fence["name"]}"'
+        return f"```{fence['language']}{title}"
+
+    return _FENCE.sub(titled, markdown)
 
 
 def on_config(config: Any) -> Any:

@@ -25,7 +25,7 @@ def test_the_navigation_has_every_page() -> None:
 
 
 def test_a_block_has_its_name_as_title() -> None:
-    page = "```json pumps/1.jsonl\n{}\n```\n```rq\nx\n```\n"
+    page = "```json pumps/1.jsonl\n{}\n```\n```rq fragment\nx\n```\n"
     assert with_titles(page) == '```json title="pumps/1.jsonl"\n{}\n```\n```rq\nx\n```\n'
 
 
