@@ -92,7 +92,7 @@ class Reference:
     after: Mapping[str, Facts] = field(init=False)
     closed_by_state: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     arrived: int = 0
-    _has_grown: bool = False
+    _has_new_facts: bool = True  # at first: of the accents that the query states
     _inputs: dict[str, tuple[Facts, ...]] = field(factory=dict[str, tuple[Facts, ...]])
 
     def __attrs_post_init__(self) -> None:
@@ -169,7 +169,7 @@ class Reference:
         states = {name: state.next_epoch() for name, state in self.states.items()}
         self.states = dict(grown(self.plan, states, values))
         self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.closed_by_state)
-        self._has_grown = True
+        self._has_new_facts = True
 
     # --- input ---
 
@@ -268,8 +268,8 @@ class Reference:
         self, states: dict[str, SourceState], began: Mapping[str, Tree], arrived: Mapping[str, Rows]
     ) -> dict[str, Output]:
         # Without markers, facts change only if the state of an operator has closed something.
-        quiet = not self._has_grown and all(state is self.states[name] for name, state in states.items())
-        self._has_grown = False
+        quiet = not self._has_new_facts and all(state is self.states[name] for name, state in states.items())
+        self._has_new_facts = False
         facts = dict(self.after) if quiet else {name: state.facts() for name, state in states.items()}
         rows: dict[str, Rows] = {name: list(arrived.get(name, ())) for name in self.plan.source_of}
         closed_by_state: dict[str, StateFacts] = {}

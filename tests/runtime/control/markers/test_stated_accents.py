@@ -82,10 +82,15 @@ def copied(query: str) -> list[Item]:
         ["[[rename(daily, day)]]", "[[id = 1, recode(fw, {1000: 7})]]"],
         ["[[+(kind: int)]]", "[[kind = 2, unit(total, kWh)]]"],
         ["[[-(total, day)]]"],
+        ["[[id = 1, alter(fw, y -> y * 3)]]"],
     ],
 )
-def test_a_stated_accent_equals_a_first_line_of_the_stream(here: Path, texts: list[str]) -> None:
+@pytest.mark.parametrize("punctuations", [True, False], ids=["punctuated", "tuples only"])
+def test_a_stated_accent_equals_a_first_line_of_the_stream(
+    here: Path, texts: list[str], punctuations: bool
+) -> None:
     rows = [*ROWS[:2], {"ts": 5, "id": 1, "fw": 7, "daily": 3.0, "total": 4.0, "kind": 2}, *ROWS[2:]]
+    rows = [row for row in rows if punctuations or "ts" in row]
     write_lines(here / "pumps/1.jsonl", [*map(marker, texts), *rows])
     copy = 'emit pumps to json "copy";\n'
     in_stream = copied(DECLARED + copy)
