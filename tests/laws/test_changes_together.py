@@ -19,6 +19,7 @@ import pytest
 from attrs import define, field, frozen
 
 from cedilla.compiler.compile import compile_query
+from cedilla.compiler.plan import Plan
 from cedilla.compiler.units.units import conversion
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.records.lines import Line
@@ -30,13 +31,13 @@ from tests.kit.stream import Decoder, Item
 
 SCHEMA = (
     'site: string in {"A", "B"}, u: string in {"degF", "degC"}, k?: long, x: double unit m, h: double unit degF, '
-    "t: double unit from u in {degF, degC}, p?: double unit hPa, q?: double unit hPa"
+    "n: int, t: double unit from u in {degF, degC}, p?: double unit hPa, q?: double unit hPa"
 )
 QUERY = f"""
 stream r({SCHEMA}) from json "r";
 emit r to json "all";
 emit select[h > 10 degC](r) to json "warm";
-emit project[site, h, x](r) to json "few";
+emit project[site, h, x, n](r) to json "few";
 """
 UNITS = {"x": "m", "t": "degF", "h": "degF", "p": "hPa", "q": "hPa"}
 VALUES: dict[str, list[Any]] = {
@@ -46,6 +47,7 @@ VALUES: dict[str, list[Any]] = {
     "x": [1, 4, 12, 6000],
     "h": [5, 23, 50, 104, 302],
     "k": [1, 2, 3, 10],
+    "n": [1, 10],
     "p": [1, 1000],
     "q": [7, 800],
 }
@@ -107,6 +109,7 @@ CHANGES = [
     alters("h", "(y - 32) * 5 / 9, unit degC", lambda y: (y - 32) * 5 / 9),
     alters("p", "y * 3", lambda y: y * 3),
     alters("t", "y + 1", lambda y: y + 1),
+    *[alters("n", "y * 3", lambda y: y * 3)] * 4,
     recodes("k", {1: 10, 2: 3}),
     recodes("k", {10: 1, 3: 2}),
     recodes("u", {"degF": "F", "degC": "C"}),
@@ -271,9 +274,26 @@ def rounded(rows: list[Item]) -> Counter[Any]:
     )
 
 
+def stating(rng: Random, sender: Sender) -> Plan:
+    """Returns the plan of the query, which states the first accents of a sender."""
+    plan, statements = compile_query(QUERY).plan, ""
+    for _ in range(rng.choice([0, 0, 1, 2])):
+        before = list(sender.texts), list(sender.accents)
+        if (text := sender.accent(rng)) is None:
+            continue
+        try:
+            plan = compile_query(f"{QUERY}{statements}accent r {text};\n").plan
+            statements += f"accent r {text};\n"
+        except DiagnosticError as error:  # an operator cannot go on (G13, G15)
+            if error.diagnostics[0].code != "RQ209":
+                raise
+            sender.texts, sender.accents = before
+    return plan
+
+
 def check(seed: int) -> Counter[str]:
     rng, sender = Random(seed), Sender()
-    reference = Reference(compile_query(QUERY).plan)
+    reference = Reference(stating(rng, sender))
     decoders = {name: Decoder(units=UNITS) for name in ("r", "select", "project")}
     passed: dict[str, list[Item]] = {name: [] for name in decoders}
     decoded: dict[str, list[Item]] = {name: [] for name in decoders}
@@ -287,6 +307,11 @@ def check(seed: int) -> Counter[str]:
                     row for each in outputs[name].items() if (row := decoder.feed(each)) is not None
                 ]
 
+    for sent, canonical, _ in tuples(rng, sender):
+        rejected = len(reference.rejected)
+        step(sent)
+        if rejected == len(reference.rejected):
+            meant.append(canonical)
     for _ in range(12):
         if rng.random() < 0.15:
             step({"$punctuation": sender.punctuation(rng)})

@@ -27,7 +27,8 @@ def check_added_again(state: SourceState, accent: Accent, live: Tree) -> None:
     anew = regions.intersection(regions.exists(otherwise, {name}, state.universe), regions.defined(name))
     anew = regions.difference(anew, state.closed)
     raw = {other: state.written(other) for other in (*state.units, *state.codes) if other != name}
-    maps = (state.original, state.sentinels.here)
+    swapped = {other: state.swaps.of(other) for other in state.swaps.partners}
+    maps = (state.original, state.sentinels.here, swapped)
     dependent = {
         *_dependent_on(name, anew, (raw, state.names.here, state.present), state.universe),
         # A text may have named values that were not codes then and are codes now.

@@ -39,6 +39,7 @@ CASES = [
     ([RECODED, "[[k = 10, +(p: double)]]", "[[k = 10, alter(t, y -> y * 2)]]"], anew("k", "long"), "p`, `t"),
     ([WORDS, '[[state = "F", alter(t, y -> y * 2)]]'], anew("state", "string"), "t"),
     ([HALVED, "[[x > 10, alter(t, y -> y * 2)]]"], anew("x", "double"), "t"),
+    ([RECODED, "[[k = 10, swap(t, x)]]"], anew("k", "long"), "t`, `x"),
     # a text has named values that were the codes of none
     (
         ["[[p > 500, recode(k, {10: 1, 3: 2})]]", "[[k in [3, 20), alter(p, y -> y * 3)]]"],
@@ -47,6 +48,7 @@ CASES = [
     ),
     # the other way round, too: what was said first is of the same canonical values
     (["[[x > 10, alter(t, y -> y * 2)]]", HALVED], anew("x", "double"), "t"),
+    (["[[x > 10, alter(t, y -> 5 / y)]]", HALVED], anew("x", "double"), "t"),
 ]
 BACK = [
     ('[[site = "B", alter(x, y -> y / 2)]]', HALVED, "[[x > 10, alter(t, y -> y * 2)]]", anew("x", "double")),
