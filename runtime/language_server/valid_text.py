@@ -46,9 +46,9 @@ def without_statement(text: str, place: int) -> str:
 def planned(text: str, source: str, relations: tuple[str, ...]) -> tuple[str, Plan | None]:
     """Returns a text without the statements that have errors, and the plan of the others.
 
-    `text` can be parsed. `relations`: its relations; the last one is emitted if nothing else is.
+    `text` can be parsed. `relations`: its relations; the last one without errors is emitted if nothing else is.
     """
-    extra = ""
+    extra, candidates = "", list(relations)
     for _ in range(_MOST):
         try:
             return text, compile_query(text + extra, source).plan
@@ -59,11 +59,12 @@ def planned(text: str, source: str, relations: tuple[str, ...]) -> tuple[str, Pl
             for failure in errors
             if failure.span is not None and failure.span.source == source
         ]
-        if places:
+        is_extra_wrong = extra != "" and places != [] and min(places) > len(text)
+        if places and not is_extra_wrong:
             for position in places:
                 text = without_statement(text, min(position, max(len(text) - 1, 0)))
-        elif not extra and relations and any(failure.code == "RQ111" for failure in errors):
-            extra = f'\nemit {relations[-1]} to json "_";'
+        elif candidates and (is_extra_wrong or any(failure.code == "RQ111" for failure in errors)):
+            extra = f'\nemit {candidates.pop()} to json "_";'
         else:
             break
     return text, None

@@ -145,6 +145,16 @@ def test_completion_offers_what_fits(editor: Editor, typed: str, first: list[str
     assert absent not in found
 
 
+@pytest.mark.parametrize("typed", ["lit|", "|", "nothing + lit|"])
+def test_attributes_are_offered_and_explained_while_the_only_output_is_wrong(
+    editor: Editor, typed: str
+) -> None:
+    start = 'stream r(ts: long, litres: double unit L) from json "r" punctuated on ts;\n'
+    text = f'{start}w := window[60 on ts as m](r);\nf := aggregate[avg({typed}) as x by m](w);\nemit f to json "f";\n'
+    assert labels(editor, "wrong.rq", text)[:3] == ["ts", "litres", "m"]
+    assert "double, unit `L`" in editor.ask("hover", "wrong.rq", at=at(text, "litres")).contents.value
+
+
 def test_completion_shows_the_arguments_of_functions(editor: Editor) -> None:
     text, position = place(PUMPS + "next := extend[rou|](pumps);")
     editor.write("functions.rq", text)
