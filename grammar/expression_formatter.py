@@ -27,7 +27,7 @@ def declared_type_text(type: syntax.TypeName, *, comma: bool = False) -> str:
 
 
 def unit_text(unit: str) -> str:
-    """Writes a unit's name, in quotes if it is not a single word."""
+    """Writes the name of a unit or a field, in quotes if it is not a single word."""
     return unit if unit.isidentifier() else quote(unit)
 
 
@@ -186,7 +186,7 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
         case syntax.SetUnit(_, unit):
             return f"unit({one_or_set}, {unit_text(unit)})"
         case syntax.RenameAttribute(name, field):
-            return f"rename({field}, {name})"
+            return f"rename({unit_text(field)}, {name})"
         case syntax.RecodeAttribute(name, codes, else_same):
             pairs = ", ".join(f"{before.text}: {after.text}" for before, after in codes)
             return f"recode({name}, {{{pairs}}}{', else same' if else_same else ''})"

@@ -103,7 +103,7 @@ class MarkerBuilder(TermBuilder):
         return tuple(syntax.SetUnit(name, unit, span=self._span(meta)) for name in _each(names))
 
     def renaming(self, meta: Meta, _rename: Token, field: Token, name: Token) -> syntax.RenameAttribute:
-        return syntax.RenameAttribute(str(name), str(field), span=self._span(meta))
+        return syntax.RenameAttribute(str(name), self.unit(meta, field), span=self._span(meta))
 
     def recoding(
         self, meta: Meta, _recode: Token, name: Token, *parts: tuple[syntax.Literal, syntax.Literal] | None

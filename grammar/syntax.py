@@ -333,7 +333,7 @@ class SetUnit(Node):
 
 @frozen
 class RenameAttribute(Node):
-    """`rename(temp, t)`: `field` is `temp`, `name` is `t`."""
+    """`rename(temp, t)`, `rename("state.temp", t)`: `field` is the new name or path, `name` is `t`."""
 
     name: str
     field: str

@@ -85,13 +85,14 @@ class ToUnit:
 
 @frozen
 class Rename:
-    """`rename(b, X)`: tuples from here on use the name b for the query's attribute X (theory N2)."""
+    """`rename(b, X)`: tuples from here on use the name b for the query's attribute X (theory N2). The name may be a
+    path, `rename("state.b", X)` (N11)."""
 
     attribute: str
     name: str
 
     def __str__(self) -> str:
-        return f"rename({self.name}, {self.attribute})"
+        return f"rename({unit_text(self.name)}, {self.attribute})"
 
 
 @frozen

@@ -7,6 +7,7 @@ from attrs import define, field
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.marker_parser import accent_of
 from cedilla.compiler.facts.markers import Add, Rename
+from cedilla.compiler.plan.field_paths import renamed_field
 from cedilla.compiler.plan.sources import Source, StatedAccent
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar.diagnostics import failure
@@ -21,16 +22,19 @@ class SourceEvolution:
 
     types: dict[str, Type]
     units: dict[str, str]
+    format: str
     names: dict[str, str] = field(factory=dict[str, str])
     own: OwnUnits = NO_OWN_UNITS
 
     @classmethod
     def of(cls, source: Source) -> SourceEvolution:
         """Returns those of the declaration."""
-        return cls({a.name: a.type for a in source.attributes}, source.units, own=source.own_units)
+        types = {a.name: a.type for a in source.attributes}
+        return cls(types, source.units, source.format, own=source.own_units)
 
     def stated(self, node: StatedAccentNode) -> StatedAccent:
-        """Checks an accent after those before it. Raises `DiagnosticError`: codes of accents, and RQ236 for a growth.
+        """Checks an accent after those before it. Raises `DiagnosticError`: codes of accents, RQ145 and RQ146 for the
+        name in a rename, and RQ236 for a growth.
 
         Only the run can see whether it ends the query (RQ209 to RQ211): this depends on all accents together.
         """
@@ -50,6 +54,6 @@ class SourceEvolution:
                 if unit is not None:
                     self.units.setdefault(attribute, unit)
             case Rename(attribute, name):
-                self.names[name] = attribute
+                self.names[renamed_field(name, self.format, primitive.span)] = attribute
             case _:
                 pass

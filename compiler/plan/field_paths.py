@@ -56,6 +56,12 @@ def leads_into(outer: FieldPath, keys: FieldPath) -> bool:
     return len(outer) < len(keys) and keys[: len(outer)] == outer
 
 
+def overlap(one: FieldPath, other: FieldPath) -> bool:
+    """Returns True if two paths are equal, or one leads into the value of the other."""
+    shorter = min(len(one), len(other))
+    return one[:shorter] == other[:shorter]
+
+
 def outer_keys(paths: Iterable[FieldPath]) -> set[str]:
     """Returns the keys of a tuple with which paths begin."""
     return {path[0] for keys in paths for path in alternatives(keys)}
@@ -71,6 +77,10 @@ WITH_COMMAS = ("csv", "json", "kafka", "xml")
 """The formats of sources whose texts may be numbers with a decimal comma."""
 NESTED = ("json", "kafka", "kafka_otlp", "otlp")
 """The formats of sources whose tuples are nested objects."""
+_WITH_PATHS = ("json", "kafka")
+"""The formats in which a rename may give a path."""
+_WITH_ANY_NAMES = (*_WITH_PATHS, "csv", "kafka_otlp", "otlp")
+"""The formats in which a field may have any name, in quotes."""
 
 
 def field_path_of(origin: syntax.Origin | None, format_: str) -> FieldPath:
@@ -81,8 +91,8 @@ def field_path_of(origin: syntax.Origin | None, format_: str) -> FieldPath:
     if format_ == "csv" and origin.root is None:
         return (origin.text,)
     if origin.root == TEXT:
-        return TextPath(_keys_in(origin))
-    return _keys_in(origin) if origin.root is None else (origin.root, origin.text)
+        return TextPath(_keys_in(origin.text, origin.span))
+    return _keys_in(origin.text, origin.span) if origin.root is None else (origin.root, origin.text)
 
 
 def other_paths_of(origin: syntax.Origin | None, format_: str) -> tuple[FieldPath, ...]:
@@ -91,16 +101,52 @@ def other_paths_of(origin: syntax.Origin | None, format_: str) -> tuple[FieldPat
     return tuple(field_path_of(evolve(origin, text=text, others=()), format_) for text in others)
 
 
-def _keys_in(origin: syntax.Origin) -> FieldPath:
+def renamed_field(name: str, format_: str, span: Span | None) -> str:
+    """Returns the name of a field in a rename; a path in its usual form. Raises RQ145 for an invalid path, RQ146 in a
+    format whose fields have plain names only."""
+    if name.isidentifier():
+        return name
+    if format_ not in _WITH_ANY_NAMES:
+        message = f'tuples of format `{format_}` have plain names, and the accent renames to "{name}"'
+        raise failure("RQ146", message, span, hint=f"names in quotes are for {', '.join(_WITH_ANY_NAMES)}")
+    if not name.isprintable():
+        raise failure("RQ145", "the accent renames to a name with control characters", span)
+    return path_text(_keys_in(name, span)) if format_ in _WITH_PATHS else name
+
+
+def field_path(field: str, format_: str) -> FieldPath:
+    """Returns the keys of a field that has no declared path: its name, or those in the path of a rename."""
+    return _keys_in(field, None) if format_ in _WITH_PATHS and not field.isidentifier() else (field,)
+
+
+def paths_after(
+    paths: Mapping[str, FieldPath], names: Mapping[str, str], format_: str
+) -> dict[str, FieldPath]:
+    """Returns the paths of fields after renames. `paths`: the declared ones. `names`: new names -> attributes. Numbers
+    inside of texts stay there."""
+    after = dict(paths)
+    for name, attribute in names.items() if format_ in _WITH_PATHS else ():
+        keys = field_path(name, format_)
+        if isinstance(paths.get(attribute), TextPath):
+            after[name] = TextPath(keys)
+        elif keys != (name,):
+            after[name] = keys
+    if len(after) > len(paths):
+        outer = outer_keys(after.values())
+        after |= {n: (n,) for n in (*names, *names.values()) if n in outer and n not in after}
+    return after
+
+
+def _keys_in(text: str, span: Span | None) -> FieldPath:
     keys: list[str] = []
     position, end = 0, "."
-    while end and (match := _KEY.match(origin.text, position)) is not None:
+    while end and (match := _KEY.match(text, position)) is not None:
         quoted, plain, end = match.groups()
         keys.append(plain if quoted is None else quoted.replace("``", "`"))
         position = match.end()
-    if end or position < len(origin.text):
+    if end or position < len(text):
         hint = "keys with dots between them, as in `address.city`; a key with a dot is written in backticks"
-        raise failure("RQ145", f'"{origin.text}" is not a path', origin.span, hint=hint)
+        raise failure("RQ145", f'"{text}" is not a path', span, hint=hint)
     return tuple(keys)
 
 
@@ -185,7 +231,6 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
 
 def _check_own(name: str, keys: FieldPath, taken: Mapping[FieldPath, str], span: Span) -> None:
     for other, of in taken.items():
-        shorter = min(len(other), len(keys))
-        if other[:shorter] == keys[:shorter]:
+        if overlap(other, keys):
             message = f"`{name}` is read from {path_text(keys)}, and `{of}` from {path_text(other)}"
             raise failure("RQ145", message, span, hint="each attribute has a value of its own")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -19,8 +19,10 @@ from cedilla.compiler.plan.field_paths import (
     EitherPath,
     FieldPath,
     TextPath,
+    field_path,
     outer_keys,
     path_text,
+    paths_after,
 )
 from cedilla.compiler.plan.topics import TOPICS
 from cedilla.compiler.regions import Domain, Tree
@@ -204,7 +206,11 @@ class Source:
         """Returns the keys of tuples, or columns of CSV, for some fields: those that the query names with `from`, else
         the fields."""
         paths = self.paths
-        return frozenset(outer_keys(paths.get(name, (name,)) for name in fields))
+        return frozenset(outer_keys(paths.get(name) or field_path(name, self.format) for name in fields))
+
+    def paths_after(self, names: Mapping[str, str]) -> dict[str, FieldPath]:
+        """Returns the paths of values after renames. `names`: new names -> attributes."""
+        return paths_after(self.paths, names, self.format)
 
     @property
     def tied(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ from cedilla.grammar.syntax import TYPES, UNITS
 _UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`, `"{request}"`'
 _SHAPES = {
     "unit": "a unit accent has the attribute, then its unit: `unit(t, degC)` or `unit({t, p}, degC)`",
-    "rename": "a rename has the new name, then the attribute, both without quotes: `rename(temp, t)`",
+    "rename": "a rename has the new name, or a path in quotes, then the attribute without quotes: `rename(temp, t)`",
     "recode": "a recode has the attribute, then codes as they were and as they are: `recode(k, {1: 2, 2: 1})`",
     "swap": "a swap has two attributes: `swap(a, b)`",
     "missing": "values that mean undefined are a list after the attribute: `missing(x, {-999})`",

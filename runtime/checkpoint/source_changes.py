@@ -11,6 +11,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.plan import Attribute, Plan, Source
+from cedilla.compiler.plan.field_paths import alternatives, field_path, overlap
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.units.units import is_same
 from cedilla.grammar.expression_formatter import unit_text
@@ -175,9 +176,8 @@ class _Comparison:
         if self.is_read:
             yield self._change("new checkpoint", f"{attribute} is new", "the table has been read without it")
             return
-        if (of := self.state.names.of.get(name)) is not None:
-            why = f"an accent has renamed `{of}` to `{name}`; another name is free"
-            yield self._change("new checkpoint", f"{attribute} is new", why)
+        if (renamed := self._renamed_to(attribute)) is not None:
+            yield self._change("new checkpoint", f"{attribute} is new", renamed)
             return
         domain = self.start.universe[name]
         undefined = regions.complement(regions.defined(name))  # what has been read lacks it
@@ -196,6 +196,16 @@ class _Comparison:
             why = f"{_ADDED}; a tuple without it is rejected (RQ302)"
             yield self._change("continues", f"{attribute} is new", why)
 
+    def _renamed_to(self, attribute: Attribute) -> str | None:
+        """Returns the reason if a rename has given another attribute the name of this one, or a path where it is
+        read."""
+        paths = alternatives(attribute.path or (attribute.name,))
+        for renamed, of in self.state.names.of.items():
+            keys = field_path(renamed, self.new.format)
+            if of != attribute.name and (renamed == attribute.name or any(overlap(p, keys) for p in paths)):
+                return f"an accent has renamed `{of}` to `{renamed}`; another name is free"
+        return None
+
     def _declared(self, attribute: Attribute) -> Iterator[Change]:
         """An attribute that the stream had already: declared before, or by an Add."""
         name, old = attribute.name, self.before.get(attribute.name)
@@ -211,6 +221,9 @@ class _Comparison:
         if (old is None or old.unit_from == attribute.unit_from) and unit != attribute.unit:
             yield self._unit(name, unit, attribute.unit)
         if old is not None and _place_of(old) != _place_of(attribute):
+            if (renamed := self._renamed_to(attribute)) is not None:
+                yield self._change("new checkpoint", f"{old} → {attribute}", renamed)
+                return
             yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
         if old is not None and old.decimal_comma != attribute.decimal_comma:
             why = "its texts are read so from now on; numbers of JSON are as they were"

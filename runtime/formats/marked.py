@@ -8,6 +8,7 @@ the batch records it. A repeated run therefore finds the same order.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -31,6 +32,11 @@ class Marked(Format):
     @property
     def paths(self) -> Paths:
         return self._base.paths
+
+    def with_paths(self, paths: Paths) -> Marked:
+        changed = copy(self)
+        changed._base = self._base.with_paths(paths)
+        return changed
 
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         return self._base.tuples(spark, _data(files), types)

@@ -144,6 +144,10 @@ class Format(ABC):
         """Returns the paths of attributes whose values are not read by their names."""
         return {}
 
+    def with_paths(self, paths: Paths) -> Format:
+        """Returns the format with the paths of fields after renames."""
+        return self
+
     @abstractmethod
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         """Returns every tuple of the files, one in each row.

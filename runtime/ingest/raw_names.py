@@ -16,6 +16,8 @@ from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, Sta
 
 _SEVERAL = "*"
 """In place of a name: a tuple has several values."""
+_BETWEEN = "\n"
+"""Separates names, which have no control characters."""
 
 
 def by_attributes(raw: DataFrame, names: Names, attributes: Collection[str], kept: list[str]) -> DataFrame:
@@ -42,7 +44,8 @@ def _came_by(names: Names, attribute: str) -> str:
     used = ", ".join(
         f"CASE WHEN {column(raw_name)} IS NOT NULL THEN {quote(raw_name)} END" for raw_name in by
     )
-    return f"CASE WHEN {differ} THEN {quote(_SEVERAL)} ELSE nullif(concat_ws(' ', {used}), '') END"
+    every = f"concat_ws({quote(_BETWEEN)}, {used})"
+    return f"CASE WHEN {differ} THEN {quote(_SEVERAL)} ELSE nullif({every}, '') END"
 
 
 def misnamed(names: Names, source: str, lookups: Lookups) -> Iterator[tuple[str, str]]:
@@ -52,8 +55,9 @@ def misnamed(names: Names, source: str, lookups: Lookups) -> Iterator[tuple[str,
         by = came(attribute)
         yield f"{by} = {quote(_SEVERAL)}", quote(f"RQ312 {attribute}")
         right = lookups.expression(("named", source, attribute), tree, quote)
-        is_used = f"instr(concat(' ', {by}, ' '), concat(' ', {right}, ' '))"
-        yield f"{is_used} = 0", f"concat('RQ313 ', substring_index({by}, ' ', 1))"
+        sign = quote(_BETWEEN)
+        is_used = f"instr(concat({sign}, {by}, {sign}), concat({sign}, {right}, {sign}))"
+        yield f"{is_used} = 0", f"concat('RQ313 ', substring_index({by}, {sign}, 1))"
 
 
 def statistics_by_attributes(

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import Format, InputFile, Numbered, Scan
 from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine, file_of
+from cedilla.runtime.records.nested import Paths
 
 
 @frozen
@@ -53,6 +54,10 @@ class Slice:
             for marker in self.scan.markers
         )
         return evolve(self, scan=evolve(self.scan, markers=tuple(markers)))
+
+    def with_paths(self, paths: Paths) -> Slice:
+        """Returns the slice with the paths of fields after renames."""
+        return self if paths == self.format.paths else evolve(self, format=self.format.with_paths(paths))
 
     def starting(self, place: int) -> Slice:
         """Returns the slice from a position on. All files remain, because positions depend on the list of files."""

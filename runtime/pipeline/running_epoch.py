@@ -124,6 +124,10 @@ class EpochStarter:
             cached.callback(self.checkpoint.files.delete, scratch)
         self.state.begin(number)
         states = {**base.sources, **effects.states}
+        parts = {
+            name: part.with_paths(self.plan.source_of[name].paths_after(states[name].names.of))
+            for name, part in parts.items()
+        }
         types = {name: state.types for name, state in states.items()}
         drift = {name: self._drift(name, states, part) for name, part in parts.items()}
         inferred = Inferred.of(types, states)

@@ -93,6 +93,7 @@ class TableDomains:
             m for m in part.scan.markers if m.kind != "columns"
         ):  # the first epoch complains of these
             state = _after(table, state, marker, part)
+        part = part.with_paths(table.paths_after(state.names.of))
         rows = tuples(self.spark, table, state, part).where(f"{column(REJECT)} IS NULL")
         values: dict[str, frozenset[Value]] = {}
         for name in names:

@@ -154,7 +154,7 @@ class Stream:
 
     def rename(self, field: str, name: str, where: Where = "") -> None:
         """Writes a Rename: from here on tuples have `field` for the attribute `name` of the stream's readers."""
-        self.accent(f"rename({field}, {name})", where)
+        self.accent(f"rename({_unit(field)}, {name})", where)
 
     def punctuate(self, where: Where) -> None:
         """Writes a punctuation: no more such tuples come; `""`: the stream ends."""

@@ -9,7 +9,8 @@ twice, the last one counts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from cedilla.compiler.expressions.types import DOUBLE, STRING
@@ -18,13 +19,14 @@ from cedilla.compiler.plan.field_paths import (
     EitherPath,
     FieldPath,
     TextPath,
+    alternatives,
     leads_into,
     outer_keys,
     path_text,
 )
 from cedilla.runtime.records import json_objects
 from cedilla.runtime.records.csv_records import number_in
-from cedilla.runtime.records.json_objects import JsonObject, NoObject, TwoValues, parse_line, word
+from cedilla.runtime.records.json_objects import JsonObject, NoObject, TwoValues, json_text, parse_line, word
 from cedilla.runtime.records.values import value_of_json
 
 Paths = Mapping[str, FieldPath]
@@ -79,9 +81,10 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
     nested.line, nested.whole, nested.paths = item.line, item, dict(paths)
     for name, keys in paths.items():
         if isinstance(keys, EitherPath):
-            nested.paths[name], value = _found(item, keys)
+            nested.paths[name], value = _found(item, keys, paths)
         else:
             value = _value(item, keys)
+            value = None if _is_other_form(item, keys, value, paths) else value
         if value is not None:
             nested[name] = _number(item, keys, value) if isinstance(keys, TextPath) else value
     return nested
@@ -116,11 +119,20 @@ def _value(item: Mapping[str, Any], keys: FieldPath) -> Any:
     return value  # type: ignore[reportUnknownVariableType]
 
 
-def _found(item: JsonObject, either: EitherPath) -> tuple[FieldPath, Any]:
+def after_renames(item: Mapping[str, Any], paths: Paths) -> JsonObject:
+    """Converts a tuple by the names of attributes again, with the paths that renames have given."""
+    whole = item.whole if isinstance(item, NestedObject) else item
+    if not isinstance(whole, JsonObject):
+        whole = JsonObject(whole)
+        whole.line = json_text(dict(whole))
+    return by_names(whole, paths)
+
+
+def _found(item: JsonObject, either: EitherPath, paths: Paths) -> tuple[FieldPath, Any]:
     """Returns the path where a tuple has the value of an attribute, and the value: `TwoValues` for different ones."""
     values = ((keys, _value(item, keys)) for keys in either.every)
     own_values = [
-        (keys, v) for keys, v in values if v is not None and not _is_other_form(item, keys, v, either)
+        (keys, v) for keys, v in values if v is not None and not _is_other_form(item, keys, v, paths)
     ]
     different: set[Any] = set()
     for keys, value in own_values if len(own_values) > 1 else ():
@@ -135,19 +147,23 @@ def _found(item: JsonObject, either: EitherPath) -> tuple[FieldPath, Any]:
     return own_values[0] if own_values else (either, None)
 
 
-def _is_other_form(item: JsonObject, keys: FieldPath, value: Any, either: EitherPath) -> bool:
-    """Returns True for an object with another path of the attribute in it, and for a path into the plain value of
-    another: `"state" or "state.reading"`."""
+def _is_other_form(item: JsonObject, keys: FieldPath, value: Any, paths: Paths) -> bool:
+    """Returns True for an object with another path in it, and for a path into the plain value of another. Both are of
+    one attribute: `"state" or "state.reading"`, or a rename."""
     if isinstance(value, dict):
-        return any(leads_into(keys, path) for path in either.every)
+        return any(leads_into(keys, path) for path in all_paths(paths))
     if not isinstance(value, NoObject):
         return False
-    outer = (path for path in either.every if leads_into(path, keys))
+    outer = (path for path in all_paths(paths) if leads_into(path, keys))
     return any(not isinstance(_value(item, path), dict | NoObject) for path in outer)
+
+
+def all_paths(paths: Paths) -> Iterator[FieldPath]:
+    """Yields all paths, also alternatives."""
+    return chain.from_iterable(map(alternatives, paths.values()))
 
 
 def read_from(name: str, paths: Paths) -> str:
     """Returns the path of an attribute for the end of a message; empty if it has none."""
     keys = paths.get(name, ())
-    is_own = isinstance(keys, CommaPath) and keys == (name,)
-    return f" (read from {path_text(keys)})" if keys and not is_own else ""
+    return f" (read from {path_text(keys)})" if keys and path_text(keys) != name else ""

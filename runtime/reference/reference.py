@@ -17,6 +17,7 @@ from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, PRESENT_IF_ANY, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
+from cedilla.compiler.plan.field_paths import outer_keys
 from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -34,6 +35,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.marker import STRAY, MarkerLine
+from cedilla.runtime.records.nested import after_renames
 from cedilla.runtime.records.rejections import FOREIGN, NO_OBJECT, beyond, is_ignored, of_fault, reason
 from cedilla.runtime.records.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
@@ -184,17 +186,21 @@ class Reference:
         if "$foreign" in item:
             return {}, (FOREIGN, reason(FOREIGN, ""))
         types = state.field_types
+        partition = {PARTITION: item[PARTITION]} if PARTITION in item else {}
+        paths = self.plan.source_of[source].paths_after(state.names.of)
         try:
             item = with_fields(item, types)
+            if paths != self.plan.source_of[source].paths:
+                item = after_renames(item, paths)
             fields = {
                 n: read_value(types[n], v)
                 for n, v in read_strings(item, types).items()
                 if n in types and v is not None
             }
         except ValueError:
-            return {}, of_fault(misfit_of(item, types), self.plan.source_of[source].paths)
+            return {}, of_fault(misfit_of(item, types), paths)
         raw = {n: v for n, v in fields.items() if n in state.types}
-        raw |= {n: v for n, v in item.items() if n == PARTITION}  # trees distinguish tuples of a topic by it
+        raw |= partition  # trees distinguish tuples of a topic by it
         for name, attribute in state.names.of.items():
             if name in fields:
                 raw.setdefault(attribute, fields[name])
@@ -204,7 +210,7 @@ class Reference:
             return {}, (code, reason(code, strange[0]))
         for name in sorted(state.inexact & row.keys()):
             if is_beyond(raw[name]) or is_beyond(row[name]):
-                return {}, ("RQ310", reason("RQ310", name, self.plan.source_of[source].paths))
+                return {}, ("RQ310", reason("RQ310", name, paths))
             row[name] = float(row[name]) if isinstance(row[name], int) else row[name]
         for name in state.digits.keys() & row.keys():
             if not is_odd(row[name]):
@@ -212,14 +218,16 @@ class Reference:
                 row[name] = nearest(float(near), near)
         rejection = self._rejection(state, source, row, item, fields)
         row.pop(PARTITION, None)
-        return row, rejection and (rejection[0], reason(*rejection, self.plan.source_of[source].paths))
+        return row, rejection and (rejection[0], reason(*rejection, paths))
 
     def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
         """Returns the values of unannounced attributes, by source and name."""
         values: dict[tuple[str, str], list[Any]] = {}
         for source, item in items:
             if not any(f"${kind}" in item for kind in (*_KINDS, "corrupt", "foreign")):
-                for name in item.keys() - self.states[source].field_types.keys() - {PARTITION}:
+                state = self.states[source]
+                within = outer_keys(self.plan.source_of[source].paths_after(state.names.of).values())
+                for name in item.keys() - state.field_types.keys() - {PARTITION, *within}:
                     values.setdefault((source, name), []).append(item[name])
         return values
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -88,7 +89,9 @@ class SimulatedSources:
         if begin < end:
             for line in tuples_of(topic.lines(partition, begin, end, self.plan.longest_line), source):
                 read = parsed(source, line)
-                yield evolve(read, item={**read.item, PARTITION: partition})
+                item: Any = copy(read.item)
+                item[PARTITION] = partition
+                yield evolve(read, item=item)
 
 
 def _lines(source: Source, file: Any, longest: int, *, is_markers: bool) -> Iterator[Input]:

@@ -35,6 +35,7 @@ from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.marker import STRAY
 from cedilla.runtime.records.near_markers import KINDS, marker_of
+from cedilla.runtime.records.nested import after_renames
 from cedilla.runtime.records.rejections import (
     BEYOND_HINT,
     FOREIGN,
@@ -173,9 +174,11 @@ class StreamChecker:
         state = self.state
         raw, fields = dict[str, Value](), dict[str, Value]()
         diagnostics: list[Diagnostic] = []
-        types = state.field_types
+        types, paths = state.field_types, self._source.paths_after(state.names.of)
         try:
             parsed = with_fields(item, types)
+            if paths != self._source.paths:
+                parsed = after_renames(parsed, paths)
         except ValueError as problem:
             return None, [_complaint(line, "RQ301", str(problem), None)]
         item = read_strings(parsed, types)
@@ -195,7 +198,7 @@ class StreamChecker:
             try:
                 raw[name] = fields[field] = value_of_json(state.types[name], value)
             except ValueError:
-                code, wrong = of_fault(fault_in(parsed, field, state.types[name]), self._source.paths)
+                code, wrong = of_fault(fault_in(parsed, field, state.types[name]), paths)
                 diagnostics.append(_complaint(line, code, wrong, None))
         if any(diagnostic.code in ("RQ301", TWICE) for diagnostic in diagnostics):
             return None, diagnostics
@@ -221,15 +224,13 @@ class StreamChecker:
             canonical[name] = near_digits(canonical[name], state.digits[name])
         for name in sorted(state.inexact & raw.keys()):
             if any(is_beyond(values[name]) for values in (raw, canonical)):
-                diagnostics.append(
-                    _complaint(line, "RQ310", reason("RQ310", name, self._source.paths), BEYOND_HINT)
-                )
+                diagnostics.append(_complaint(line, "RQ310", reason("RQ310", name, paths), BEYOND_HINT))
         if any(diagnostic.code == "RQ310" for diagnostic in diagnostics):
             return None, diagnostics
         for code, name in state.names.misnamed(fields, canonical):
             attribute = state.names.of.get(name, name)
             hint = f"`{attribute}` comes by one name: the one of its last rename among tuples like this, else its own"
-            diagnostics.append(_complaint(line, code, reason(code, name), hint))
+            diagnostics.append(_complaint(line, code, reason(code, name, paths), hint))
         renamed = not state.names.of.keys().isdisjoint(item)
         row = Row(state.names.plain(item) if renamed else item, raw, canonical, renamed)
         return row, [*diagnostics, *self._misplaced(row, line)]

@@ -7,6 +7,7 @@ A stream is a list of items: a tuple (`dict`), or a marker as its line `{"$accen
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import groupby
@@ -36,9 +37,11 @@ __all__ = [
     "complaints",
     "decode",
     "evaluate",
+    "flat",
     "function_of",
     "is_tuple",
     "matches",
+    "nested",
     "packed_zstd",
     "read_output",
     "unit_complaints",
@@ -55,6 +58,30 @@ def read_output(folder: Path) -> list[Item]:
         else:
             items += [json.loads(line) for line in file.read_text().splitlines()]
     return items
+
+
+_KEY = re.compile(r"`([^`]+)`|([^.`]+)")
+
+
+def nested(item: Item) -> Item:
+    """A tuple whose fields with a path as their name, `box.t`, are inside of objects."""
+    found: Item = {}
+    for name, value in item.items():
+        *outer, last = (quoted or plain for quoted, plain in _KEY.findall(name))
+        into = found
+        for key in outer:
+            into = into.setdefault(key, {})
+        into[last] = value
+    return found
+
+
+def flat(item: Item, outer: str = "") -> Item:
+    """The same in the other direction."""
+    found: Item = {}
+    for key, value in item.items():
+        name = f"{outer}`{key}`" if "." in key else f"{outer}{key}"
+        found |= flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return found
 
 
 def decode(stream: Iterable[Item]) -> list[Item]:

@@ -27,7 +27,7 @@ from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.seeds import soak_seeds
-from tests.kit.stream import Decoder, Item
+from tests.kit.stream import Decoder, Item, nested
 
 SCHEMA = (
     'site: string in {"A", "B"}, u: string in {"degF", "degC"}, k?: long, x: double unit m, h: double unit degF, '
@@ -118,6 +118,7 @@ CHANGES = [
         Change(f"rename({to}, {name})", name, "rename", to)
         for to, name in (("hh", "h"), ("h", "h"), ("kk", "k"), ("xx", "x"))
     ),
+    *(Change(f'rename("{to}", {name})', name, "rename", to) for to, name in (("box.h.v", "h"), ("k.v", "k"))),
     *(
         Change(f"missing({name}, {{{', '.join(map(str, values))}}})", name, "missing", values)
         for name, values in (("k", (-1, 3)), ("k", ()), ("p", (-999.5, 9999)), ("p", (1000,)))
@@ -188,7 +189,7 @@ class Sender:
                     if n not in raw
                 }
                 plain = {n: v if isinstance(v, str | int) else float(v) for n, v in raw.items()}
-                return {names.get(n, n): v for n, v in plain.items()}, canonical
+                return nested({names.get(n, n): v for n, v in plain.items()}), canonical
             # Accents are about the tuple as it comes, so about one without this attribute from the start.
             canonical = {n: v for n, v in canonical.items() if n != first}
         return None

@@ -15,6 +15,7 @@ import pytest
 
 from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
+from cedilla.grammar.expression_formatter import unit_text
 from cedilla.runtime.reference.decoder import Decoder
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.stream_tools.canonize import canonize
@@ -22,7 +23,7 @@ from cedilla.runtime.stream_tools.schema import declared_schema
 from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
-from tests.kit.stream import Item, decode
+from tests.kit.stream import Item, decode, flat, nested
 
 SCHEMA = "n: long, s: int in {1, 2, 3}, q: int in {1, 2}, t: double, p?: double"
 QUERY = f"""
@@ -31,7 +32,7 @@ stream r({SCHEMA}) from json "r";
 emit r to json "all";
 emit aggregate[avg(t) as t, max(p) as p by s](r) to json "groups";
 """
-NAMES = {"t": ("t", "temp", "temperature"), "p": ("p", "press")}
+NAMES = {"t": ("t", "temp", "temperature", "box.t"), "p": ("p", "press", "box.`p.1`.v")}
 CELLS = [(s, q) for s in (1, 2, 3) for q in (1, 2)]
 DESCRIPTIONS = ["s = 1", "s = 2", "s != 3", "q = 1", "s = 1, q = 2", "s in {2, 3}, q = 1", ""]
 
@@ -93,27 +94,30 @@ class World:
                 renamed[rng.choice(others)] = row[name] + (code == "RQ312")
                 if code:
                     self.wrong[code] += 1
-                    self.renamed.append(renamed)
+                    self.renamed.append(nested(renamed))
                     return
-        self.renamed.append(renamed)
+        self.renamed.append(nested(renamed))
         self.plain.append(row)
 
     def rename(self, name: str, description: str, cells: list[tuple[int, int]]) -> None:
         """Sometimes said of the attribute by the name that it has by now, which leaves out the others."""
         rng, names = self.rng, self.names[name]
         to = rng.choice(NAMES[name])
-        of = rng.choice([name, *sorted(self.known[name])])
+        of = rng.choice([name, *sorted(filter(str.isidentifier, self.known[name]))])
         cells = [cell for cell in cells if of in (name, names[cell])]
         there = [cell for cell in cells if cell in self.there.get(name, CELLS)]
         if not there or any(names[cell] == to for cell in cells):
             return
-        self.both("$accent", f"[[{description}{', ' if description else ''}rename({to}, {of})]]", [])
+        self.both(
+            "$accent", f"[[{description}{', ' if description else ''}rename({unit_text(to)}, {of})]]", []
+        )
         self.known[name].add(to)
         for cell in cells:
             names[cell] = to
 
     def marker(self, name: str, description: str, cells: list[tuple[int, int]], *, by_name: bool) -> None:
-        of = self.rng.choice(sorted(self.known[name] - {name}) or [name]) if by_name else name
+        others = sorted(filter(str.isidentifier, self.known[name] - {name}))
+        of = self.rng.choice(others or [name]) if by_name else name
         cells = [cell for cell in cells if of in (name, self.names[name][cell])]
         if not any(cell in self.there.get(name, CELLS) for cell in cells):
             return
@@ -140,7 +144,7 @@ class World:
 
     def close(self, name: str, description: str, cells: list[tuple[int, int]]) -> None:
         """No tuple is late: the values are higher than any."""
-        of = self.rng.choice(sorted(self.known[name]))
+        of = self.rng.choice(sorted(filter(str.isidentifier, self.known[name])))
         cells = [cell for cell in cells if of in (name, self.names[name][cell])]
         if any(cell not in self.there.get(name, CELLS) for cell in cells):
             return  # where it is not there, the Alters that it has not been through would tell
@@ -205,7 +209,7 @@ def test_the_decoder_undoes_renames(seed: int) -> None:
     one, _ = ran(world.renamed, 1)
     wrong = [id(item) for _, _, item in one.rejected]
     decoder, plain = Decoder(), Decoder()
-    rows = [decoder.feed(item) for item in world.renamed if id(item) not in wrong]
+    rows = [decoder.feed(flat(item)) for item in world.renamed if id(item) not in wrong]
     wanted = [plain.feed(item) for item in world.plain]
     assert rounded([r for r in rows if r is not None]) == rounded([r for r in wanted if r is not None])
 

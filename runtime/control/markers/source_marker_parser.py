@@ -9,7 +9,14 @@ from cedilla.compiler.facts import marker_parser
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Missing, Punctuation, Rename, Swap
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.field_paths import alternatives, path_text
+from cedilla.compiler.plan.field_paths import (
+    alternatives,
+    field_path,
+    leads_into,
+    overlap,
+    path_text,
+    renamed_field,
+)
 from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
@@ -25,14 +32,17 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     A name that a rename introduced restricts the description to tuples that use it. Constants with units are
     converted to the unit of each tuple.
 
-    Raises `DiagnosticError` RQ201 if these tuples depend on the values of the attribute itself, RQ460 if the accent
-    names a field whose inside the query reads, and as the checks below.
+    Raises `DiagnosticError` RQ201 if these tuples depend on the values of the attribute itself, RQ145, RQ146 and
+    RQ460 for the name in a rename or an Add, and as the checks below.
     """
     units = source_units(source, state)
     accent = marker_parser.read_accent(
         text, state.types, units=units, names=state.names.of, own=source.own_units
     )
-    _check_field(source, accent)
+    if isinstance(accent.primitive, Rename):
+        field = renamed_field(accent.primitive.name, source.format, accent.span)
+        accent = evolve(accent, primitive=evolve(accent.primitive, name=field))
+    _check_field(source, state, accent)
     _check_comma(source, accent)
     _check_unit(source, state, accent, units)
     _check_optional(source, accent)
@@ -120,19 +130,25 @@ def _check_unit(source: Source, state: SourceState, accent: Accent, units: Units
         )
 
 
-def _check_field(source: Source, accent: Accent) -> None:
-    """Raises `DiagnosticError` RQ460 if an accent gives an attribute a name under which tuples contain an object that
-    the query reads."""
+def _check_field(source: Source, state: SourceState, accent: Accent) -> None:
+    """Raises `DiagnosticError` RQ460 if an accent brings an attribute by a field, or a path, that another one reads, or
+    that has an object with another one in it."""
     primitive = accent.primitive
     if source.format in REQUESTS or not isinstance(primitive, Add | Rename):
         return
     name = primitive.name if isinstance(primitive, Rename) else primitive.attribute
-    every = ((of, keys) for of, path in source.paths.items() for keys in alternatives(path))
-    inside = {keys[0]: (of, keys) for of, keys in every if len(keys) > 1}
-    if name in inside and name not in source.paths:
-        of, keys = inside[name]
-        message = f"the accent brings an attribute by `{name}`, and `{of}` is read from inside of it, {path_text(keys)}"
-        raise failure("RQ460", message, accent.span, hint="another name: a field is a value, or an object")
+    if name in state.field_types and state.names.of.get(name, name) == primitive.attribute:
+        return
+    paths, keys = source.paths_after(state.names.of), field_path(name, source.format)
+    for field in state.field_types:
+        of = state.names.of.get(field, field)
+        for other in alternatives(paths.get(field, (field,))):
+            if overlap(other, keys) and (of != primitive.attribute or other == keys):
+                where = f"{'inside of it, ' if leads_into(keys, other) else ''}{path_text(other)}"
+                message = f"the accent brings an attribute by `{name}`, and `{of}` is read from {where}"
+                raise failure(
+                    "RQ460", message, accent.span, hint="another name: a field is a value, or an object"
+                )
 
 
 def _check_comma(source: Source, accent: Accent) -> None:

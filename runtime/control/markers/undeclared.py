@@ -120,7 +120,7 @@ def with_passed_over(state: SourceState, marker: PassedOver) -> tuple[SourceStat
 
 def _known(source: Source, state: SourceState) -> set[str]:
     """Returns all names that the query reads: attributes, fields and paths."""
-    paths = source.paths.values()
+    paths = source.paths_after(state.names.of).values()
     every = (column for keys in paths for column in alternatives(keys))
     return {*state.field_types, *outer_keys(paths), *map(path_text, every)}
 

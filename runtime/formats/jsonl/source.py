@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import ClassVar
 
 from pyspark.sql import SparkSession
@@ -36,6 +37,13 @@ class JsonLines(TextFormat):
     @property
     def paths(self) -> Paths:
         return self._paths
+
+    def with_paths(self, paths: Paths) -> JsonLines:
+        if paths == self._paths:
+            return self
+        changed = copy(self)
+        changed._paths = paths
+        return changed
 
     def parts(self, files: Numbered) -> list[Part]:
         return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART, self.longest)

@@ -17,9 +17,10 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan.field_paths import EitherPath, FieldPath, alternatives, leads_into
+from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.lines.batches import TextBatches
 from cedilla.runtime.formats.lines.blocks import Places
-from cedilla.runtime.records.nested import Paths
+from cedilla.runtime.records.nested import Paths, all_paths
 
 pc: Any = pyarrow.compute
 
@@ -35,13 +36,11 @@ class PathBatches(TextBatches):
         """Returns what `parsed` does, if each attribute has one path."""
 
     def parsed(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        several = [keys.every for keys in self.paths.values() if isinstance(keys, EitherPath)]
-        if not several:
-            return self.parsed_with_paths(text, starts, ends)
-        outer = sorted(
-            {keys for every in several for keys in every if any(leads_into(keys, k) for k in every)}
-        )
+        every = set(all_paths(self.paths))
+        outer = sorted(keys for keys in every if any(leads_into(keys, k) for k in every))
         if not outer:
+            if not any(isinstance(keys, EitherPath) for keys in self.paths.values()):
+                return self.parsed_with_paths(text, starts, ends)
             return self._parsed_without(frozenset(), text, starts, ends)
         forms, form_of = np.unique(
             np.column_stack([_have_objects(keys[-1], text, starts, ends) for keys in outer]),
@@ -62,18 +61,19 @@ class PathBatches(TextBatches):
         self, objects: Set[FieldPath], text: bytes, starts: Places, ends: Places
     ) -> list[pa.Array] | None:
         """Returns the columns of rows with objects at some paths, and plain values at the other paths."""
+        plain = set(all_paths(self.paths)) - objects
         types: dict[str, Type] = {}
         paths = {n: keys for n, keys in self.paths.items() if n not in self.types}
         columns_of: dict[str, list[str]] = {}
         for name, type_ in self.types.items():
-            every = _present(alternatives(self.paths[name]), objects) if name in self.paths else [None]
-            names = columns_of[name] = [name, *(f"{name}\0{n}" for n in range(1, len(every)))]
+            every = _present(alternatives(self.paths[name]), plain) if name in self.paths else [None]
+            names = columns_of[name] = [name, *(f"{name}\0{n}" for n in range(1, len(every)))][: len(every)]
             types |= dict.fromkeys(names, type_)
             paths |= {name: keys for name, keys in zip(names, every, strict=True) if keys is not None}
         columns = evolve(self, types=types, paths=paths).parsed_with_paths(text, starts, ends)
         if columns is None or columns[-1].null_count < len(starts):
             return None
-        one, odd = _merged(columns[:-1], columns_of)
+        one, odd = _merged(columns[:-1], columns_of, self.types, len(starts))
         return self.with_rows([*one, columns[-1]], odd, text, starts, ends)
 
 
@@ -87,22 +87,24 @@ def _have_objects(key: str, text: bytes, starts: Places, ends: Places) -> Any:
     return objects.to_numpy(zero_copy_only=False)
 
 
-def _present(every: Sequence[FieldPath], objects: Set[FieldPath]) -> list[FieldPath]:
-    """Returns the paths that may lead to values, if there are objects at some paths and plain values at the others."""
-    plain = [keys for keys in every if keys not in objects]
-    return [keys for keys in plain if not any(leads_into(other, keys) for other in plain)]
+def _present(every: Sequence[FieldPath], plain: Set[FieldPath]) -> list[FieldPath]:
+    """Returns the paths that may lead to values, if there are plain values at some paths and objects at the others."""
+    return [keys for keys in every if keys in plain and not any(leads_into(other, keys) for other in plain)]
 
 
 def _merged(
-    columns: Sequence[pa.Array], columns_of: Mapping[str, Sequence[str]]
+    columns: Sequence[pa.Array],
+    columns_of: Mapping[str, Sequence[str]],
+    types: Mapping[str, Type],
+    count: int,
 ) -> tuple[list[pa.Array], Any]:
     """Returns one column for each attribute, and a mask of the rows with different values. `columns_of`: the names of
-    an attribute's columns, in order."""
+    an attribute's columns, in order. `count`: the number of rows."""
     one: list[pa.Array] = []
-    odd: Any = np.zeros(len(columns[0]), bool)
+    odd: Any = np.zeros(count, bool)
     at = iter(columns)
-    for names in columns_of.values():
-        value, *others = (next(at) for _ in names)
+    for name, names in columns_of.items():
+        value, *others = (next(at) for _ in names) if names else [pa.nulls(count, arrow_type(types[name]))]
         for other in others:
             both = pc.and_(pc.is_valid(value), pc.is_valid(other))
             differ = both if pa.types.is_list(value.type) else pc.and_(both, pc.not_equal(value, other))
