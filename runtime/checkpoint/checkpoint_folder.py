@@ -1,8 +1,6 @@
-"""A checkpoint in a local folder, read without Spark."""
+"""A checkpoint in a local folder or in a store, read without Spark."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from attrs import frozen
 
@@ -25,25 +23,23 @@ from cedilla.runtime.storage.sealed import SealedFiles
 class CheckpointFolder:
     """The last commit of a checkpoint, `None` before the first, and the plan that made it."""
 
-    root: Path
+    root: str
     stored: StoredPlan
     commit: Commit | None
 
 
-def read_checkpoint(path: str, command: str) -> CheckpointFolder:
-    """A checkpoint in a local folder; `command` is named where it is not local.
+def read_checkpoint(path: str) -> CheckpointFolder:
+    """Returns a checkpoint as its last commit has left it.
 
-    Raises `DiagnosticError`: RQ411 where there is no checkpoint or it cannot be read, RQ412 where the path is
-    not local, RQ451 or RQ478 where something of it is gone or damaged.
+    Raises `DiagnosticError`: RQ411 where there is no checkpoint or it cannot be read, RQ430 or RQ431 where its store
+    cannot be reached, RQ451 or RQ478 where something of it is gone or damaged.
     """
-    root = local_path(path)
-    if root is None:
-        hint = f"`{command}` reads local folders only; copy it first"
-        raise failure("RQ412", f"{path} is not a local path", hint=hint)
+    local = local_path(path)
+    documents = SealedFiles(Files(), path.rstrip("/") if local is None else str(local))
     with reading(path):
-        if is_new(SealedFiles(Files(), str(root))):
+        if is_new(documents):
             raise no_checkpoint(path)
-        return _read(root)
+        return _read(documents)
 
 
 def no_checkpoint(path: str) -> DiagnosticError:
@@ -52,17 +48,17 @@ def no_checkpoint(path: str) -> DiagnosticError:
     return failure("RQ411", f"{path} holds no checkpoint", hint=hint)
 
 
-def _read(root: Path) -> CheckpointFolder:
-    documents = SealedFiles(Files(), str(root))
+def _read(documents: SealedFiles) -> CheckpointFolder:
+    root = documents.root
     plans = StoredPlans.load(documents.read(PLAN))
     record = last_record(documents)
-    commit = None if record.data is None else load_commit(record.data, StoredTrees(documents), str(root))
+    commit = None if record.data is None else load_commit(record.data, StoredTrees(documents), root)
     return CheckpointFolder(root, plans.in_force(record.epoch), commit)
 
 
 def changes_of(path: str, plan: Plan) -> Changes:
-    """Returns the effects of an edited plan on a checkpoint in a local folder. Raises as `read_checkpoint` does."""
-    folder = read_checkpoint(path, "plan")
+    """Returns the effects of an edited plan on a checkpoint. Raises as `read_checkpoint` does."""
+    folder = read_checkpoint(path)
     return compare(folder.stored, folder.commit or Commit(), plan, _is_fresh)
 
 

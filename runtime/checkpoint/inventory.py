@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from cedilla.grammar.diagnostics import Diagnostic, from_json
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, from_json
 from cedilla.runtime.checkpoint.checkpoint import Commit
-from cedilla.runtime.checkpoint.known_folders import KnownFolders
+from cedilla.runtime.checkpoint.known_folders import KnownFolder, KnownFolders
 from cedilla.runtime.checkpoint.read_files import Batch, last_batch, seen
-from cedilla.runtime.records.lines import local_path
-from cedilla.runtime.storage.files import Files
+from cedilla.runtime.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.storage.sealed import SealedFiles
+
+_ERROR = "error.json"
+TABLES = "delta.json"
+"""The document that says up to which version Delta tables are read."""
 
 
 @frozen
@@ -40,52 +43,77 @@ class Failure:
 def stored(commit: Commit) -> Iterator[Stored]:
     """The states that a commit lists, with the sizes of their files."""
     for name, segments in commit.segments.items():
-        folders = [local_path(segment.path) for segment in segments]
-        size = sum(
-            file.stat().st_size for f in folders if f is not None for file in f.rglob("*") if file.is_file()
-        )
+        size = sum(segment.length for segment in segments)
         rows = [segment.rows for segment in segments]
         yield Stored(name, len(segments), size, None if None in rows else sum(count or 0 for count in rows))
 
 
-def quarantined(root: Path) -> dict[str, dict[str, int]]:
+def quarantine_files(files: Files, root: str) -> dict[str, list[FoundFile]]:
+    """Source -> the files of its quarantine, in the order of their epochs."""
+    home = f"{root}/quarantine"
+    return {
+        source: [file for file in files.list(f"{home}/{source}") if file.path.endswith(".jsonl")]
+        for source in files.folders(home, "")
+    }
+
+
+def quarantined(root: str) -> dict[str, dict[str, int]]:
     """Source -> code -> lines set aside."""
-    by_source: dict[str, dict[str, int]] = {}
-    for folder in sorted((root / "quarantine").glob("*")):
+    files, by_source = Files(), dict[str, dict[str, int]]()
+    for source, found in quarantine_files(files, root).items():
         counts: Counter[str] = Counter()
-        for file in folder.glob("*.jsonl"):
-            with file.open(encoding="utf-8") as lines:
+        for file in found:
+            with files.open(file.path) as lines:
                 counts.update(json.loads(line)["code"] for line in lines)
         if counts:
-            by_source[folder.name] = dict(counts)
+            by_source[source] = dict(counts)
     return by_source
 
 
-def failure(root: Path) -> Failure | None:
+def failure(root: str) -> Failure | None:
     """Returns the failure that ended a run last."""
-    path = root / "error.json"
-    if not path.exists():
+    documents = SealedFiles(Files(), root)
+    if not documents.exists(_ERROR):
         return None
-    data = SealedFiles(Files(), str(root)).read(path.name)
+    data = documents.read(_ERROR)
     return Failure(data["time"], data["epoch"], tuple(map(from_json, data["diagnostics"])))
 
 
-def backlog(root: Path, commit: Commit | None) -> dict[str, int]:
+def backlog(root: str, commit: Commit | None) -> dict[str, int]:
     """Stream -> files that no committed epoch has read, those of its folder of markers too; a stream whose folder
     cannot be seen from here is left out.
     """
-    files, folders = Files(), KnownFolders.stored(Files(), str(root))
-    last = last_batch(files, str(root))
+    files = Files()
+    folders, last = KnownFolders.stored(files, root), last_batch(files, root)
     left = {} if last is None else _left(last, commit)
-    taken = {file.path for _, read in seen(files, str(root), last) for file in read}
+    taken = {file.path for _, read in seen(files, root, last) for file in read}
+    tables = json.loads(files.read(f"{root}/{TABLES}")) if files.exists(f"{root}/{TABLES}") else {}
     waiting: dict[str, int] = {}
     for name, data in folders.streams.items():
         markers = folders.markers.get(name)
-        both = [data] if markers is None else [data, markers]
-        if all((at := local_path(folder.at)) is not None and at.exists() for folder in both):
-            listed = [folder.record(f.path) for folder in both for f in files.tree(folder.at) if f.length]
+        version = tables[name]["version"] if name in tables else None
+        listed = _listed(files, [data] if markers is None else [data, markers], version)
+        if listed is not None:
             waiting[name] = len([path for path in listed if path not in taken]) + left.get(name, 0)
     return waiting
+
+
+def _listed(files: Files, folders: Sequence[KnownFolder], version: int | None) -> list[str] | None:
+    """Returns the recorded paths of the files in some folders; `None` if one of them cannot be seen from here.
+
+    `version`: the last one that was read if the first folder is a Delta table, which has other files, too.
+    """
+    try:
+        if not all(files.exists(folder.at) for folder in folders):
+            return None
+        if version is None:
+            return [folder.record(f.path) for folder in folders for f in files.tree(folder.at) if f.length]
+        log = DeltaLog(files, "", folders[0].at)
+        later = (entry for entry in log.entries() if entry.version > version)
+        added = [folders[0].record(file.path) for entry in later for file in log.added(entry)[0]]
+        return added + (_listed(files, folders[1:], None) or [])
+    except DiagnosticError:  # a store without an account here
+        return None
 
 
 def _left(batch: Batch, commit: Commit | None) -> dict[str, int]:

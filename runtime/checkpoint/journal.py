@@ -1,7 +1,6 @@
 """The recent history of a run: what metrics and the live page show besides the last commit.
 
-It is a view, of limited size: no run continues from it, and one that is damaged begins again. A checkpoint in a store
-has none, because only local checkpoints can be inspected.
+It is a view, of limited size: no run continues from it, and one that is damaged begins again.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _BUCKETS = 360
 _ACCENTS, _WARNINGS = 300, 50
 MAX_MEMBERS = 1_000
 """The most values of an attribute that have a record."""
-_PAUSE = 1.0
-"""The fewest seconds between two writes."""
+_PAUSE, _PAUSE_OF_STORE = 1.0, 10.0
+"""The fewest seconds between two writes, on this machine and in a store."""
 _COST = 50
 """A write may take this part of the time since the one before."""
 
@@ -50,7 +49,8 @@ class ReadAccent:
 
 @frozen
 class EpochEntry:
-    """An epoch as the journal records it. `state`: rows and bytes after it."""
+    """An epoch as the journal records it. `state`: rows and bytes after it. `records_left`: by source, the records of
+    its topic that no epoch has read."""
 
     number: int
     tuples: int
@@ -60,6 +60,7 @@ class EpochEntry:
     rejected: Mapping[str, int]
     state: tuple[int, int]
     files_left: int = 0
+    records_left: Mapping[str, int] = field(factory=dict[str, int])
     accents: Sequence[ReadAccent] = ()
     count: int = 0
     """The number of accents; `accents` has the first ones."""
@@ -75,6 +76,7 @@ class Journal:
     path: str | None
     content: dict[str, Any]
     clock: Callable[[], float] = time.time
+    pause: float = _PAUSE
     _next: float = 0.0
     _pending: dict[tuple[str, str], Counter[Any]] = field(factory=dict[tuple[str, str], Counter[Any]])
     """Tuples by value since the last write."""
@@ -82,8 +84,8 @@ class Journal:
     @classmethod
     def open(cls, files: Files, checkpoint: str, clock: Callable[[], float] = time.time) -> Journal:
         """Continues the journal of a checkpoint, or begins one."""
-        path = None if local_path(checkpoint) is None else f"{checkpoint.rstrip('/')}/{JOURNAL}"
-        content = (read_journal(files, path) if path else None) or {
+        path = f"{checkpoint.rstrip('/')}/{JOURNAL}"
+        content = read_journal(files, path) or {
             "version": _VERSION,
             "epochs": [],
             "accents": [],
@@ -92,7 +94,9 @@ class Journal:
             "members": {},
             "totals": {"epochs": 0, "phases": {}},
         }
-        return cls(files, path, {**content, "started": clock(), "files_left": 0}, clock)
+        pause = _PAUSE_OF_STORE if local_path(checkpoint) is None else _PAUSE
+        content = {**content, "started": clock(), "files_left": 0, "records_left": {}}
+        return cls(files, path, content, clock, pause)
 
     def note(self, entry: EpochEntry) -> None:
         """Adds a committed epoch, and writes the journal from time to time."""
@@ -104,7 +108,7 @@ class Journal:
         for source, attributes in entry.members.items():
             for attribute, counts in attributes.items():
                 self._pending.setdefault((source, attribute), Counter()).update(counts)
-        content["files_left"] = entry.files_left
+        content["files_left"], content["records_left"] = entry.files_left, dict(entry.records_left)
         content["accents_read"] += entry.count
         stamp = {"time": now, "epoch": entry.number}
         if entry.accents:
@@ -132,7 +136,7 @@ class Journal:
             self.path = None
             return
         took = self.clock() - began
-        self._next = began + max(_PAUSE, _COST * took)
+        self._next = began + max(self.pause, _COST * took)
 
     def _count(self, now: float, entry: EpochEntry) -> None:
         start = now - now % BUCKET

@@ -164,7 +164,7 @@ def _traced_plan(
         from cedilla.runtime.checkpoint.checkpoint_folder import read_checkpoint
 
         with reported(console, {}):
-            folder = read_checkpoint(checkpoint, "trace")
+            folder = read_checkpoint(checkpoint)
         return folder.stored.plan, folder.commit, {}
     if query is None:
         raise click.UsageError("a QUERY, please, or --checkpoint DIR")

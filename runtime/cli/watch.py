@@ -34,7 +34,7 @@ def ui_command(checkpoint: str, port: Address, metrics: Address | None, no_page:
         from cedilla.runtime.ui.serving import serve
 
         if not of_run:
-            read_checkpoint(checkpoint, "ui")
+            read_checkpoint(checkpoint)
         serve(checkpoint, None if no_page else port, metrics, _say, of_run)
 
 

@@ -44,6 +44,9 @@ MEDIUM_EPOCH = 64 << 20
 TASK = 8 << 20
 """Bytes for one task of a medium epoch."""
 
+COUNTED_BY_DRIVER = 16 << 20
+"""Maximum rows of Parquet files in an epoch whose values the driver counts, at 100 million a second."""
+
 # --- state ---------------------------------------------------------------------------------------------------
 
 SENT_INPUT = 16 << 20

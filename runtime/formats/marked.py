@@ -13,7 +13,7 @@ from copy import copy
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
-from cedilla.runtime.formats.source import Batch, Format, InputFile, Numbered, Scan, Types
+from cedilla.runtime.formats.source import NO_FIELDS, Batch, Counted, Format, InputFile, Numbered, Scan, Types
 from cedilla.runtime.records.lines import LONGEST_LINE
 from cedilla.runtime.records.marker import STRAY, MarkerLine
 from cedilla.runtime.records.nested import Paths
@@ -60,7 +60,7 @@ class Marked(Format):
         ]
 
     def read(
-        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Sequence[str] = ()
+        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Counted = NO_FIELDS
     ) -> Batch:
         return self._base.read(spark, _data(files), types, scratch, counted)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -113,6 +113,21 @@ Numbered = Mapping[int, InputFile]
 """Files of a slice, or some of them, by their numbers in it."""
 Members = Mapping[str, Mapping[Any, int]]
 """Field -> value -> number of rows."""
+MAX_VALUES = 1 << 12
+"""The most different values of a field in some rows that are counted."""
+
+
+@frozen
+class Counted:
+    """The fields whose values are counted, in the rows between two positions, the second excluded."""
+
+    names: tuple[str, ...] = ()
+    low: int = 0
+    high: int = MAX_FILES << 47
+
+
+NO_FIELDS = Counted()
+
 StatisticsByFile = Mapping[int, FileStatistics]
 """Statistics of files of a slice by their numbers in it."""
 
@@ -121,12 +136,12 @@ StatisticsByFile = Mapping[int, FileStatistics]
 class Batch:
     """The tuples of some files, read once. `rows`: as `Format.tuples` returns them; an Arrow table if they are few.
     `statistics`: those of each file; `None` unless every file has them. `kept`: what the rows need in memory.
-    `members`: field -> value -> number of rows, of the fields to count."""
+    `members`: counts the values of fields, which another thread may do."""
 
     rows: pa.Table | DataFrame
     statistics: StatisticsByFile | None = None
     kept: object = None
-    members: Members = field(factory=dict[str, dict[Any, int]])
+    members: Callable[[], Members] = dict
 
 
 class Format(ABC):
@@ -156,10 +171,9 @@ class Format(ABC):
         """
 
     def read(
-        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Sequence[str] = ()
+        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Counted = NO_FIELDS
     ) -> Batch:
-        """Returns `tuples` for several jobs, with statistics. `scratch`: a folder for what is written for them.
-        `counted`: fields whose values are counted where that takes no further pass."""
+        """Returns `tuples` for several jobs, with statistics. `scratch`: a folder for what is written for them."""
         return Batch(self.tuples(spark, files, types))
 
     @abstractmethod

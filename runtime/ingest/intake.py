@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
-from typing import Any
 
 import pyarrow as pa
 from attrs import define, field, frozen
@@ -66,8 +65,8 @@ class ReadCounts:
 class SourceInput:
     """One source's input in an epoch. `slice`: the part of the source that is read. `fields`: the types of raw tuples
     as read. `region`: returns a region around its tuples, from file statistics. `valid`: its tuples as an Arrow table,
-    if the driver has parsed them, and all are valid and canonical. `members`: field -> value -> number of tuples, of
-    the fields that were counted.
+    if the driver has parsed them, and all are valid and canonical. `members`: returns the counts of values, after the
+    jobs of the epoch.
     """
 
     slice: Slice
@@ -77,7 +76,7 @@ class SourceInput:
     _frame: Callable[[], DataFrame]
     _counts: Callable[[], ReadCounts]
     valid: pa.Table | None = None
-    members: Members = field(factory=dict[str, dict[Any, int]])
+    members: Callable[[], Members] = dict
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -112,10 +111,11 @@ def read(
 ) -> SourceInput:
     """Reads a slice's tuples once; all jobs of the epoch use the result. A job counts only if statistics do not prove
     all tuples valid. A heartbeat waits for that job. `scratch`: a folder for tuples that are too many for memory.
-    `counted_fields`: the fields whose values are counted, where the parser can do that.
+    `counted_fields`: the fields whose values are counted.
     """
     files, types = _asked(state, part, undeclared)
-    batch = part.format.read(spark, files, types, f"{scratch}/{source.name}", counted_fields)
+    batch = part.format.read(spark, files, types, f"{scratch}/{source.name}", part.counted(counted_fields))
+    members = jobs.start(batch.members).result if counted_fields else dict
     is_whole = not (undeclared or part.is_cut)
     valid = _valid(source, state, part, batch.statistics) if is_whole else None
 
@@ -130,7 +130,7 @@ def read(
         region = partial(region_of_tuples, state, valid) if valid else lambda: True
         table = batch.rows if valid is not None and _is_canonical(state) else None
         table = table if isinstance(table, pa.Table) else None
-        return SourceInput(part, has_rows, types, region, rows, counts, table, batch.members)
+        return SourceInput(part, has_rows, types, region, rows, counts, table, members)
 
     if (known_counts := _known_counts(source, part, valid)) is not None:
         return result(known_counts.kept > 0, lambda: known_counts)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from attrs import evolve, field, frozen
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.source import Format, InputFile, Numbered, Scan
+from cedilla.runtime.formats.source import NO_FIELDS, Counted, Format, InputFile, Numbered, Scan
 from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine, file_of
 from cedilla.runtime.records.nested import Paths
 
@@ -45,6 +47,11 @@ class Slice:
         bounds += [f"{position} < {self.high}L"] if self.high is not None else []
         without = ", ".join(f"{number}L" for number in sorted(self.without))
         return " AND ".join([*bounds, *([f"{position} NOT IN ({without})"] if without else [])])
+
+    def counted(self, names: Iterable[str]) -> Counted:
+        """Returns fields whose values are counted in the lines that count."""
+        low = 0 if self.low is None else self.low
+        return Counted(tuple(names), low, NO_FIELDS.high if self.high is None else self.high)
 
     def with_markers_in(self, folder: str) -> Slice:
         """Returns the slice with `in_data` set for markers outside of a folder, which is given as a URI."""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from cedilla.compiler import regions
@@ -22,8 +21,7 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.tree_files import StoredTrees
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.unit_names import output_names
-from cedilla.runtime.records.lines import local_path
-from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.files import Files, epoch_name, name_of
 from cedilla.runtime.storage.sealed import SealedFiles
 
 MAX_ROWS = 20
@@ -40,19 +38,18 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
     """Returns the newest rows of an output, newest last, and the unit of each attribute.
 
     Rows of an epoch are in the units before its Alters. Unless they are shown as written, epochs before a change of
-    units are left out. Raises `DiagnosticError`: RQ412 for an output that is not a local folder of JSON, RQ143 for an
+    units are left out. Raises `DiagnosticError`: RQ412 for an output that is not a folder of JSON, RQ143 for an
     unknown unit.
     """
     emit = next((candidate for candidate in folder.stored.plan.emits if candidate.name == output), None)
-    root = None if emit is None or emit.path == "-" else local_path(emit.path)
-    if emit is None or root is None or emit.format != "json" or emit.is_topic:
+    if emit is None or emit.path == "-" or emit.format != "json" or emit.is_topic:
         hint = "`cedilla read` shows other outputs"
-        raise failure("RQ412", f"the page shows rows of local folders of JSON only, not {output}", hint=hint)
+        raise failure("RQ412", f"the page shows rows of folders of JSON only, not {output}", hint=hint)
     if folder.commit is None:
         return {"rows": [], "units": {}, "names": []}
     output_state = _State.of(folder, emit)
     is_fixed = units == "as written"
-    newest = _rows(root, folder.commit.epoch, is_fixed=is_fixed, is_reset=bool(output_state.scaled))
+    newest = _rows(emit.path, folder.commit.epoch, is_fixed=is_fixed, is_reset=bool(output_state.scaled))
     rows = list(islice(newest, MAX_ROWS))
     shown = [output_state.converted(row, units) for row in reversed(rows)]
     names = list(dict.fromkeys(name for row in shown for name in row))
@@ -124,37 +121,37 @@ def _function(state: SinkState, row: Mapping[str, Any], name: str) -> Affine:
 
 
 def _record_before(folder: CheckpointFolder, epoch: int) -> Commit | None:
-    documents = SealedFiles(Files(), str(folder.root))
-    names = [n for n in record_names(documents) if int(Path(n).stem) < epoch]
+    documents = SealedFiles(Files(), folder.root)
+    names = [n for n in record_names(documents) if int(name_of(n).removesuffix(".json")) < epoch]
     if not names:
         return None
-    return load_commit(documents.read(names[-1]), StoredTrees(documents), str(folder.root))
+    return load_commit(documents.read(names[-1]), StoredTrees(documents), folder.root)
 
 
-def _rows(root: Path, epoch: int, *, is_fixed: bool, is_reset: bool) -> Iterator[dict[str, Any]]:
+def _rows(root: str, epoch: int, *, is_fixed: bool, is_reset: bool) -> Iterator[dict[str, Any]]:
     """Yields the rows of an output's epochs, newest first.
 
     Unless `is_fixed`, ends before rows with other units than those before the last epoch: at an Alter of an earlier
     one, and after an Add, which begins units again. `is_reset`: an Add may have done so with a unit.
     """
-    for at in sorted(root.glob("epoch=*"), reverse=True)[:_MAX_EPOCHS]:
-        number = int(at.name.partition("=")[2])
-        if number > epoch:
-            continue
-        kinds = {path.name[0] for path in at.iterdir()}
+    files, committed = Files(), epoch_name(epoch)
+    names = [name for name in files.folders(root, "epoch=") if name <= committed]
+    for name in names[: -_MAX_EPOCHS - 1 : -1]:
+        listed = [file.path for file in files.list(f"{root}/{name}")]
+        number, kinds = int(name.partition("=")[2]), {name_of(path)[0] for path in listed}
         is_altered = "3" in kinds and number < epoch
         if not is_fixed and (is_altered or ("0" in kinds and is_reset)):
             return
-        for path in sorted(at.glob("1-tuples-*"), reverse=True):
-            for line in reversed(_tail(path)):
+        for path in reversed([path for path in listed if name_of(path).startswith("1-tuples-")]):
+            for line in reversed(_tail(files, path)):
                 yield json.loads(line)
         if not is_fixed and "0" in kinds:
             return
 
 
-def _tail(path: Path) -> list[bytes]:
+def _tail(files: Files, path: str) -> list[bytes]:
     """Returns the last whole lines of a file."""
-    with path.open("rb") as file:
+    with files.open(path) as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))
         lines = file.read().splitlines()

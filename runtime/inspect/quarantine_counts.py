@@ -6,12 +6,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
+from cedilla.runtime.checkpoint.inventory import quarantine_files
 from cedilla.runtime.checkpoint.journal import member_name
+from cedilla.runtime.storage.files import Files, name_of
 
 _CODE = re.compile(rb'^\{"code": ?"(RQ\d{3})"', re.MULTILINE)
 NEWEST = 3
@@ -30,10 +31,12 @@ class _File:
 
 @define(eq=False)
 class QuarantineCounts:
-    """The quarantine of a checkpoint in a local folder."""
+    """The quarantine of a checkpoint."""
 
-    root: Path
-    _files: dict[Path, _File] = field(factory=dict[Path, _File], init=False)
+    root: str
+    _store: Files = field(factory=Files, init=False)
+    _files: dict[str, dict[str, _File]] = field(factory=dict[str, dict[str, _File]], init=False)
+    """Source -> the path of a file -> what it contains."""
 
     def read(
         self, attributes: Mapping[str, Iterable[str]] | None = None
@@ -43,12 +46,13 @@ class QuarantineCounts:
         `attributes`: by source, those whose values are counted in new lines (`members`).
         """
         counts: dict[str, dict[str, dict[str, Any]]] = {}
-        for folder in sorted((self.root / "quarantine").glob("*")):
-            of_source = counts.setdefault(folder.name, {})
-            for path in sorted(folder.glob("*.jsonl"), reverse=True):
-                if path not in self._files:
-                    self._files[path] = _read(path, tuple((attributes or {}).get(folder.name, ())))
-                file = self._files[path]
+        for source, found in quarantine_files(self._store, self.root).items():
+            of_source, seen = counts.setdefault(source, {}), self._files.setdefault(source, {})
+            for path in (file.path for file in reversed(found)):
+                if path not in seen:
+                    with self._store.open(path) as opened:
+                        seen[path] = _contents(opened.read(), tuple((attributes or {}).get(source, ())))
+                file = seen[path]
                 for code, count in file.counts.items():
                     of_code = of_source.setdefault(code, {"count": 0, "newest": []})
                     of_code["count"] += count
@@ -59,9 +63,8 @@ class QuarantineCounts:
     def members(self, source: str) -> Counter[tuple[str, str]]:
         """Returns the rejected lines of a source by attribute and value, as far as lines are objects of JSON."""
         total: Counter[tuple[str, str]] = Counter()
-        for path, file in self._files.items():
-            if path.parent.name == source:
-                total.update(file.members)
+        for file in self._files.get(source, {}).values():
+            total.update(file.members)
         return total
 
 
@@ -70,8 +73,7 @@ def counts_of(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str,
     return {s: {code: entry["count"] for code, entry in codes.items()} for s, codes in found.items()}
 
 
-def _read(path: Path, attributes: Sequence[str]) -> _File:
-    content = path.read_bytes()
+def _contents(content: bytes, attributes: Sequence[str]) -> _File:
     counts = Counter(code.decode() for code in _CODE.findall(content))
     examples: dict[str, list[dict[str, Any]]] = {}
     members: Counter[tuple[str, str]] = Counter()
@@ -85,7 +87,7 @@ def _read(path: Path, attributes: Sequence[str]) -> _File:
         kept = examples.setdefault(item["code"], [])
         if len(kept) < NEWEST:
             at = item.get("position") or {}
-            file = str(at.get("file", "")).rpartition("/")[2]
+            file = name_of(str(at.get("file", "")))
             position = f"{file}:{at.get('line', '')}"
             kept.append({"raw": raw[:_MAX_RAW], "reason": item.get("reason", ""), "place": position})
     return _File(counts, examples, members)

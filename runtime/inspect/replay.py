@@ -20,12 +20,13 @@ from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import single_accents
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
+from cedilla.runtime.checkpoint.inventory import quarantine_files
 from cedilla.runtime.checkpoint.journal import JOURNAL, read_journal
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.rejections import LATE
-from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.files import Files, FoundFile, name_of
 
 RECORD = "replayed.json"
 """The document of a checkpoint with the files of the quarantine whose lines were sent again, by source and code."""
@@ -57,10 +58,13 @@ def replays(checkpoint: str, code: str, source: str | None, *, again: bool = Fal
 
     Raises `DiagnosticError`: as `read_checkpoint`, and RQ496 without any line.
     """
-    root = read_checkpoint(checkpoint, "replay").root
+    root = read_checkpoint(checkpoint).root
     before = {} if again else _record(root)
-    names = sorted(path.name for path in (root / "quarantine").glob("*") if source in (None, path.name))
-    all_replays = [_replay(root, name, code, before.get(name, {}).get(code, [])) for name in names]
+    all_replays = [
+        _replay(name, found, code, before.get(name, {}).get(code, []))
+        for name, found in quarantine_files(Files(), root).items()
+        if source in (None, name)
+    ]
     all_replays = [replay for replay in all_replays if replay.lines]
     if not all_replays:
         hint = "`cedilla status` lists the codes in quarantine; --again sends lines once more"
@@ -74,7 +78,7 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
     Raises `DiagnosticError`: RQ496 where the source cannot take them, RQ497 for a line before an accent that describes
     it, unless it is to be read `as_now`.
     """
-    folder = read_checkpoint(checkpoint, "replay")
+    folder = read_checkpoint(checkpoint)
     source = folder.stored.plan.source_of[replay.source]
     at = _folder_of(source, replay.code)
     if not as_now:
@@ -88,17 +92,18 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
     return path
 
 
-def _replay(root: Path, source: str, code: str, before: Sequence[str]) -> Replay:
+def _replay(source: str, found: Sequence[FoundFile], code: str, before: Sequence[str]) -> Replay:
     lines: list[SetAsideLine] = []
     files: list[str] = []
-    for path in sorted((root / "quarantine" / source).glob("*.jsonl")):
-        number = _FILE.fullmatch(path.name)
-        if number is None or path.name in before:
+    for path in (file.path for file in found):
+        name = name_of(path)
+        number = _FILE.fullmatch(name)
+        if number is None or name in before:
             continue
-        with path.open(encoding="utf-8") as opened:
+        with Files().open(path) as opened:
             mine = [item for item in map(json.loads, opened) if item["code"] == code]
         if mine:
-            files.append(path.name)
+            files.append(name)
         mine.sort(key=lambda item: (item["position"]["file"], item["position"]["line"]))
         lines += (
             SetAsideLine(int(number[1]), item["position"]["file"], item["position"]["line"], item["raw"])
@@ -190,16 +195,16 @@ def _row(raw: str) -> Mapping[str, Any]:
 # --- what was sent ---------------------------------------------------------------------------------------
 
 
-def _record(root: Path) -> dict[str, dict[str, list[str]]]:
-    path = root / RECORD
-    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+def _record(root: str) -> dict[str, dict[str, list[str]]]:
+    files, path = Files(), f"{root}/{RECORD}"
+    return json.loads(files.read(path)) if files.exists(path) else {}
 
 
-def _add_to_record(root: Path, replay: Replay) -> None:
+def _add_to_record(root: str, replay: Replay) -> None:
     record = _record(root)
     of_source = record.setdefault(replay.source, {})
     of_source[replay.code] = sorted({*of_source.get(replay.code, []), *replay.files})
-    Files().write(str(root / RECORD), json.dumps(record))
+    Files().write(f"{root}/{RECORD}", json.dumps(record))
 
 
 def texts(found: Sequence[Replay]) -> Iterator[str]:

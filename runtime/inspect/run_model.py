@@ -46,7 +46,7 @@ Model = dict[str, Any]
 
 
 class RunModel:
-    """Reads the model of a checkpoint in a local folder again and again."""
+    """Reads the model of a checkpoint again and again."""
 
     def __init__(self, path: str, clock: Callable[[], float] = time.time) -> None:
         self.path = path
@@ -66,7 +66,7 @@ class RunModel:
     def read(self) -> Model:
         """Returns the model as plain JSON values. Raises `DiagnosticError` as `read_checkpoint` does."""
         now = self._clock()
-        folder = self._folder = read_checkpoint(self.path, "ui")
+        folder = self._folder = read_checkpoint(self.path)
         if self._quarantine is None or self._quarantine.root != folder.root:
             self._quarantine = QuarantineCounts(folder.root)
         plan, commit = folder.stored.plan, folder.commit
@@ -84,6 +84,7 @@ class RunModel:
             "query": {"name": plan.name, "text": plan.text},
             "run": self._run(status, journal, now),
             "files_left": {**status.backlog},
+            "records_left": journal.get("records_left", {}),
             "sources": [self._source(s, status, journal, now) for s in plan.sources],
             "outputs": [_output(item, status, plan) for item in status.outputs],
             "accents": self._accents(status, journal),

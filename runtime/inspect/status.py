@@ -84,11 +84,8 @@ class Status:
 
 
 def read_status(path: str) -> Status:
-    """Reads the status of a checkpoint in a local folder.
-
-    Raises `DiagnosticError`: RQ411 without a readable checkpoint, RQ412 if the path is not local.
-    """
-    folder = read_checkpoint(path, "status")
+    """Reads the status of a checkpoint. Raises `DiagnosticError` as `read_checkpoint` does."""
+    folder = read_checkpoint(path)
     return status_of(path, folder, quarantined(folder.root), backlog(folder.root, folder.commit))
 
 

@@ -10,6 +10,7 @@ from attrs import asdict, define, evolve, field
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.formats import DELTA
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.checkpoint.inventory import TABLES
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog, LogEntry
 from cedilla.runtime.storage.files import Files, FoundFile
 
@@ -45,7 +46,7 @@ class DeltaSources:
     def of(cls, plan: Plan, checkpoint: str, files: Files, tell: Callable[[str], None]) -> DeltaSources:
         """The tables of a plan, to be read from where a checkpoint has left them."""
         logs = {s.name: DeltaLog(files, s.name, s.path) for s in plan.sources if s.format == DELTA}
-        sources = cls(files, f"{checkpoint}/delta.json", logs, plan.settings["gaps"] == "skip", tell)
+        sources = cls(files, f"{checkpoint}/{TABLES}", logs, plan.settings["gaps"] == "skip", tell)
         recorded = json.loads(files.read(sources.place)) if logs and files.exists(sources.place) else {}
         sources._read = {name: _Read(**recorded.get(name, {})) for name in logs}
         return sources

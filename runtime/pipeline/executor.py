@@ -367,7 +367,7 @@ class Executor:
             },
         )
         self.notes = ()
-        self.journal.note(entry_of(running, report, segments))
+        self.journal.note(entry_of(running, report, segments, self.topics.left(record.topics)))
         self.on_report(report)
         self._refuse(running.stops)
 

@@ -30,7 +30,9 @@ def _accents(parts: Mapping[str, Slice]) -> Iterator[ReadAccent]:
                 yield ReadAccent(source, marker.text, file, position, part.format.by_bytes)
 
 
-def entry_of(running: RunningEpoch, report: EpochReport, segments: Segments) -> EpochEntry:
+def entry_of(
+    running: RunningEpoch, report: EpochReport, segments: Segments, records_left: Mapping[str, int]
+) -> EpochEntry:
     """Returns an epoch as the journal records it."""
     kept = [segment for of_relation in segments.values() for segment in of_relation]
     return EpochEntry(
@@ -42,6 +44,7 @@ def entry_of(running: RunningEpoch, report: EpochReport, segments: Segments) -> 
         report.quarantined,
         (sum(segment.rows or 0 for segment in kept), sum(segment.length for segment in kept)),
         report.files_left,
+        records_left,
         running.accents,
         report.accents,
         report.warnings,

@@ -80,7 +80,7 @@ class RunningEpoch:
         by_source: dict[str, dict[str, dict[Any, int]]] = {}
         for source, part in self.read.items():
             attribute_of = self.record.sources[source].names.of
-            for name, counts in part.members.items():
+            for name, counts in part.members().items():
                 values = by_source.setdefault(source, {}).setdefault(attribute_of.get(name, name), {})
                 for value, rows in counts.items():
                     values[value] = values.get(value, 0) + rows

@@ -49,7 +49,8 @@ class Take:
 
 @frozen
 class Position:
-    """The offsets of a topic after all records that were handed over."""
+    """The offsets of a topic after all records that were handed over. `ends`: those after the last records, as far as
+    the brokers have told."""
 
     partitions: int
     identity: str
@@ -57,6 +58,7 @@ class Position:
     first: Mapping[int, int]
     goals: Mapping[int, int]
     is_at_end: bool
+    ends: Mapping[int, int] = field(factory=dict[int, int])
 
 
 @frozen

@@ -139,6 +139,7 @@ class _Fetcher:
                 dict(reader.first),
                 dict(reader.goals),
                 self._begun and reader.is_at_end,
+                reader.ends,
             )
             for name, reader in self._readers.items()
         }

@@ -147,6 +147,18 @@ class Topics:
             after[name] = {"id": identity, "offsets": offsets}
         return after
 
+    def left(self, read: Read) -> dict[str, int]:
+        """Returns the records of each topic that are not read yet, by the last answers of the brokers. Offsets count,
+        so the marks of transactions do, too. `read`: the offsets of a commit."""
+        return {
+            name: sum(
+                max(0, end - read[name]["offsets"].get(str(partition), end))
+                for partition, end in position.ends.items()
+            )
+            for name, position in self.positions.items()
+            if name in read
+        }
+
     def notes(self) -> tuple[str, ...]:
         """Returns the messages to the user since the last call."""
         notes = tuple(self._notes)

@@ -175,6 +175,18 @@ class TopicReader:
             self.topic.servers, lambda: self._consumer.get_watermark_offsets(part, timeout=self.seconds)
         )
 
+    @property
+    def ends(self) -> dict[int, int]:
+        """The end offset of each partition, by the last answers of the brokers: it asks nothing."""
+        return {partition: max(at, self._last_end(partition)) for partition, at in self.offsets.items()}
+
+    def _last_end(self, partition: int) -> int:
+        part = library().TopicPartition(self.topic.name, partition)
+        _, high = asked(
+            self.topic.servers, lambda: self._consumer.get_watermark_offsets(part, cached=True)
+        ) or (0, 0)
+        return max(high, self.goals.get(partition, 0))
+
     def _another(self, why: str) -> DiagnosticError:
         message = f"the topic `{self.topic.name}` of stream `{self.source}` {why}"
         hint = "it holds another stream now: use a new checkpoint and other outputs"

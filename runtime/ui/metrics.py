@@ -67,6 +67,8 @@ def _run(model: Model) -> Iterator[Any]:
 
 def _streams(model: Model) -> Iterator[Any]:
     yield _gauge("backlog_files", "Files that no epoch has read.", ("source",), _by_name(model["files_left"]))
+    records, text = model["records_left"], "Records of a topic that no epoch had read at the last commit."
+    yield _gauge("backlog_records", text, ("source",), _by_name(records))
     closed = [(s["name"], s["closed"]) for s in model["sources"] if s.get("closed")]
     values = {
         (name, at["attribute"]): at["value"] / (1e6 if at["behind"] is not None else 1)
@@ -97,15 +99,20 @@ def _by_name(values: Mapping[str, float]) -> dict[tuple[str, ...], float]:
     return {(name,): value for name, value in values.items()}
 
 
-def _gauge(name: str, text: str, labels: tuple[str, ...], values: Mapping[tuple[str, ...], float]) -> Any:
+def _gauge(
+    name: str, text: str, labels: tuple[str, ...], values: Mapping[tuple[str, ...], float | None]
+) -> Any:
     return _filled(GaugeMetricFamily(f"cedilla_{name}", text, labels=labels), values)
 
 
-def _counter(name: str, text: str, labels: tuple[str, ...], values: Mapping[tuple[str, ...], float]) -> Any:
+def _counter(
+    name: str, text: str, labels: tuple[str, ...], values: Mapping[tuple[str, ...], float | None]
+) -> Any:
     return _filled(CounterMetricFamily(f"cedilla_{name}", text, labels=labels), values)
 
 
-def _filled(family: Any, values: Mapping[tuple[str, ...], float]) -> Any:
+def _filled(family: Any, values: Mapping[tuple[str, ...], float | None]) -> Any:
     for labels, value in values.items():
-        family.add_metric([str(label) for label in labels], float(value))
+        if value is not None:
+            family.add_metric([str(label) for label in labels], float(value))
     return family

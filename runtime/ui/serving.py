@@ -44,8 +44,8 @@ def serve(
     registry = registry_of(feed)
     if metrics is not None:
         bound(metrics).close()
-        start_http_server(metrics.port, metrics.host, registry)
-        announce(f"metrics: http://{metrics.shown}/metrics")
+        server, _ = start_http_server(metrics.port, metrics.host, registry)
+        announce(f"metrics: http://{Address(metrics.host, server.server_port).shown}/metrics")
     if page is None:
         _wait(of_run)
         return

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, islice, tee
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,7 +32,9 @@ from cedilla.runtime.formats.lines.written_tuples import Batches, Tuples, Writte
 from cedilla.runtime.formats.parts import FewRows
 from cedilla.runtime.formats.source import (
     CORRUPT,
+    NO_FIELDS,
     Batch,
+    Counted,
     Format,
     InputFile,
     MarkerLine,
@@ -99,13 +102,15 @@ class TextFormat(Format):
         return in_one_part(spark, tuples.table()) if _are_few(files) else tuples.frame(spark)
 
     def read(
-        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Sequence[str] = ()
+        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Counted = NO_FIELDS
     ) -> Batch:
         """Parses the files once. Few tuples stay in memory; others become Parquet files in `scratch`."""
         tuples = self._tuples(files, types)
         if _are_few(files):
             table = tuples.table()
-            return Batch(table, statistics_of(table, files, types), members=members_of(table, counted))
+            return Batch(
+                table, statistics_of(table, files, types), members=partial(members_of, table, counted)
+            )
         if engine_in(spark) == "sail" and _size(files) <= costs.KEPT_PARSED:
             return kept_batch(spark, tuples, counted)
         return WrittenTuples.of(tuples, files, scratch, counted).batch(spark)

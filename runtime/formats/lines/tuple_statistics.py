@@ -3,7 +3,7 @@ to check them (theory 1.1, D0)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,14 @@ import pyarrow as pa
 import pyarrow.compute
 
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.formats.source import CORRUPT, ColumnStatistics, FileStatistics, Types
+from cedilla.runtime.formats.source import (
+    CORRUPT,
+    MAX_VALUES,
+    ColumnStatistics,
+    Counted,
+    FileStatistics,
+    Types,
+)
 from cedilla.runtime.records.marker import NEXT_FILE
 
 pc: Any = pyarrow.compute
@@ -36,20 +43,24 @@ def statistics_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict
     return by_file
 
 
-MAX_VALUES = 1 << 12
-"""The most different values of a field in a block of tuples that are counted."""
-
-
-def members_of(table: pa.Table, names: Sequence[str]) -> dict[str, dict[Any, int]]:
+def members_of(table: pa.Table, counted: Counted) -> dict[str, dict[Any, int]]:
     """Returns the number of rows of each value of some columns, without undefined values and without columns of very
-    many values."""
-    counts: dict[str, dict[Any, int]] = {}
-    for name in names:
-        pairs = pc.value_counts(table.column(name))
-        if len(pairs) <= MAX_VALUES:
-            values, rows = pairs.field("values").to_pylist(), pairs.field("counts").to_pylist()
-            counts[name] = {value: n for value, n in zip(values, rows, strict=True) if value is not None}
-    return counts
+    many values. `table`: with positions, in order."""
+    if not counted.names:
+        return {}
+    begin, end = np.searchsorted(table.column(POSITION).to_numpy(), [counted.low, counted.high]).tolist()
+    rows = table.slice(begin, end - begin)
+    members = {name: value_counts(rows.column(name)) for name in counted.names}
+    return {name: counts for name, counts in members.items() if counts is not None}
+
+
+def value_counts(column: pa.ChunkedArray) -> dict[Any, int] | None:
+    """Returns the number of rows of each value of a column that is not null; `None` for very many values."""
+    pairs = pc.value_counts(column)
+    if len(pairs) > MAX_VALUES:
+        return None
+    values, rows = pairs.field("values").to_pylist(), pairs.field("counts").to_pylist()
+    return {value: n for value, n in zip(values, rows, strict=True) if value is not None}
 
 
 def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:

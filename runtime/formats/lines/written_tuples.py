@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,8 +28,10 @@ from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.lines.tuple_statistics import members_of, merge, statistics_of
 from cedilla.runtime.formats.parts import FewRows, PartReader
 from cedilla.runtime.formats.source import (
+    NO_FIELDS,
     Batch,
     ColumnStatistics,
+    Counted,
     FileStatistics,
     InputFile,
     Numbered,
@@ -67,7 +69,7 @@ _KEPT: WeakValueDictionary[str, Kept] = WeakValueDictionary()
 """What is kept, by names, because tasks have copies of all other objects."""
 
 
-def kept_batch(spark: SparkSession, tuples: Tuples, counted: Sequence[str] = ()) -> Batch:
+def kept_batch(spark: SparkSession, tuples: Tuples, counted: Counted = NO_FIELDS) -> Batch:
     """Parses tuples, and keeps them in memory as long as the result exists."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         parts = threads.map(lambda n: [*tuples.of_part(tuples.parts[n], n)], range(len(tuples.parts)))
@@ -76,7 +78,7 @@ def kept_batch(spark: SparkSession, tuples: Tuples, counted: Sequence[str] = ())
     table = pa.Table.from_batches(chain.from_iterable(kept.batches), tuples.schema)
     numbers = {part.number: None for part in tuples.parts}
     rows = evolve(tuples, kept=kept.name).frame(spark)
-    return Batch(rows, statistics_of(table, numbers, tuples.types), kept, members_of(table, counted))
+    return Batch(rows, statistics_of(table, numbers, tuples.types), kept, partial(members_of, table, counted))
 
 
 # The following classes are sent to tasks.
@@ -115,10 +117,10 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
 
     tuples: Tuples
     folder: str
-    counted: tuple[str, ...] = ()
+    counted: Counted = NO_FIELDS
 
     @classmethod
-    def of(cls, tuples: Tuples, files: Numbered, folder: str, counted: Sequence[str] = ()) -> WrittenTuples:
+    def of(cls, tuples: Tuples, files: Numbered, folder: str, counted: Counted = NO_FIELDS) -> WrittenTuples:
         """Groups parts by size, so that many small files become few, and every core has some."""
         sizes = [_size(part, files[part.number]) for part in tuples.parts]
         largest = min(costs.PART, 1 + sum(sizes) // (os.cpu_count() or 1))
@@ -129,7 +131,7 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
                 size = 0
             groups[-1].append(part)
             size += length
-        return cls(tuple(map(tuple, groups)), _WRITTEN, tuples, folder, tuple(counted))
+        return cls(tuple(map(tuple, groups)), _WRITTEN, tuples, folder, counted)
 
     def rows(self, part: tuple[Part, ...], number: int) -> Iterator[tuple[Any, ...]]:
         for table in self._tables(part):
@@ -169,17 +171,8 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
         frames = read_parquet(spark, from_arrow_schema(self.tuples.schema), paths)
         rows, texts = reduce(DataFrame.unionByName, frames), [text for _, text, _ in rows_written]
         return Batch(
-            rows, self._statistics(texts), members=self._members([text for *_, text in rows_written])
+            rows, self._statistics(texts), members=partial(_members, [text for *_, text in rows_written])
         )
-
-    def _members(self, texts: Sequence[str]) -> dict[str, dict[Any, int]]:
-        members: dict[str, dict[Any, int]] = {}
-        for text in texts:
-            for name, pairs in json.loads(text).items():
-                counts = members.setdefault(name, {})
-                for value, rows in pairs:
-                    counts[value] = counts.get(value, 0) + rows
-        return members
 
     def _statistics(self, texts: Sequence[str | None]) -> dict[int, FileStatistics] | None:
         by_file = {part.number: FileStatistics(0, {}) for group in self.parts for part in group}
@@ -194,6 +187,16 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
 def _size(part: Part, file: InputFile) -> int:
     size = (file.length if part.end is None else part.end) - part.begin
     return size * (costs.PACKED if is_compressed(Path(part.path)) else 1)
+
+
+def _members(texts: Sequence[str]) -> dict[str, dict[Any, int]]:
+    members: dict[str, dict[Any, int]] = {}
+    for text in texts:
+        for name, pairs in json.loads(text).items():
+            counts = members.setdefault(name, {})
+            for value, rows in pairs:
+                counts[value] = counts.get(value, 0) + rows
+    return members
 
 
 def _parquet(table: pa.Table) -> bytes:

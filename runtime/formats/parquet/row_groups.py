@@ -3,6 +3,7 @@ not give the file and index of a row."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,12 +17,13 @@ from pyspark.sql.types import StructType
 
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.formats.lines.tuple_statistics import value_counts
 from cedilla.runtime.formats.parquet.types import arrow_of
 from cedilla.runtime.formats.parts import PartReader
 from cedilla.runtime.formats.source import FILE, InputFile
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.storage.parquet import UNREADABLE, RowGroup, reason
+from cedilla.runtime.storage.parquet import UNREADABLE, RowGroup, reason, row_groups_of
 
 pc: Any = pyarrow.compute
 UNREADABLE_HINT = (
@@ -93,6 +95,39 @@ def markers_in(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
             markers.append((name, value.as_py(), index + row))
         index += batch.num_rows
     return markers
+
+
+def values_in(path: str, names: Sequence[str], first: int, last: int) -> dict[str, Counter[Any]]:
+    """Returns the number of rows of each text, whole number or truth value in columns of a file, in the rows from
+    `first` on and before `last`. Ends a column of very many values at its first row group. Raises `UNREADABLE`.
+
+    Texts are counted by their numbers in the file's own dictionary, so that a row costs some nanoseconds.
+    """
+    members = {name: Counter[Any]() for name in names}
+    wanted = list(names)
+    with Files().open(path) as stream, parquet.ParquetFile(stream, read_dictionary=wanted) as file:
+        begin = 0
+        for number, group in enumerate(row_groups_of(file.metadata)):
+            low, high = max(first - begin, 0), min(last - begin, group.rows)
+            begin += group.rows
+            if low >= high or not wanted:
+                continue
+            rows = file.read_row_group(number, columns=wanted, use_threads=False).slice(low, high - low)
+            counts = {name: value_counts(rows.column(name)) for name in wanted}
+            for name, of_name in counts.items():
+                members[name].update({_counted(v): n for v, n in (of_name or {}).items()})
+            wanted = [name for name in wanted if counts[name] is not None]
+    return {
+        name: Counter({v: n for v, n in of_name.items() if v is not None})
+        for name, of_name in members.items()
+    }
+
+
+def _counted(value: Any) -> str | int | None:
+    """Returns a value as it is counted; `None` for one of another type."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str | int) else None
 
 
 def beside_markers(path: str, markers: Mapping[int, str]) -> dict[int, list[str]]:

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
-from typing import ClassVar
+from contextlib import suppress
+from functools import partial, reduce
+from typing import Any, ClassVar
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import DataType, NullType, StringType, StructField, StructType
+from pyspark.sql.types import AtomicType, DataType, NullType, StringType, StructField, StructType
 
 from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.formats.jsonl.batches import with_row_faults
@@ -38,6 +40,7 @@ from cedilla.runtime.formats.parquet.row_groups import (
     frame_of_parts,
     markers_in,
     parts_of,
+    values_in,
 )
 from cedilla.runtime.formats.parquet.types import read_as
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
@@ -45,8 +48,10 @@ from cedilla.runtime.formats.source import (
     CORRUPT,
     FILE,
     MAX_FILES,
+    NO_FIELDS,
     Batch,
     ColumnStatistics,
+    Counted,
     FileStatistics,
     InputFile,
     Numbered,
@@ -148,10 +153,13 @@ class Parquet(ReadBySpark):
         return Scan(tuple(markers), frozenset(empty))
 
     def read(
-        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Sequence[str] = ()
+        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Counted = NO_FIELDS
     ) -> Batch:
-        """Returns the tuples in their own files, and the statistics of footers."""
-        return Batch(self.tuples(spark, files, types), self._statistics(spark, files, types))
+        """Returns the tuples in their own files, and the statistics of footers. The driver counts values from their
+        columns, which are small, unless the files have very many rows."""
+        statistics = self._statistics(spark, files, types)
+        members = partial(_members, files, self._footers(spark, files), counted)
+        return Batch(self.tuples(spark, files, types), statistics, members=members)
 
     def _statistics(
         self, spark: SparkSession, files: Numbered, types: Types
@@ -311,6 +319,26 @@ def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
         else MarkerLine(name[1:], text, begin + row, next=begin + row + 1)
         for name, text, row in markers
     ]
+
+
+def _members(files: Numbered, footers: Mapping[int, Footer], counted: Counted) -> dict[str, Counter[Any]]:
+    """Counts values in the rows of files; in none if the files have very many rows."""
+    members = {name: Counter[Any]() for name in counted.names}
+    if sum(footer.rows for footer in footers.values()) > costs.COUNTED_BY_DRIVER:
+        return members
+
+    def of_file(number: int) -> dict[str, Counter[Any]]:
+        kinds, begin = footers[number].columns, number * NEXT_FILE
+        names = [n for n in counted.names if isinstance(kinds.get(n), AtomicType)]
+        return (
+            values_in(files[number].path, names, counted.low - begin, counted.high - begin) if names else {}
+        )
+
+    with ThreadPoolExecutor(THREADS) as threads, suppress(DiagnosticError, *UNREADABLE):  # the jobs report it
+        for of_names in threads.map(of_file, footers):
+            for name, counts in of_names.items():
+                members[name].update(counts)
+    return members
 
 
 def _few(spark: SparkSession, rows: Sequence[tuple[object, ...]], **types: str) -> DataFrame:

@@ -88,7 +88,11 @@ const problems = (items) =>
 function head(model) {
   const run = model.run,
     closed = model.sources.map((s) => s.closed).filter((c) => c && c.value !== null);
-  const left = Object.values(model.files_left).reduce((a, b) => a + b, 0);
+  const sum = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
+  const left = [
+    [model.files_left, "file"],
+    [model.records_left, "record"],
+  ].filter(([counts]) => Object.keys(counts).length);
   document.title = `${run.state === "running" ? "" : "■ "}${model.query.name} · Cedilla`;
   const doubts = model.doubtful.filter((d) => !state.dismissed.has(d.key)).length;
   $("head").replaceChildren(
@@ -127,7 +131,9 @@ function head(model) {
         ),
       ),
     ),
-    h("span", { id: "left" }, `${plural(left, "file")} left`),
+    left.length
+      ? h("span", { id: "left" }, `${left.map(([counts, noun]) => plural(sum(counts), noun)).join(", ")} left`)
+      : "",
     doubts ? h("a", { class: "amber", href: "#doubtful" }, plural(doubts, "doubtful thing")) : "",
   );
 }

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from attrs import evolve
+from pyarrow import parquet as pq
 from pyspark.sql import SparkSession
 
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla import Options, run
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.journal import MAX_MEMBERS, EpochEntry, Journal, ReadAccent, rates
 from cedilla.runtime.engines import costs
+from cedilla.runtime.formats.source import MAX_VALUES
+from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.storage.files import Files
 from tests.kit.query import Query
 
@@ -57,6 +64,111 @@ def test_an_epoch_counts_tuples_by_described_value_whoever_parses_them(
     assert text[accent["place"] :].startswith('{"$accent"')
     (bucket,) = journal["epochs"]  # type: ignore[misc]
     assert (bucket["tuples"], bucket["rejected"], bucket["rows"] > 0) == (8, {"RQ301": 1}, True)
+
+
+def totals(query: Query, source: str = "pumps") -> dict[str, dict[str, int]]:
+    """The tuples of each value of each attribute in the journal."""
+    members = stored(query)["members"][source]  # type: ignore[index]
+    return {name: {v: record[1] for v, record in of.items()} for name, of in members.items()}
+
+
+TABLES = """
+stream pumps(ts: long, pump: int in {1, 2, 3}, place?: string, on?: boolean) from parquet "pumps" punctuated on ts;
+emit pumps to json "out";
+"""
+
+
+def written(query: Query, number: int, columns: dict[str, pa.Array], **options: object) -> None:
+    """A file of Parquet of the source."""
+    folder = query.root / "in" / "pumps"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{number}.parquet"
+    pq.write_table(pa.table(columns), path, **options)
+    os.utime(path, (number, number))
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+def test_values_in_parquet_are_counted_whatever_the_type_of_a_column(
+    spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
+) -> None:
+    """A marker is no tuple, a column may be missing, and a file has several row groups."""
+    query = Query(spark, tmp_path, TABLES)
+    places = pa.array(["north", "south", None, "north"])
+    written(query, 1, {"ts": pa.array(range(4)), "pump": pa.array([1, 2, 1, 1], pa.int8()), "place": places})
+    more = {
+        "ts": pa.array([5, 6, None]),
+        "pump": pa.array([2, 9, None]),
+        "place": places[:3].dictionary_encode(),
+    }
+    written(query, 2, {**more, "$punctuation": pa.array([None, None, "[ts < 7]"])}, row_group_size=1)
+    written(query, 3, {"ts": pa.array([7], pa.int32()), "place": pa.array([b"s\xc3\xbcd"])})
+    query.process(files_per_epoch).close()
+    assert totals(query) == {"pump": {"1": 3, "2": 2, "9": 1}}
+
+
+def test_texts_in_parquet_are_counted_and_columns_of_very_many_are_not(
+    sail: SparkSession, tmp_path: Path
+) -> None:
+    text = """stream pumps(ts: long, name: string, place?: string) from parquet "pumps"; emit pumps to json "out";"""
+    query = Query(sail, tmp_path, text)
+    count = MAX_VALUES + 1
+    names, places = pa.array(map(str, range(count))), pa.array(["süd", None, "north"] * (count // 3 + 1))
+    written(query, 1, {"ts": pa.array(range(count)), "name": names, "place": places[:count]})
+    query.process().close()
+    assert totals(query)["place"] == {"süd": (count + 2) // 3, "north": count // 3}
+    assert totals(query).get("name", {}) == {}
+
+
+def test_values_of_a_delta_table_are_counted(sail: SparkSession, tmp_path: Path) -> None:
+    deltalake = pytest.importorskip("deltalake")
+    query = Query(sail, tmp_path, QUERY.replace('json "pumps"', 'delta "pumps"'))
+    home = str(tmp_path / "in" / "pumps")
+    for first in (0, 10):
+        rows = lines(first)
+        deltalake.write_deltalake(home, pa.Table.from_pylist(rows), mode="append")
+    options = Options(once=True, sources={"pumps": home}, sinks={"flow": str(tmp_path / "out")})
+    options = evolve(options, checkpoint=str(tmp_path / "checkpoint"))
+    run(query.query, options, spark=sail)
+    assert totals(query) == {"pump": {"1": 4, "2": 4}}
+    deltalake.write_deltalake(home, pa.Table.from_pylist(lines(20)), mode="append")
+    assert read_status(str(tmp_path / "checkpoint")).backlog == {"pumps": 1}
+    deltalake.DeltaTable(home).optimize.compact()
+    assert read_status(str(tmp_path / "checkpoint")).backlog == {"pumps": 1}
+    run(query.query, options, spark=sail)
+    assert read_status(str(tmp_path / "checkpoint")).backlog == {"pumps": 0}
+
+
+@pytest.mark.parametrize("how", ["by the driver", "kept", "written"])
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_a_file_that_a_marker_cuts_is_counted_once(
+    sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, form: str
+) -> None:
+    """The tuples before a bad marker count in the epoch that it ends, those after it once it is mended."""
+    if how != "by the driver":
+        monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    if how == "written":
+        monkeypatch.setattr(costs, "KEPT_PARSED", 0)
+    query = Query(sail, tmp_path, QUERY.replace('json "pumps"', f'{form} "pumps"'))
+    bad = {"$accent": "[[pump = 1, alter(litres, y -> y * y)]]"}
+
+    def write(marker: dict[str, str]) -> None:
+        items = [*lines(0), marker, *lines(10)]
+        if form == "json":
+            query.write("pumps", items, "1.jsonl")
+        else:
+            names = ("ts", "pump", "litres", "$accent")
+            written(query, 1, {name: pa.array([item.get(name) for item in items]) for name in names})
+
+    write(bad)
+    executor = query.executor()
+    with pytest.raises(DiagnosticError):
+        executor.process(0, query.files(executor))
+    executor.close()
+    assert totals(query) == {"pump": {"1": 2, "2": 2}}
+    write(ACCENT)
+    query.process().close()
+    assert totals(query) == {"pump": {"1": 4, "2": 4}}
 
 
 def test_values_of_a_renamed_attribute_are_counted_together(sail: SparkSession, tmp_path: Path) -> None:
@@ -111,7 +223,6 @@ def test_a_checkpoint_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
     assert not (tmp_path / "gone").exists()
 
 
-def test_a_damaged_journal_begins_again_and_one_in_a_store_is_not_written(tmp_path: Path) -> None:
+def test_a_damaged_journal_begins_again(tmp_path: Path) -> None:
     (tmp_path / "journal.json").write_text('{"version": 1, "epo')
     assert Journal.open(Files(), str(tmp_path)).content["epochs"] == []
-    assert Journal.open(Files(), "s3://bucket/checkpoint").path is None

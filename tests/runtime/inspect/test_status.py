@@ -82,7 +82,7 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
         compile_query(QUERY).plan,
         {"sensors": markers},
         segments={
-            "average": (Segment(f"file:{state}", {}, rows=4), Segment(str(tmp_path / "gone"), {}, rows=1))
+            "average": (Segment(f"file:{state}", {}, 5, rows=4), Segment(str(tmp_path / "gone"), {}, rows=1))
         },
         read={"sensors": 1200},
         written={"average": 1},
@@ -212,11 +212,10 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
         ({"plan.json": "{"}, "", "RQ478"),
         ({"plan.json": '{"plan": []}', "commits/1.json": "{}"}, "", "RQ478"),
         ({"plan.json": '{"version": 2, "plans": []}'}, "", "RQ411"),
-        ({}, "hdfs://host/checkpoint", "RQ412"),
-        ({}, "s3a://bucket/checkpoint", "RQ412"),
+        ({}, "gopher://host/checkpoint", "RQ430"),
     ],
 )
-def test_what_is_no_local_checkpoint(tmp_path: Path, files: dict[str, str], path: str, code: str) -> None:
+def test_what_is_no_checkpoint(tmp_path: Path, files: dict[str, str], path: str, code: str) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -16,8 +16,10 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, run
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.checkpoint import journal
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.sinks.kafka import KafkaSink
+from cedilla.runtime.inspect.run_model import RunModel
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.fetch_process import FetchProcess
@@ -242,13 +244,13 @@ def test_what_is_left_of_a_topic_that_is_made_anew_does_not_hide_it(
     """What was fetched of the old topic is committed; the offsets behind it are none of the new one, however long it
     is."""
     query = TopicQuery(sail, kafka.topic("left", 1), tmp_path, PLAIN)
-    kafka.send("left", [row(0, 1, 1.0)])
+    kafka.send("backlog", [row(0, 1, 1.0)])
     query.run()
-    kafka.send("left", [row(1, 1, 1.0), accent("[[-(tt)]]"), row(2, 1, 1.0)])
+    kafka.send("backlog", [row(1, 1, 1.0), accent("[[-(tt)]]"), row(2, 1, 1.0)])
     mend(query.refused())
     kafka.delete("left")
     kafka.topic("left", 1)
-    kafka.send("left", [row(n, 2, 1.0) for n in range(10)])
+    kafka.send("backlog", [row(n, 2, 1.0) for n in range(10)])
     for _ in range(2):
         assert query.refused().code == "RQ447"
         assert sorted((item["s"], item["ts"]) for item in query.tuples) == [(1, 0), (1, 1), (1, 2)]
@@ -277,6 +279,23 @@ def test_offsets_are_in_the_commit_record_and_in_status(
     text = status_text(read_status(str(tmp_path / "checkpoint")))
     assert "next offsets: 0: 25, 1: 1" in text
     assert not list((tmp_path / "checkpoint" / "topics").rglob("*.jsonl"))
+
+
+def test_the_journal_has_the_records_that_are_left(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
+    query = TopicQuery(sail, kafka.topic("backlog"), tmp_path, PLAIN)
+    kafka.send("backlog", [row(n, 1, 1.0) for n in range(25)], [row(0, 2, 1.0)])
+    left: list[int] = []
+
+    def look(report: EpochReport) -> None:
+        left.append(RunModel(str(tmp_path / "checkpoint")).read()["records_left"]["r"])
+
+    options = Options(once=True, checkpoint=str(tmp_path / "checkpoint"), records_per_epoch=10)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal, "_COST", 0)
+        patch.setattr(journal, "_PAUSE", 0.0)
+        run(query.text, options, spark=sail, on_report=look)
+    assert left == sorted(left, reverse=True)
+    assert (0 < left[0] < 26, left[-1]) == (True, 0)
 
 
 def test_secrets_are_shown_nowhere(

@@ -221,6 +221,17 @@ def test_what_is_there_is_taken_without_waiting_and_what_went_wrong_is_raised_by
     topics.close()
 
 
+def test_records_that_are_left_are_those_from_the_committed_offsets_on(tmp_path: Path) -> None:
+    process: Any = Late()
+    ends = {0: 9, 1: 5, 2: 4}
+    process.positions = {"r": evolve(Late.positions["r"], partitions=3, ends=ends)}
+    topics = Topics(Files(), str(tmp_path / "topics"), process)
+    read = {"r": {"id": "id", "offsets": {"0": 2, "1": 7}}}  # a commit knows nothing of a new partition
+    assert topics.left(read) == {"r": 7}
+    assert topics.left({}) == {}
+    topics.close()
+
+
 class Late:
     """A process whose answers the test gives."""
 

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from attrs import evolve
+from prometheus_client import generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.checkpoint import ownership
 from cedilla.runtime.checkpoint.ownership import is_running, owned, read_owner
+from cedilla.runtime.inspect.members import MAX_ROWS
 from cedilla.runtime.inspect.run_model import Model, RunModel
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal import addresses
 from cedilla.runtime.terminal.addresses import Address, bound, check_extra
 from cedilla.runtime.ui.feed import Feed
+from cedilla.runtime.ui.metrics import registry_of
 from tests.conftest import MODE
+from tests.kit import ROOT
 from tests.kit.command import cedilla, code_of
 from tests.kit.pages import Page, served
 from tests.kit.query import Query
@@ -179,26 +187,101 @@ def test_rows_before_an_alter_are_declared_values_again(page: Page) -> None:
     assert [(row["pump"], row["litres"]) for row in rows] == [(2, 101.0)]
 
 
-def test_metrics_are_those_of_the_model(page: Page) -> None:
-    lines = page.get("/metrics").text.splitlines()
-    for line in (
-        "cedilla_epoch 3.0",
-        'cedilla_tuples_total{source="pumps"} 301.0',
-        'cedilla_rejected_total{code="RQ301"} 2.0',
-        'cedilla_quarantine_lines{code="RQ301",source="pumps"} 2.0',
-        "cedilla_accents_total 3.0",
-        "cedilla_accents_in_force 1.0",
-        'cedilla_member_tuples_total{attribute="pump",source="pumps",value="4"} 120.0',
-        'cedilla_closed_event_time{attribute="ts",source="pumps"} 1.79568024e+09',
-    ):
-        assert line in lines
-    names = {line.partition("{")[0].partition(" ")[0] for line in lines if not line.startswith("#")}
-    assert {
-        "cedilla_epoch_seconds_total",
-        "cedilla_state_bytes",
-        "cedilla_backlog_files",
-        "cedilla_commit_age_seconds",
-    } <= names
+FAMILIES = {
+    "accents": ("counter", ()),
+    "accents_in_force": ("gauge", ()),
+    "accents_waiting": ("gauge", ()),
+    "backlog_files": ("gauge", ("source",)),
+    "backlog_records": ("gauge", ("source",)),
+    "closed_event_time": ("gauge", ("attribute", "source")),
+    "commit_age_seconds": ("gauge", ()),
+    "commit_time_seconds": ("gauge", ()),
+    "doubtful": ("gauge", ()),
+    "epoch": ("gauge", ()),
+    "epoch_seconds": ("counter", ("phase",)),
+    "epochs": ("counter", ()),
+    "last_seen_time_seconds": ("gauge", ("attribute", "source", "value")),
+    "member_tuples": ("counter", ("attribute", "source", "value")),
+    "quarantine_lines": ("gauge", ("code", "source")),
+    "rejected": ("counter", ("code",)),
+    "state_bytes": ("gauge", ("operator",)),
+    "state_rows": ("gauge", ("operator",)),
+    "tuples": ("counter", ("source",)),
+    "up": ("gauge", ()),
+    "written_tuples": ("counter", ("output",)),
+}
+"""The name of each metric without `cedilla_`, its type and its labels: alerts of users depend on them."""
+Samples = dict[tuple[str, ...], float]
+
+
+def scraped(text: str) -> tuple[dict[str, tuple[str, tuple[str, ...]]], Samples]:
+    """Returns the metrics and the samples of a scrape, as the parser of Prometheus' client reads them. The values of
+    labels follow the name of a sample, in the order of their names."""
+    families, samples = dict[str, tuple[str, tuple[str, ...]]](), Samples()
+    for family in text_string_to_metric_families(text):
+        name = family.name.removeprefix("cedilla_")
+        assert name not in families
+        assert family.documentation.endswith(".")
+        labels = {tuple(sorted(sample.labels)) for sample in family.samples} or {FAMILIES[name][1]}
+        families[name] = family.type, *labels
+        for sample in family.samples:
+            key = sample.name.removeprefix("cedilla_"), *(v for _, v in sorted(sample.labels.items()))
+            assert key not in samples
+            samples[key] = sample.value
+    return families, samples
+
+
+def test_metrics_have_stable_names_types_and_labels(page: Page, model: Model) -> None:
+    families, samples = scraped(page.get("/metrics").text)
+    assert families == FAMILIES
+    documented = (ROOT / "docs" / "live-page.md").read_text("utf-8")
+    for name, (type_, _) in FAMILIES.items():
+        assert f"`{name}{'_total' if type_ == 'counter' else ''}`" in documented
+    state = next(state for state in model["state"] if state["name"] == "flow")
+    expected = {
+        ("up",): 0,
+        ("epoch",): 3,
+        ("tuples_total", "pumps"): 301,
+        ("rejected_total", "RQ301"): 2,
+        ("quarantine_lines", "RQ301", "pumps"): 2,
+        ("accents_total",): 3,
+        ("accents_in_force",): 1,
+        ("accents_waiting",): model["accents"]["waiting"],
+        ("backlog_files", "pumps"): 1,
+        ("member_tuples_total", "pump", "pumps", "4"): 120,
+        ("closed_event_time", "ts", "pumps"): 1795680240,
+        ("state_rows", "flow"): state["rows"],
+        ("state_bytes", "flow"): state["bytes"],
+    }
+    assert {key: samples.get(key) for key in expected} == expected
+    phases = {key[1] for key in samples if key[0] == "epoch_seconds_total"}
+    assert phases == {"plan", "compute", "write", "commit"}
+
+
+def test_metrics_of_very_many_values_are_few_and_any_text_is_a_label(
+    sail: SparkSession, tmp_path: Path
+) -> None:
+    odd = 'a "quoted\\ name\nof two lines, süd'
+    query = Query(sail, tmp_path, 'stream s(id: string, t: double) from json "s"; emit s to json "out";')
+    query.write("s", [{"id": name, "t": 1.0} for name in (odd, *map(str, range(1500)))])
+    query.process().close()
+    _, samples = scraped(generate_latest(registry_of(Feed(str(tmp_path / "checkpoint")))).decode())
+    assert samples["member_tuples_total", "id", "s", odd] == 1
+    assert len([key for key in samples if key[0] == "member_tuples_total"]) == MAX_ROWS
+    assert len(samples) < MAX_ROWS * 2 + 50
+
+
+def test_metrics_of_a_free_port_have_its_number(path: str) -> None:
+    command = [sys.executable, "-m", "cedilla.runtime.cli.main", "ui", path, "--no-page", "--metrics=0"]
+    with subprocess.Popen(
+        [*command, "--of-run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        assert run.stdin is not None
+        address = next(run.stdout).split()[1]
+        with urlopen(address) as answer:
+            assert scraped(answer.read().decode())[0] == FAMILIES
+        run.stdin.close()
 
 
 def test_another_host_needs_the_token_and_this_machine_its_own_name(page: Page, path: str) -> None:
