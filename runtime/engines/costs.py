@@ -65,6 +65,10 @@ RESTING = 64
 """Number of epochs after which a large segment is rewritten without its purged rows; smaller ones are rewritten
 earlier."""
 
+MATERIALIZED = 1 << 20
+"""Bytes of an epoch's input, measured as JSON, above which Sail writes partial results that several of its jobs read,
+because it would compute them for each one."""
+
 COMPARED_POINTS = 256
 """Maximum points of a region that is compared with the bounds of segments; for more, that would cost more than it
 saves."""

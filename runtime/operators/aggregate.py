@@ -48,17 +48,16 @@ class AggregateDataflow(Dataflow):
         (source,) = epoch.inputs(name)
         results = _computed(operator, source, frame)
         columns = _columns(operator, source, results)
-        old = epoch.state.read(name, columns)
         new = _new_partials(epoch, operator, source, results, frame)
-        closed = epoch.after[name].closed
+        closed, passing = epoch.after[name].closed, _passing(epoch, operator)
         stays = epoch.may_enter_state(operator.inputs[0], closed)
         if stays:
-            new = epoch.cached(new)
+            new = epoch.cached(new) if passing is False else epoch.materialized(name, new, columns)
+        old = epoch.state.read(name, columns)  # it waits for the epoch before
         merge = partial(_merged, by=operator.by, results=results)
         near = new if epoch.is_read_from_memory(name) else None
         epoch.update_state(name, new if stays else None, closed, columns, merge, in_memory=near)
         rows = new if old is None else old.unionByName(new)
-        passing = _passing(epoch, operator)
         passed = rows.where(sql.predicate(passing, epoch.types(name)))
         finished = _finished(epoch, operator, results, _merged(passed, operator.by, results))
         # Without `by`, engines return a row even for no tuples: the row of the single group, once it is closed.

@@ -19,9 +19,11 @@ from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.columns import ORDER, Columns, columns_of, conformed, with_doubles
+from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import predicate, sortable
 from cedilla.runtime.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.operators.panes import with_windows
+from cedilla.runtime.state.scratch import materialized
 from cedilla.runtime.state.segments import StateStore
 
 
@@ -31,6 +33,7 @@ class Epoch:
 
     Stateful operators write their new state while their output is being planned, once in each epoch. `length`: bytes of
     input, converted to the size of JSON. `regions_read`: for each source, returns a region around its tuples.
+    `scratch`: a folder for rows that are needed until the epoch is committed.
     """
 
     plan: Plan
@@ -43,6 +46,7 @@ class Epoch:
     exit_stack: ExitStack
     length: int = 0
     regions_read: Mapping[str, Callable[[], Tree]] = field(factory=dict[str, Callable[[], Tree]])
+    scratch: str = ""
     closed_by_state: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
     _has_rows: dict[str, bool] = field(factory=dict[str, bool])
     _output_regions: dict[str, Tree] = field(factory=dict[str, Tree])
@@ -148,11 +152,19 @@ class Epoch:
         return self.cached(frame) if operator.name in self.plan.shared else frame
 
     def cached(self, frame: DataFrame, times: int = 2) -> DataFrame:
-        """Caches rows that are read `times` times, until the next epoch is committed."""
-        if times < 2:
+        """Caches rows that are read `times` times, until the next epoch is committed. Sail keeps no rows, and each
+        request to forget them would wait for its busy threads (tests/benchmarks/tuning-notes.md)."""
+        if times < 2 or not _keeps_rows(frame):
             return frame
         self.exit_stack.callback(frame.unpersist)
         return frame.persist()
+
+    def materialized(self, name: str, frame: DataFrame, columns: Columns) -> DataFrame:
+        """Caches rows that cost more to compute than to write. If the engine keeps no rows, those of a large epoch are
+        computed now, and become Parquet. `name`: of the operator; `columns`: of the rows."""
+        if _keeps_rows(frame) or self.length <= costs.MATERIALIZED:
+            return self.cached(frame)
+        return materialized(frame, columns, f"{self.scratch}/{name}", self.exit_stack)
 
     # --- the columns of relations ---
 
@@ -312,6 +324,11 @@ class Epoch:
         within = regions.exists(region, regions.attributes(region) - kept.columns.keys(), {})
         inside, purged = predicate(within, kept.columns), predicate(kept.purged, kept.columns)
         return bool(rows.where(f"{kept.value} IS NOT NULL AND {inside} AND NOT {purged}").limit(1).count())
+
+
+def _keeps_rows(frame: DataFrame) -> bool:
+    """Returns True if the engine keeps persisted rows."""
+    return engine_in(frame.sparkSession) != "sail"
 
 
 for _operator in DATAFLOWS:

@@ -173,6 +173,7 @@ class EpochStarter:
             cached,
             sum(part.length for part in parts.values()),
             {name: part.region for name, part in read.items()},
+            f"{scratch}/rows",
         )
         names = output_names(self.plan, states)
         begun = {
