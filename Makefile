@@ -13,7 +13,7 @@ WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
 
-.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint reference site vscode clean distclean
+.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint reference site vscode pictures clean distclean
 .DELETE_ON_ERROR:
 
 # The engine of a demo: Spark where there is Java, else Sail, which is installed then. ENGINE=spark asks for Java,
@@ -99,6 +99,14 @@ vscode:
 	cp LICENSE build/vscode/LICENSE
 	cd build/vscode && npm install --no-audit --no-fund --silent && \
 	  npx --yes @vscode/vsce package --allow-missing-repository --out ../cedilla.vsix
+
+# Takes the pictures and films of the documentation from real runs, on Sail and in Chromium. CODE_SERVER=PATH, the
+# `code-server` of npm, films VS Code too.
+pictures: site vscode .venv/dev.stamp
+	$(BIN)/python -m tests.runtime.ui.screenshots
+	$(BIN)/python -m tests.docs.pictures
+	$(BIN)/python -m tests.docs.recordings
+	$(if $(CODE_SERVER),$(BIN)/python -m tests.docs.vscode)
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -4,10 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.docs.playground import pack
 from tests.kit import ROOT
-from tests.kit.browser import opened
+from tests.kit.browser import opened, served_folder
 
 PAGE = ROOT / "docs" / "playground"
 QUERY = """\
@@ -73,13 +70,6 @@ def test_the_page_names_files_that_exist() -> None:
     assert '"playground.py"' in (PAGE / "worker.js").read_text("utf-8")
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files without a line for each request."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Writes nothing."""
-
-
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
     """The page on a server; its worker answers with what it was asked, without Python."""
@@ -89,13 +79,8 @@ def address(tmp_path: Path) -> Iterator[str]:
         "utf-8",
     )
     (tmp_path / "favicon.ico").write_bytes(b"")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served_folder(tmp_path) as address:
+        yield address
 
 
 @pytest.mark.parametrize("width", [1200, 420])
