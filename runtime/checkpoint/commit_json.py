@@ -22,6 +22,7 @@ from cedilla.runtime.checkpoint.tree_files import (
     load_tree,
 )
 from cedilla.runtime.control.accents.names import Names
+from cedilla.runtime.control.accents.numbers import Numbers
 from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import Altered
@@ -117,8 +118,10 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "original": _dump_trees(state.original, trees, f"{slot} original"),
         "closed": trees.dump(f"{slot} closed", state.closed),
         "alters": [_dump_altered(alter) for alter in state.alters],
-        "doubled": sorted(state.doubled),
-        "digits": dict(state.digits),
+        "doubled": sorted(state.numbers.doubled),
+        "digits": dict(state.numbers.digits),
+        "raw_types": {name: str(type_) for name, type_ in state.numbers.raw_types.items()},
+        "expected": {name: str(type_) for name, type_ in state.numbers.expected.items()},
         "grown": {name: dump_tree(values) for name, values in state.grown.items()},
         "names": dict(state.names.of),
         "added_units": dict(state.added_units),
@@ -144,8 +147,12 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         _load_trees(data["original"], load_function, trees, f"{slot} original"),
         trees.load(f"{slot} closed", data["closed"], bool),
         tuple(_load_altered(alter) for alter in data["alters"]),
-        doubled=frozenset(data["doubled"]),
-        digits=data["digits"],
+        numbers=Numbers(
+            frozenset(data["doubled"]),
+            data["digits"],
+            {name: Type.parse(text) for name, text in data["raw_types"].items()},
+            {name: Type.parse(text) for name, text in data["expected"].items()},
+        ),
         grown={name: load_tree(values, bool) for name, values in data["grown"].items()},
         added_units=data["added_units"],
         named_units={name: tuple(units) for name, units in data["named_units"].items()},

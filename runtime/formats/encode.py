@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import column
+from cedilla.compiler.expressions.altered_decimals import encoded_sql, written_type
+from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
-from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.control.sinks.announce import SinkState
-from cedilla.runtime.engines.columns import Columns, columns_of
+from cedilla.runtime.engines.columns import Columns, as_double, columns_of, data_type
 from cedilla.runtime.engines.lookups import Lookups, Tables
 
 TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
@@ -33,14 +35,14 @@ def encoded(
     lookups = Lookups(Tables.of(frame.sparkSession), facts.types, {})
     texts: list[str] = []
     existing = [name for name in facts.types if sink.present.get(name, ABSENT) is not ABSENT]
-    columns = columns_of({name: facts.types[name] for name in existing or facts.types})
+    types = {name: facts.types[name] for name in existing or facts.types}
+    written = {name: written_type(type_, sink.scale.get(name, IDENTITY)) for name, type_ in types.items()}
+    columns = columns_of(written)
     for name, kind in columns.items():
-        scale, value = sink.scale.get(name, IDENTITY), column(name)
         text = lookups.expression(
             ("encoded", emit, name, kind.simpleString()),
-            scale,
-            lambda f, v=value, k=kind: v if f.is_identity else element_wise(f.sql, v, k),
-            lambda numbers, v=value, k=kind: element_wise(lambda e: sql_over(e, numbers), v, k),
+            sink.scale.get(name, IDENTITY),
+            *_encoding(name, types[name], written[name]),
         )
         if during is not None:
             presence = regions.combine(
@@ -51,6 +53,34 @@ def encoded(
                 text = f"IF({lookups.predicate(('left out', emit, name), absent)}, NULL, {text})"
         texts.append(text if text == column(name) else f"{text} AS {column(name)}")
     return lookups.joined(frame).selectExpr(*texts), columns
+
+
+_Encoding = tuple[Callable[[Affine], str], Callable[[Sequence[str]], str] | None]
+
+
+def _encoding(name: str, type_: Type, written: Type) -> _Encoding:
+    """Returns SQL for the values of a column under a function, and the same with the function's numbers in columns, if
+    there is one. `type_`: of the column; `written`: of the values. A value that a double may not keep fails (RQ310)."""
+    value, kind = column(name), data_type(written)
+    if written == type_:
+        return _in_doubles(value, kind)
+    if (double := as_double(name, value, data_type(type_), kind)) is not None:
+        return _in_doubles(f"({double})", kind)
+    before, after = _innermost(type_), _innermost(written)
+    return lambda f: element_wise(
+        partial(encoded_sql, type_=before, function=f, wanted=after), value, kind
+    ), None
+
+
+def _in_doubles(value: str, kind: DataType) -> _Encoding:
+    return (
+        lambda f: value if f.is_identity else element_wise(f.sql, value, kind),
+        lambda numbers: element_wise(lambda e: sql_over(e, numbers), value, kind),
+    )
+
+
+def _innermost(type_: Type) -> Type:
+    return type_ if type_.element is None else _innermost(type_.element)
 
 
 def element_wise(function: Callable[[str], str], value: str, kind: DataType) -> str:

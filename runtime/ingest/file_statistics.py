@@ -40,7 +40,13 @@ def proven_valid(
     numbers of files without tuples. `partitions`: those of files of records.
     """
     wrong: Mapping[int, Tree] = {}
-    undone = (*state.codes, *state.bent, *state.sentinels.here, *state.swaps.partners)
+    undone = (
+        *state.codes,
+        *state.bent,
+        *state.numbers.raw_types,
+        *state.sentinels.here,
+        *state.swaps.partners,
+    )
     names = [raw_name for name in undone for raw_name in state.names.all_of(name)]
     if any(
         values is None or values.nulls < file.rows

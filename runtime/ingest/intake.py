@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
 
@@ -12,12 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import LARGEST, Type, column, quote
+from cedilla.compiler.expressions.types import Type, column, quote
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, POSITION, Tree
-from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.double_arithmetic import sql_over
-from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.validity import Rejection, rejections
 from cedilla.runtime.engines.frames import in_one_part, is_connect
@@ -26,6 +24,7 @@ from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
 from cedilla.runtime.formats.jsonl.records import partition_of
 from cedilla.runtime.formats.source import CORRUPT, Members, Numbered, Scan, StatisticsByFile, Types
+from cedilla.runtime.ingest.decoding import beyond_tests, decoded_value, in_its_place, without_sentinels
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
@@ -38,7 +37,7 @@ REJECT = "$reject"
 CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
 """SQL for the two parts."""
 CODES = tuple(
-    f"RQ{number}" for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314, 315, 333)
+    f"RQ{number}" for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314, 315, 333, 334)
 )
 """Codes that can reject a tuple; `rejections.REASONS` has their texts."""
 
@@ -47,8 +46,8 @@ _NOTHING: Mapping[str, str] = {}
 _BEYOND = "$beyond"
 """A column: the first attribute with a value that a double may not keep (RQ310)."""
 _UNCODED = "$uncoded"
-"""A column: the code, and the first attribute with a value that its recode (RQ314), or its bent function (RQ315), does
-not take."""
+"""A column: the code, and the first attribute with a value that its recode (RQ314), its bent function (RQ315) or its
+declared decimal (RQ334) does not take."""
 
 
 @frozen
@@ -148,7 +147,10 @@ def read(
 def _is_canonical(state: SourceState) -> bool:
     """Returns True if values, as read, are canonical and under the names of attributes."""
     are_decoded = any(tree != IDENTITY for tree in state.placed_original.values())
-    otherwise = (state.names.of, state.codes, state.sentinels.here, state.swaps.here, state.inexact)
+    otherwise = (
+        *(state.names.of, state.codes, state.numbers.raw_types, state.sentinels.here, state.swaps.here),
+        state.inexact,
+    )
     return not (are_decoded or any(otherwise))
 
 
@@ -231,91 +233,45 @@ def _canonical(
         raw = by_attributes(raw, state.names, state.types, kept)
     noted = [*map(came, state.names.here)]
     tables = Tables.of(spark)
-    places = _places(part)
+    places, raw_types = _places(part), state.types_of_raw
     if state.swaps.here:
-        testing = Lookups(tables, state.types, places)
-        in_place = [_in_its_place(source.name, name, state, testing) for name in state.types]
+        testing = Lookups(tables, raw_types, places)
+        in_place = [in_its_place(source.name, name, state, testing) for name in state.types]
         raw = testing.joined(raw).selectExpr(*in_place, *kept, *noted)
     for layer in state.sentinels.layers:
-        testing = Lookups(tables, state.types, places)
+        testing = Lookups(tables, raw_types, places)
         defined = [
-            _without_sentinels(source.name, name, state, testing) if name in layer else column(name)
+            without_sentinels(source.name, name, state, testing) if name in layer else column(name)
             for name in state.types
         ]
         raw = testing.joined(raw).selectExpr(*defined, *kept, *noted)
-    decoding = Lookups(tables, state.types, places)
-    decoded = {name: _decoded(source.name, name, state, decoding) for name in state.types}
+    decoding = Lookups(tables, raw_types, places)
+    decoded = {name: decoded_value(source.name, name, state, decoding) for name in state.types}
     raw = decoding.joined(raw)
     if beyond := [
         f"WHEN {test} THEN {quote(n)}"
         for n in sorted(state.inexact)
-        for test in _beyond(column(n), decoded[n])
+        for test in beyond_tests(column(n), decoded[n])
     ]:
         noted.append(f"CASE {' '.join(beyond)} END AS {column(_BEYOND)}")
     if uncoded := [
         f"WHEN {column(n)} IS NOT NULL AND {decoded[n]} IS NULL THEN {quote(f'{code} {n}')}"
-        for code, names in (("RQ314", state.codes), ("RQ315", state.bent))
+        for code, names in (("RQ314", state.codes), ("RQ315", state.bent), ("RQ334", state.numbers.raw_types))
         for n in sorted(names)
     ]:
         noted.append(f"CASE {' '.join(uncoded)} END AS {column(_UNCODED)}")
     if beyond or uncoded or any(text != column(name) for name, text in decoded.items()):
         raw = raw.selectExpr(*(f"{text} AS {column(name)}" for name, text in decoded.items()), *kept, *noted)
-        if state.digits:
-            near = {n: F.expr(near_digits_sql(column(n), digits)) for n, digits in state.digits.items()}
+        if state.numbers.digits:
+            near = {
+                n: F.expr(near_digits_sql(column(n), digits)) for n, digits in state.numbers.digits.items()
+            }
             raw = raw.withColumns(near)
     if all_valid:
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
     checking = Lookups(tables, state.types, places)
     rejection = f"{_rejection(source, state, undeclared, checking)} AS {column(REJECT)}"
     return checking.joined(raw).selectExpr(*map(column, state.types), *kept, rejection)
-
-
-def _in_its_place(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
-    """Returns SQL for a raw value, taken from the place of another attribute if they are swapped (theory N11)."""
-    if (other := state.swaps.partners.get(name)) is None:
-        return column(name)
-    pair = " ".join(sorted((name, other)))
-    is_swapped = lookups.predicate(("swapped", source, name), state.swaps.placed[pair])
-    return f"CASE WHEN {is_swapped} THEN {column(other)} ELSE {column(name)} END AS {column(name)}"
-
-
-def _without_sentinels(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
-    """Returns SQL for a raw value, null in place of a sentinel (theory N11)."""
-    is_sentinel = lookups.predicate(("sentinels", source, name), state.sentinels.placed[name])
-    return f"CASE WHEN NOT coalesce({is_sentinel}, false) THEN {column(name)} END AS {column(name)}"
-
-
-def _decoded(source: str, name: str, state: SourceState, lookups: Lookups) -> str:
-    """Returns SQL for a canonical value: one flat expression over regions, positions and tables of points (design,
-    section 9)."""
-    tree = state.placed_original.get(name, IDENTITY)
-    value = column(name)
-    if name in state.codes:
-        return lookups.expression(
-            ("decoded", source, name), tree, partial(_uncoded, value, state.types[name])
-        )
-    return lookups.expression(
-        ("decoded", source, name),
-        tree,
-        lambda f: f.sql(value),
-        partial(sql_over, value),
-    )
-
-
-def _uncoded(value: str, type_: Type, function: Affine | ValueMapping) -> str:
-    """Returns SQL for the canonical value of a code, null for an unknown one; without a code, the value itself."""
-    if not isinstance(function, ValueMapping):
-        return value
-    cases = (f"WHEN {type_.sql(raw)} THEN {type_.sql(canonical)}" for raw, canonical in function.pairs)
-    if function.left_out is None:
-        return f"CAST(CASE {value} {' '.join(cases)} END AS {type_.spark})"
-    without = (f"WHEN {type_.sql(raw)} THEN NULL" for raw in function.left_out)
-    return f"CAST(CASE {value} {' '.join((*cases, *without))} ELSE {value} END AS {type_.spark})"
-
-
-def _beyond(raw: str, decoded: str) -> Iterable[str]:
-    """Returns SQL tests for a value, raw or canonical, that a double cannot keep; null if it is undefined."""
-    return (f"abs({value}) >= {LARGEST}D" for value in dict.fromkeys((raw, decoded)))
 
 
 def _places(part: Slice) -> dict[str, str]:
@@ -340,7 +296,7 @@ def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str]
     if any(attribute.others for attribute in source.attributes):
         coded.append((f"{column(CORRUPT)} LIKE '{TWICE} %'", column(CORRUPT)))
     cases = [*coded, (f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
-    if state.codes or state.bent:
+    if state.codes or state.bent or state.numbers.raw_types:
         cases.append((f"{column(_UNCODED)} IS NOT NULL", column(_UNCODED)))
     if state.inexact:
         cases.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from cedilla.compiler.expressions.moments import day_of, moment_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Columns = Mapping[str, tuple[Type, list[Any]]]
 _MIDNIGHT = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_ALL_DIGITS = Context(prec=38)
 
 
 def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
@@ -47,7 +48,7 @@ def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
 
 
 def _altered(units: Units, name: str, type_: Type) -> Type:
-    return units.state.types[name] if name in units.state.units else type_
+    return units.state.types_of_raw[name] if name in units.state.units else type_
 
 
 def _common(values: Iterable[Any]) -> Type:
@@ -74,7 +75,7 @@ def _typed(type_: Type, value: Any) -> Any:
         case "int" | "long" if isinstance(value, int):
             return value
         case "decimal":
-            return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.parameters[1]))
+            return Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.parameters[1]), context=_ALL_DIGITS)
         case "timestamp" if isinstance(value, str):
             return moment_of(value)
         case "timestamp" if isinstance(value, datetime):

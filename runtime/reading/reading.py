@@ -130,7 +130,7 @@ class Reading:
         output = self._output()
         for part in output.parts:
             units = Units(self.types)
-            for entry in output.new(part)(lambda units=units: units.state.types):
+            for entry in output.new(part)(lambda units=units: units.state.types_of_raw):
                 if entry.kind is None:
                     units.learn(entry.values)
                 elif entry.kind == "accent":
@@ -161,7 +161,7 @@ class Reading:
 
     def _through(self, entries: Entries, units: Units) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yields the tuples as written, each with its place; updates `units`."""
-        for entry in entries(lambda: units.state.types):
+        for entry in entries(lambda: units.state.types_of_raw):
             if entry.kind is None:
                 units.learn(entry.values)
                 yield entry.place, entry.values

@@ -13,11 +13,13 @@ from attrs import evolve
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, DoubleType
 
+from cedilla.compiler.expressions.altered_decimals import decoded_sql, encoded_sql
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type, column, quote
 from cedilla.compiler.regions import POSITION, Tree
-from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over
-from cedilla.runtime.engines.columns import Columns, as_double, columns_of, type_named
+from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.engines.columns import Columns, as_double, columns_of, data_type, type_named
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.encode import element_wise
 from cedilla.runtime.formats.listing import listed_files
@@ -58,9 +60,10 @@ def spark_frame(spark: SparkSession, folder: str, units: str, declared: Mapping[
         return spark.createDataFrame([], ", ".join(f"{column(n)} {t.spark}" for n, t in declared.items()))
     frames: list[DataFrame] = []
     for number, (part, placed) in enumerate(zip(slices, states, strict=True)):
-        rows = _readable(format_.tuples(spark, part, declared_units.state.types), format_)
+        types = declared_units.state.types_of_raw
+        rows = _readable(format_.tuples(spark, part, types), format_)
         slot = (folder, units, number)
-        columns = columns_of(declared_units.state.types)
+        columns = columns_of(types)
         positions = {POSITION: column(POSITION)}
         frame, columns = _converted(rows, columns, declared_units, placed, ("decoded", *slot), positions)
         if units == "latest":
@@ -91,13 +94,18 @@ def _converted(
 ) -> tuple[DataFrame, Columns]:
     """Converts the attributes of rows, each by the function of its cell. `columns`: those of the rows. Returns the
     columns then, too."""
-    lookups = Lookups(Tables.of(frame.sparkSession), units.state.types, places)
+    lookups = Lookups(Tables.of(frame.sparkSession), units.state.types_of_raw, places)
     texts: list[str] = []
     made: dict[str, DataType] = {}
     for name, before in columns.items():
         value, kind, tree = column(name), before, trees.get(name, IDENTITY)
         if tree != IDENTITY and (double := as_double(name, value, kind, DoubleType())):
             value, kind = f"({double})", DoubleType()
+        if name in units.state.numbers.raw_types:
+            leaf, kind = _exactly(units.state, name, is_decoding=purpose[0] == "decoded")
+            texts.append(f"{lookups.expression((*purpose, name), tree, leaf)} AS {column(name)}")
+            made[name] = kind
+            continue
         through: Callable[[Callable[[str], str]], str] = partial(element_wise, value=value, kind=kind)
         text = lookups.expression(
             (*purpose, name),
@@ -108,6 +116,25 @@ def _converted(
         made[name] = kind
         texts.append(text if text == column(name) else f"{text} AS {column(name)}")
     return lookups.joined(frame).selectExpr(*texts), made
+
+
+def _exactly(state: SourceState, name: str, *, is_decoding: bool) -> tuple[Callable[[Affine], str], DataType]:
+    """Returns SQL for the values of an altered decimal under a function, and their type (theory N12). A job fails if a
+    canonical value is not of the declared type."""
+    raw, type_, value = state.numbers.raw_types[name], state.types[name], column(name)
+    if not is_decoding:
+        return partial(_encoded, value, type_, raw), data_type(raw)
+    failure = f"raise_error({quote(f'RQ423: `{name}` is no {type_} in canonical units')})"
+
+    def decoded(function: Affine) -> str:
+        text = decoded_sql(value, raw, function, type_)
+        return f"CASE WHEN {value} IS NULL THEN NULL ELSE coalesce({text}, {failure}) END"
+
+    return decoded, data_type(type_)
+
+
+def _encoded(value: str, type_: Type, raw: Type, function: Affine) -> str:
+    return encoded_sql(value, type_, function, raw)
 
 
 # --- types that are not declared

@@ -17,7 +17,16 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LARGEST, STRING, Type, array_of
+from cedilla.compiler.expressions.altered_decimals import holds
+from cedilla.compiler.expressions.types import (
+    BOOLEAN,
+    DOUBLE,
+    LARGEST,
+    STRING,
+    Type,
+    array_of,
+    decimal_notation,
+)
 from cedilla.compiler.facts.facts import ORIGINAL
 from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.compiler.facts.markers import Add, SourceAlter
@@ -167,6 +176,9 @@ class Units:
         """
         raw = {n: self._value(n, item[n]) for n in self._needed if item.get(n) is not None}
         canonical = {n: _through(self.state.original.get(n, IDENTITY), raw, v) for n, v in raw.items()}
+        for name in canonical.keys() & self.state.numbers.raw_types.keys():
+            if not holds(self.state.types[name], canonical[name]):  # type: ignore[arg-type]
+                raise ValueError(f"`{name}` is no {self.state.types[name]} in canonical units: {item[name]}")
         if end is None:
             final = canonical
         else:
@@ -175,7 +187,8 @@ class Units:
             raw |= more
             final = {n: _through(end.scale.get(n, IDENTITY), canonical, v) for n, v in canonical.items()}
         result = dict(item)
-        result.update({n: _written(v, item[n]) for n, v in final.items() if v != raw[n]})
+        exact = (self if end is None else end).state.numbers.raw_types
+        result.update({n: _written(v, item[n], is_exact=n in exact) for n, v in final.items() if v != raw[n]})
         return result
 
     def _value(self, name: str, value: Any) -> Value:
@@ -207,11 +220,14 @@ def _through(tree: Tree, row: Mapping[str, Value], value: Value) -> Value:
     return value if function.is_identity or isinstance(value, float) else applied(function, value)
 
 
-def _written(value: Value, came: Any) -> Any:
-    """Writes a value as an output does: a double, or all digits of a whole number that doubles cannot hold.
+def _written(value: Value, came: Any, *, is_exact: bool) -> Any:
+    """Writes a value as an output does: a double, or all digits of a whole number that doubles cannot hold, or of an
+    altered decimal (`is_exact`).
 
     `came`: the original value; NaN and infinities inside arrays stay as in it.
     """
+    if is_exact and isinstance(value, int | Fraction) and (text := decimal_notation(value)) is not None:
+        return Decimal(text)
     if isinstance(value, tuple):
         return [c if _is_not_finite(c) else number_to_json(v) for v, c in zip(value, came, strict=True)]
     is_whole = isinstance(came, int) and isinstance(value, int) and abs(value) >= LARGEST

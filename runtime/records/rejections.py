@@ -23,6 +23,7 @@ REASONS = {
     "RQ312": "`{}` comes by two of its names at once, with two values",
     "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
     "RQ315": "`{}` has a value that the function of the last accent among tuples like this does not take",
+    "RQ334": "`{}` has digits that its declared decimal does not have, in the unit before its accents",
     "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
     "RQ333": "its request has a newer metric of this instance and time, too",
     "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
@@ -64,8 +65,14 @@ def misfit(attribute: str, type_: Type, shown: str) -> str:
     return f"`{attribute}` is no {type_}: {shown}"
 
 
-BEYOND_HINT = "a coarser unit has smaller numbers; declared as `double`, the attribute is rounded"
+BEYOND_HINT = (
+    "declared as a `decimal` of its digits, the attribute stays exact where units are powers of ten apart; "
+    "declared as `double`, it is rounded"
+)
 """Hint for RQ310."""
+
+FINER_HINT = "a `decimal` with more digits"
+"""Hint for RQ334."""
 
 LATE = "RQ305"
 TWICE = "RQ312"

@@ -141,11 +141,3 @@ def number_to_json(value: Value) -> Any:
         return float(value)
     except OverflowError:
         return "Infinity" if value > 0 else "-Infinity"  # type: ignore[operator]
-
-
-def fraction_digits(attribute: str, type_: Type) -> dict[str, int]:
-    """Returns the number of digits after the point by attribute, for whole numbers and decimals; else an empty
-    mapping."""
-    if type_.name == "decimal":
-        return {attribute: type_.parameters[1]}
-    return {attribute: 0} if type_.is_integral else {}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.altered_decimals import holds
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent, Shift, takes
@@ -14,7 +17,7 @@ from cedilla.runtime.reference.node import Row, control
 from cedilla.runtime.reference.scalars.decoded import decoded
 
 NO_CODE = object()
-"""In place of a value that a code, or a bent function, does not take."""
+"""In place of a value that a code, a bent function, or the declared decimal does not take."""
 
 
 def canonical_values(state: SourceState, raw: Row) -> Row:
@@ -25,12 +28,23 @@ def canonical_values(state: SourceState, raw: Row) -> Row:
         undefined = state.sentinels.among({name: control(value) for name, value in raw.items()})
         raw = {name: value for name, value in raw.items() if name not in undefined}
     functions = {name: value_at(state.original.get(name, IDENTITY), raw) for name in raw}
-    return {name: applied(functions[name], value) for name, value in raw.items()}
+    return {
+        name: exactly(functions[name], value, state.types[name])
+        if name in state.numbers.raw_types
+        else applied(functions[name], value)
+        for name, value in raw.items()
+    }
 
 
 def value_at(tree: Tree, row: Row) -> Any:
     """Returns the leaf of a tree for a tuple."""
     return regions.contains(tree, {name: control(row.get(name)) for name in regions.attributes(tree)})
+
+
+def exactly(function: Affine, value: int | Fraction, type_: Type) -> Any:
+    """Returns the canonical value of an altered decimal; `NO_CODE` if its declared type does not hold that (RQ334)."""
+    canonical = Fraction(function(value))
+    return canonical if holds(type_, canonical) else NO_CODE
 
 
 def applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:

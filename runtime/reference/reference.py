@@ -14,13 +14,14 @@ from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.compiler.expressions.altered_decimals import written_type
+from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, PRESENT_IF_ANY, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
 from cedilla.compiler.plan.field_paths import outer_keys
 from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
-from cedilla.compiler.regions.affine import IDENTITY, exact
+from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
 from cedilla.compiler.units.own import short
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
@@ -42,7 +43,7 @@ from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
 from cedilla.runtime.reference.raw_values import NO_CODE, applied, canonical_values, value_at
-from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd, loses_digits
+from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond, is_odd, loses_digits
 from cedilla.runtime.reference.scalars.decoded import nearest
 from cedilla.runtime.reference.values import misfit_of, read_value, write_value
 
@@ -142,8 +143,8 @@ class Reference:
                 if effects.failures:
                     raise DiagnosticError(effects.stops[source].diagnostics)
                 outputs = self.step(items[:position])
-                doubled = effects.states[source].doubled
-                self.states[source] = evolve(self.states[source], doubled=doubled)
+                numbers = self.states[source].numbers.as_expected(effects.states[source].numbers)
+                self.states[source] = evolve(self.states[source], numbers=numbers)
                 return [*outputs, *self.step(items[position:])]
             row, rejection = self._tuple(states[source], source, item)
             if rejection is None:
@@ -206,15 +207,16 @@ class Reference:
                 raw.setdefault(attribute, fields[name])
         row = canonical_values(state, raw)
         if strange := sorted(name for name, value in row.items() if value is NO_CODE):
-            code = "RQ315" if strange[0] in state.bent else "RQ314"
-            return {}, (code, reason(code, strange[0]))
+            kinds = (("RQ314", state.codes), ("RQ315", state.bent), ("RQ334", state.numbers.raw_types))
+            code, name = next((code, name) for code, names in kinds for name in strange if name in names)
+            return {}, (code, reason(code, name))
         for name in sorted(state.inexact & row.keys()):
             if is_beyond(raw[name]) or is_beyond(row[name]):
                 return {}, ("RQ310", reason("RQ310", name, paths))
             row[name] = float(row[name]) if isinstance(row[name], int) else row[name]
-        for name in state.digits.keys() & row.keys():
+        for name in state.numbers.digits.keys() & row.keys():
             if not is_odd(row[name]):
-                near = near_digits(control(row[name]), state.digits[name])
+                near = near_digits(control(row[name]), state.numbers.digits[name])
                 row[name] = nearest(float(near), near)
         rejection = self._rejection(state, source, row, item, fields)
         row.pop(PARTITION, None)
@@ -352,7 +354,11 @@ class Reference:
             function = value_at(sink.scale.get(name, IDENTITY), row)
             if isinstance(value, int | Fraction) and _was_exact(start, name, after) and loses_digits(value):
                 raise beyond(name)
-            result[name] = write_value(after.types[name], applied(function, value))
+            type_ = after.types[name]
+            if name in sink.scale and (written := written_type(type_, sink.scale[name])) != type_:
+                result[name] = write_value(written, _encoded_decimal(name, function, value, written))
+            else:
+                result[name] = write_value(type_, applied(function, value))
         return result
 
 
@@ -381,6 +387,18 @@ def _beaten(beat: Heartbeat, state: SourceState, came: Sequence[tuple[Row, Item]
         cut = patterns.before(state.types[beat.attribute], exact(Fraction(value) - beat.delay))
         state = state.close(within(regions.interval(beat.attribute, None, cut), partition))
     return state
+
+
+def _encoded_decimal(name: str, function: Affine, value: Any, written: Type) -> Any:
+    """Returns an exact number, or a list of them, in the units of an output. Raises `DiagnosticError` RQ310 if it is to
+    become a double that does not keep its digits."""
+    if isinstance(value, list):
+        return [_encoded_decimal(name, function, element, written.element or written) for element in value]
+    if written != DOUBLE:
+        return function(value)
+    if loses_digits(value):
+        raise beyond(name)
+    return applied(function, double(value))
 
 
 def _was_exact(start: Facts, name: str, after: Facts) -> bool:

@@ -11,12 +11,12 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 from attrs import define, evolve, field
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.decimals import is_exact
 from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT
 from cedilla.compiler.facts.markers import (
     Accent,
@@ -30,7 +30,7 @@ from cedilla.compiler.facts.markers import (
     ToUnit,
 )
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.regions import Tree, Value
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.printable import json_printable
@@ -40,15 +40,15 @@ from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.markers.undeclared import PassedOver
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import source_names
-from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.records.lines import Line
-from cedilla.runtime.records.values import applied, number_to_json
+from cedilla.runtime.records.values import applied
 from cedilla.runtime.stream_tools import replacements
 from cedilla.runtime.stream_tools.canonical import Canonical, CanonicalMarker, Writer
 from cedilla.runtime.stream_tools.not_canonical import check_text, grows, only_undone
 from cedilla.runtime.stream_tools.replacements import Closing, Described, Item, Tuple
 from cedilla.runtime.stream_tools.schema import Schema
 from cedilla.runtime.stream_tools.stream_checker import Row, StreamChecker
+from cedilla.runtime.stream_tools.tuple_writer import TupleWriter
 
 
 def canonize(
@@ -67,7 +67,7 @@ def canonize(
     start = follower.state
     warnings: list[Diagnostic] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as tuples:
-        rows = _Rows(tuples, {a.name for a in schema.source.attributes if a.type.is_integral})
+        rows = TupleWriter(tuples, {a.name: a.type for a in schema.source.attributes if is_exact(a.type)})
         gathered: _Gathered = _OneByOne(follower, rows) if used is not None else _AtOnce(follower, rows)
         always = _AlwaysThere(schema)
         for line in (single for many in lines for single in many.singles):
@@ -186,28 +186,6 @@ def _without_codes(state: SourceState) -> SourceState:
     return evolve(state, original=original, codes={})
 
 
-@define
-class _Rows:
-    """Writes tuples as lines of JSON. `whole`: the attributes that are declared as whole numbers."""
-
-    file: IO[str]
-    whole: set[str]
-
-    def write(self, line: Line, row: Row, values: Mapping[str, Value]) -> None:
-        """Writes a tuple with other values; copies the line if they are the same."""
-        changed = {name: value for name, value in values.items() if value != row.raw[name]}
-        if not changed and line.item is None and not row.renamed:
-            self.file.write(f"{line.text}\n")
-            return
-        raw = {name: self._value(name, value) for name, value in changed.items()}
-        self.file.write(f"{json_text({**row.item, **raw})}\n")
-
-    def _value(self, name: str, value: Value) -> Any:
-        if name in self.whole and isinstance(value, int | Fraction) and value == int(value):
-            return int(value)
-        return number_to_json(value)
-
-
 class _Gathered(Protocol):
     def take(self, item: Accent | Punctuation | Row, before: SourceState, line: Line) -> None: ...
 
@@ -282,7 +260,7 @@ class _AtOnce:
     """Maintains the canonical stream item by item. `start`: functions to the units of the start (N5)."""
 
     follower: StreamChecker
-    rows: _Rows
+    rows: TupleWriter
     adds: list[CanonicalMarker] = field(factory=list)
     alters: list[CanonicalMarker] = field(factory=list)
     punctuations: list[CanonicalMarker] = field(factory=list)
@@ -356,7 +334,7 @@ class _OneByOne:
     """Keeps the stream unchanged; the rules sort it at the end."""
 
     follower: StreamChecker
-    rows: _Rows
+    rows: TupleWriter
     items: list[Item] = field(factory=list[Item])
     read: list[tuple[Line, Row]] = field(factory=list[tuple[Line, Row]])
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.altered_decimals import holds
 from cedilla.compiler.facts.markers import (
     Accent,
     Grow,
@@ -38,6 +40,7 @@ from cedilla.runtime.records.near_markers import KINDS, marker_of
 from cedilla.runtime.records.nested import after_renames
 from cedilla.runtime.records.rejections import (
     BEYOND_HINT,
+    FINER_HINT,
     FOREIGN,
     NO_OBJECT,
     TWICE,
@@ -196,9 +199,9 @@ class StreamChecker:
                 diagnostics.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
                 continue
             try:
-                raw[name] = fields[field] = value_of_json(state.types[name], value)
+                raw[name] = fields[field] = value_of_json(types[field], value)
             except ValueError:
-                code, wrong = of_fault(fault_in(parsed, field, state.types[name]), paths)
+                code, wrong = of_fault(fault_in(parsed, field, types[field]), paths)
                 diagnostics.append(_complaint(line, code, wrong, None))
         if any(diagnostic.code in ("RQ301", TWICE) for diagnostic in diagnostics):
             return None, diagnostics
@@ -218,10 +221,14 @@ class StreamChecker:
         for name in sorted(state.bent.keys() & raw.keys()):
             if canonical[name] is None:
                 diagnostics.append(_complaint(line, "RQ315", reason("RQ315", name), None))
-        if any(diagnostic.code in ("RQ314", "RQ315") for diagnostic in diagnostics):
+        for name in sorted(state.numbers.raw_types.keys() & raw.keys()):
+            value = canonical[name]
+            if isinstance(value, int | Fraction) and not holds(state.types[name], value):
+                diagnostics.append(_complaint(line, "RQ334", reason("RQ334", name), FINER_HINT))
+        if any(diagnostic.code in ("RQ314", "RQ315", "RQ334") for diagnostic in diagnostics):
             return None, diagnostics
-        for name in state.digits.keys() & canonical.keys():
-            canonical[name] = near_digits(canonical[name], state.digits[name])
+        for name in state.numbers.digits.keys() & canonical.keys():
+            canonical[name] = near_digits(canonical[name], state.numbers.digits[name])
         for name in sorted(state.inexact & raw.keys()):
             if any(is_beyond(values[name]) for values in (raw, canonical)):
                 diagnostics.append(_complaint(line, "RQ310", reason("RQ310", name, paths), BEYOND_HINT))

@@ -238,8 +238,7 @@ def _apply_several(
         except EpochMustEnd as cut:
             if cut.state is None:
                 raise
-            accent = read_accent(plan.source_of[source], begun, text)
-            raise EpochMustEnd(expecting(begun, accent)) from None
+            raise EpochMustEnd(evolve(begun, numbers=begun.numbers.as_expected(cut.state.numbers))) from None
         except DiagnosticError as error:  # columns of the single one are not those of the marker
             raise DiagnosticError(evolve(d, span=None) for d in error.diagnostics) from None
         warnings += more
@@ -289,7 +288,7 @@ def _applied(
     warnings = tuple(with_statement(source, warning) for warning in warnings_about(state, accent))
     check_doubtful(plan.settings, warnings)
     after = with_accent(state, accent, marker.position, place)
-    if marker.position > 0 and (before := expecting(state, accent)) is not None:
+    if marker.position > 0 and (before := expecting(state, accent, after)) is not None:
         raise EpochMustEnd(before)
     live = regions.difference(state.canonical(accent.description), state.closed)
     if not regions.is_empty(live, state.universe):  # else all are closed: nothing aborts (P-dead)

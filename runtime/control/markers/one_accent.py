@@ -115,19 +115,23 @@ def _applied(state: SourceState, accent: Accent, position: int, place: str) -> S
             return state.remembering([Altered(attribute, function, where, place, accent.text)])
 
 
-def expecting(state: SourceState, accent: Accent) -> SourceState | None:
-    """Returns the state before an accent that turns whole numbers or decimals into doubles. The epoch must end before
-    it, so that earlier values keep their declared type. `None` if the epoch may continue."""
+def expecting(state: SourceState, accent: Accent, after: SourceState) -> SourceState | None:
+    """Returns the state before an accent that turns whole numbers or decimals into doubles, or gives decimals another
+    raw type. The epoch must end before it, so that earlier values have the type of their place. `after`: the state
+    after it. `None` if the epoch may continue."""
     change = accent.primitive
     name = change.attribute
     converts = isinstance(change, Alter | ToUnit | SourceAlter) or (
         isinstance(change, Add) and change.converts
     )
     type_ = state.types.get(name, DOUBLE)
-    if not converts or name in state.doubled or type_ == DOUBLE or not type_.is_numeric:
+    if not converts or name in state.numbers.doubled or type_ == DOUBLE or not type_.is_numeric:
+        return None
+    raw = after.numbers.raw_types.get(name)
+    if raw is not None and raw in (state.types_of_raw[name], state.numbers.expected.get(name)):
         return None
     nothing = isinstance(change, ToUnit) and not alters_of(state, accent, change)
-    return None if nothing else evolve(state, doubled=state.doubled | {name})
+    return None if nothing else evolve(state, numbers=state.numbers.expecting(name, raw))
 
 
 def alters_of(state: SourceState, accent: Accent, change: ToUnit) -> list[Accent]:

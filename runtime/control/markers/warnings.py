@@ -168,7 +168,7 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
 
 
 def _was_double(state: SourceState, name: str) -> bool:
-    return state.types[name] == DOUBLE and name not in state.doubled
+    return state.types[name] == DOUBLE and name not in state.numbers.doubled
 
 
 def _live(state: SourceState, where: Tree) -> Tree:

@@ -21,6 +21,7 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.accents import new_codes, unit_accents
 from cedilla.runtime.control.accents.codes import is_own, unspoken
 from cedilla.runtime.control.accents.names import Names
+from cedilla.runtime.control.accents.numbers import Numbers
 from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import (
@@ -36,7 +37,6 @@ from cedilla.runtime.control.accents.trees import (
 )
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.partitions import merge_partitions, with_partitions
-from cedilla.runtime.records.values import fraction_digits
 
 MAX_ALTERS, _MAX_CELLS = 100, 64
 """Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""
@@ -52,15 +52,13 @@ class SourceState:
 
     `original`: attribute -> tree over *raw* values: the function that leads to the canonical value. `placed_*`: the
     same trees with positions, for the tuples of the current epoch. `dropped`: attribute -> the region of Drops in
-    the current epoch. `alters`: the latest Alters with few cells. `doubled`: attributes of whole numbers or
-    decimals that an Alter has turned into doubles, or is about to (`expecting`). `codes`: attribute -> tree over
-    canonical values: the code that leads to raw ones (theory N3). `bent`: attribute that a function falls or bends
-    -> tree over canonical values: all functions that lead to raw ones (theory N11). `sentinels`: raw values that mean
-    undefined; `swaps`: attributes that have changed places. "Raw" tuples elsewhere are those without both. `digits`:
-    attribute -> the
-    digits after the point that its type had before it was altered (`near_digits`). `grown`: attribute -> the values
-    that markers have added to its declared domain; for a domain from a table, all of its values. `undeclared`:
-    attribute of skipped markers -> the first accent that changed how its values are written, else empty.
+    the current epoch. `alters`: the latest Alters with few cells. `numbers`: how altered numbers
+    are read. `codes`: attribute -> tree over canonical values: the code that leads to raw ones (theory N3). `bent`:
+    attribute that a function falls or bends -> tree over canonical values: all functions that lead to raw ones (theory
+    N11). `sentinels`: raw values that mean undefined; `swaps`: attributes that have changed places. "Raw" tuples
+    elsewhere are those without both. `grown`: attribute -> the values that markers have added to its declared domain;
+    for a domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent that
+    changed how its values are written, else empty.
     `added_units`: attribute -> the unit of canonical values that an Add has named; `named_units`: the units that
     accents have named.
     """
@@ -78,8 +76,7 @@ class SourceState:
     placed_closed: Tree = False
     most_present: Mapping[str, Tree] = field(factory=dict[str, Tree])
     dropped: Mapping[str, Tree] = field(factory=dict[str, Tree])
-    doubled: frozenset[str] = frozenset()
-    digits: Mapping[str, int] = field(factory=dict[str, int])
+    numbers: Numbers = field(factory=Numbers)
     names: Names = field(factory=Names)
     added_units: Mapping[str, str] = field(factory=dict[str, str])
     named_units: unit_accents.Named = field(factory=dict[str, tuple[str, ...]])
@@ -131,7 +128,7 @@ class SourceState:
     @property
     def inexact(self) -> frozenset[str]:
         """Returns the attributes whose values beyond 2^53 cannot be kept (RQ310)."""
-        return frozenset(name for name in self.doubled if self.types[name] == DOUBLE)
+        return frozenset(name for name in self.numbers.doubled if self.types[name] == DOUBLE)
 
     @property
     def decoded(self) -> frozenset[str]:
@@ -155,10 +152,17 @@ class SourceState:
     # --- markers ---
 
     @property
+    def types_of_raw(self) -> Mapping[str, Type]:
+        """Returns the types of the attributes of raw tuples."""
+        raw_types = self.numbers.raw_types
+        return {**self.types, **raw_types} if raw_types else self.types
+
+    @property
     def field_types(self) -> Mapping[str, Type]:
         """Returns the types of the fields of raw tuples: attributes by all of their names."""
-        more = {name: self.types[attribute] for name, attribute in self.names.of.items()}
-        return {**self.types, **more} if more else self.types
+        types = self.types_of_raw
+        more = {name: types[attribute] for name, attribute in self.names.of.items()}
+        return {**types, **more} if more else types
 
     def canonical(self, raw: Tree) -> Tree:
         """Converts a region over raw values at this position to canonical values (G22, N3)."""
@@ -320,7 +324,9 @@ class SourceState:
         if by_many and len(regions.leaves(units[attribute])) > _MAX_HISTORIES:
             raise regions.too_many_cases()
         state = self if attribute not in self.bent else self._with_forward(attribute, where)
-        return evolve(state._undoing(attribute, raw, places), units=units)
+        exact = state.numbers.raw_type_after(attribute, self.types[attribute], units[attribute], where)
+        exact = exact if attribute not in self.bent else None
+        return evolve(state._undoing(attribute, raw, places, exact), units=units)
 
     def with_bent(self, attribute: str, raw: Tree, where: Tree, places: Tree) -> SourceState:
         """Returns the state after functions that only the source undoes; arguments as in `with_functions`."""
@@ -331,10 +337,16 @@ class SourceState:
         after = changed_by(before, attribute, IDENTITY, where, lambda first, last: composed(last, first))
         return evolve(self, bent=after)
 
-    def _undoing(self, attribute: str, raw: Tree, places: Tree) -> SourceState:
-        """Returns the state that undoes further functions of an attribute. Numbers are doubles from here on."""
+    def _undoing(self, attribute: str, raw: Tree, places: Tree, exact: Type | None = None) -> SourceState:
+        """Returns the state that undoes further functions of an attribute. Numbers are doubles from here on, unless
+        the type of their raw values is `exact`."""
+        state = self
+        if exact is not None:
+            state = evolve(self, numbers=self.numbers.with_raw_type(attribute, exact))
+        elif self.types[attribute].is_numeric:
+            state = self._with_doubles(attribute)
         return evolve(
-            self._with_doubles(attribute) if self.types[attribute].is_numeric else self,
+            state,
             original=rename_raw_values(self.original, attribute, raw),
             placed_original=rename_raw_values(
                 self.placed_original, attribute, regions.restricted(raw, places)
@@ -350,8 +362,7 @@ class SourceState:
             closed=self._without_holes(self.closed, attribute),
             placed_closed=self._without_holes(self.placed_closed, attribute),
             types={**self.types, attribute: DOUBLE},
-            doubled=self.doubled if self.types[attribute] == DOUBLE else self.doubled | {attribute},
-            digits={**self.digits, **fraction_digits(attribute, self.types[attribute])},
+            numbers=self.numbers.with_double(attribute, self.types[attribute]),
             universe={
                 **self.universe,
                 attribute: evolve(self.universe[attribute], integral=False),

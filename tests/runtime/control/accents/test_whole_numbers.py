@@ -350,6 +350,6 @@ def test_an_edited_query_forgets_all_of_an_altered_attribute() -> None:
     old, new = (compile_query(text.format(rest)).plan for rest in (", n: long", ""))
     state = SourceState.start(old.sources[0], old.droppable["r"])
     state = with_accent(state, read_accent("[[alter(n, y -> y * 1000)]]", state.types), 0).next_epoch()
-    assert (state.doubled, dict(state.digits)) == ({"n"}, {"n": 0})
+    assert (state.numbers.doubled, dict(state.numbers.digits)) == ({"n"}, {"n": 0})
     left = compare_source(old.sources[0], new, "r", state, 1).state
-    assert (left.doubled, dict(left.digits)) == (set(), {})
+    assert (left.numbers.doubled, dict(left.numbers.digits)) == (set(), {})

@@ -1,0 +1,326 @@
+"""Decimals under Alters (theory N12): kept to the last digit beyond 2^53, and beyond 64 bits; or refused (RQ334)."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.altered_decimals import decoded_sql, encoded_sql, holds, raw_type
+from cedilla.compiler.expressions.types import Type, decimal_notation
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.runtime.engines.frames import of_table
+from cedilla.runtime.reading.reading import read
+from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.stream_tools.canonize import canonize
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
+from tests.kit.lines import as_lines
+from tests.kit.query import Query
+from tests.kit.stream import Item
+from tests.kit.tiers import tiered
+
+END: Item = {"$punctuation": "[]"}
+ODD = 2**53 + 1
+
+
+def exact_rows(folder: Path) -> list[Item]:
+    """The tuples of an output with all of their digits."""
+    files = sorted(folder.glob("epoch=*/*tuples*.jsonl"))
+    return [json.loads(line, parse_float=Decimal) for file in files for line in file.read_text().splitlines()]
+
+
+def as_fractions(rows: Sequence[Item]) -> list[Item]:
+    return [{n: Fraction(v) if isinstance(v, int | Decimal) else v for n, v in row.items()} for row in rows]
+
+
+def in_order(rows: Sequence[Mapping[str, Any]]) -> list[tuple[tuple[str, Any], ...]]:
+    return sorted(tuple(sorted(row.items())) for row in rows)
+
+
+# --- streams ---
+
+NANO = (
+    "stream r(k: int, n: decimal(19, 9)) from json 'r' punctuated on k; emit r to json 'o' in original units;"
+)
+SECONDS: list[Item] = [
+    {"k": 1, "n": 1735689600},
+    {"k": 1, "n": 0.1},
+    {"$accent": "[[k = 1, alter(n, y -> y * 1000000000)]]"},
+    {"k": 1, "n": 1735689601000000001},  # beyond 2^53, and no double has its last digit
+    {"k": 1, "n": -1735689601000000001},
+    {"k": 2, "n": 9999999999.999999999},  # 10^10 as a double
+    {"k": 2, "n": 1735689601.5},
+    {"k": 2, "n": 99999999999},  # more digits before the point than declared
+    {"k": 1, "n": 9999999999999999999},
+    {"k": 1, "n": 0.5},  # half a nanosecond
+    {"$accent": "[[k = 1, alter(n, y -> y / 1000)]]"},
+    {"k": 1, "n": 1735689601000000.001},
+    {"$punctuation": "[k = 1, n < 1735689601000000.001]"},
+    {"k": 1, "n": 1735689601000000.000},
+    END,
+]
+TEXTS: Mapping[int, str] = {
+    5: '{"k": 2, "n": 9999999999.999999999}',
+    8: '{"k": 1, "n": 9999999999999999999}',
+    11: '{"k": 1, "n": 1735689601000000.001}',
+}
+"""Lines with more digits than a double of Python keeps."""
+KEPT = [
+    *(("1", "1735689600"), ("1", "0.1"), ("1", "1735689601.000000001"), ("1", "-1735689601.000000001")),
+    *(("2", "9999999999.999999999"), ("2", "1735689601.5"), ("1", "9999999999.999999999")),
+    ("1", "1735689601.000000001"),
+]
+ASIDE = [("RQ334", 7), ("RQ334", 9), ("RQ305", 13)]
+
+
+def lines_of(items: Sequence[Item], texts: Mapping[int, str] = TEXTS) -> list[Item | str]:
+    return [texts.get(i, item) for i, item in enumerate(items)]
+
+
+def expected(pairs: Sequence[tuple[str, str]]) -> list[Item]:
+    return [{"k": Fraction(k), "n": Fraction(n)} for k, n in pairs]
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 100])
+def test_a_decimal_keeps_its_digits_however_the_input_is_cut(size: int) -> None:
+    items = [
+        json.loads(line, parse_float=Decimal) if isinstance(line, str) else line for line in lines_of(SECONDS)
+    ]
+    reference = Reference(compile_query(NANO).plan)
+    steps = [items[i : i + size] for i in range(0, len(items), size)]
+    rows = [
+        dict(row)
+        for step in steps
+        for each in reference.step([("r", item) for item in step])
+        for row in each["r"].tuples
+    ]
+    assert in_order(as_fractions(rows)) == in_order(expected(KEPT))
+    assert [(code, items.index(item)) for _, code, item in reference.rejected] == ASIDE
+
+
+def test_validate_and_canonize_say_the_same() -> None:
+    lines = as_lines(lines_of(SECONDS))
+    found: list[Any] = []
+    validate(lines, declared_schema("k: int, n: decimal(19, 9)"), found.append)
+    assert [(each.code, each.notes[-1].split(": ")[0]) for each in found] == [
+        (code, f"s:{place + 1}") for code, place in ASIDE
+    ]
+    places = {place for _, place in ASIDE}
+    kept = io.StringIO()
+    canonize(
+        [line for i, line in enumerate(lines) if i not in places],
+        declared_schema("k: int, n: decimal(19, 9)"),
+        kept,
+    )
+    rows = [json.loads(line, parse_float=Decimal) for line in kept.getvalue().splitlines() if '"k": ' in line]
+    assert in_order(as_fractions(rows)) == in_order(expected(KEPT))
+
+
+CENTS: list[Item] = [
+    {"k": 1, "n": 90071992547409.93},
+    {"$accent": "[[k = 1, alter(n, y -> y * 100)]]"},
+    {"k": 1, "n": 9007199254740993},
+    {"k": 2, "n": 90071992547409.93},
+    {"k": 1, "n": 9007199254740993.5},
+    {"$accent": "[[k = 2, alter(n, y -> y * 100)]]"},
+    {"k": 2, "n": 9007199254740993},
+    END,
+]
+KEEPING = {
+    "join": "a := r join (project[k as j, n](r)) on n = n; o := aggregate[count() as n](a);",
+    "sum": "o := aggregate[sum(n) as n](r);",
+    "distinct": "d := distinct(project[n](r)); o := aggregate[count() as n](d);",
+    "window": "w := window[1 on n as w](r); o := aggregate[count() as n by w](w);",
+    "select": "s := select[n = 90071992547409.93](r); o := aggregate[count() as n](s);",
+}
+KEPT_BY = {"join": 16, "sum": Fraction("360287970189639.72"), "distinct": 1, "window": 4, "select": 4}
+
+
+def kept_by(case: str) -> str:
+    head = "stream r(k: int, n: decimal(18, 2)) from json 'r' punctuated on k punctuated on n;"
+    return f"{head} {KEEPING[case]} emit o to json 'o' in original units;"
+
+
+def in_cents() -> list[Item | str]:
+    texts = {0: "90071992547409.93", 3: "90071992547409.93", 4: "9007199254740993.5"}
+    return lines_of(CENTS, {i: f'{{"k": {CENTS[i]["k"]}, "n": {text}}}' for i, text in texts.items()})
+
+
+@pytest.mark.parametrize("case", KEEPING)
+def test_values_of_two_units_are_equal_in_state(tmp_path: Path, case: str) -> None:
+    query = Query.without_engine(tmp_path, kept_by(case))
+    query.write("r", in_cents())
+    query.simulate()
+    (row,) = exact_rows(query.simulated.folder / "o")
+    assert Fraction(row["n"]) == KEPT_BY[case]
+    assert query.simulated.codes == ["RQ334"]
+
+
+def test_a_function_with_a_quotient_makes_doubles_as_before() -> None:
+    """A third of a whole number has no last digit, so it is taken as a double, and is refused beyond 2^53."""
+    query = "stream r(k: int, n: decimal(19, 0)) from json 'r'; emit r to json 'o' in original units;"
+    reference = Reference(compile_query(query).plan)
+    items: list[Item] = [{"$accent": "[[alter(n, y -> y * 3)]]"}, {"k": 1, "n": 1}, {"k": 1, "n": 3 * ODD}]
+    rows = [row for item in items for each in reference.step([("r", item)]) for row in each["r"].tuples]
+    assert rows == [{"k": 1, "n": 1 / 3}]
+    assert [code for _, code, _ in reference.rejected] == ["RQ310"]
+
+
+def test_exact_functions_then_another_one_make_doubles() -> None:
+    query = "stream r(k: int, n: decimal(19, 1)) from json 'r'; emit r to json 'o' in original units;"
+    reference = Reference(compile_query(query).plan)
+    items: list[Item] = [
+        *({"$accent": "[[alter(n, y -> y * 10)]]"}, {"k": 1, "n": 25}),
+        *({"$accent": "[[alter(n, y -> y / 3)]]"}, {"k": 2, "n": 25.5}, {"k": 3, "n": ODD}),
+    ]
+    rows = [row for item in items for each in reference.step([("r", item)]) for row in each["r"].tuples]
+    assert [(row["k"], float(row["n"])) for row in rows] == [(1, 2.5), (2, 7.65)]
+    assert [code for _, code, _ in reference.rejected] == ["RQ310"]
+
+
+def test_what_an_output_announces_is_read_with_all_digits(tmp_path: Path) -> None:
+    text = "stream r(n: decimal(19, 9)) from json 'r'; emit r to json 'o';"
+    query = Query.without_engine(tmp_path, text)
+    query.write(
+        "r",
+        ['{"n": 1.000000001}', {"$accent": "[[alter(n, y -> y * 1000000000)]]"}, {"n": 1735689601000000001}],
+    )
+    query.simulate()
+    folder = str(query.simulated.folder / "r")
+    by_units = {
+        units: [Fraction(str(row["n"])) for row in read(folder, units, schema="n: decimal(19, 9)").rows()]
+        for units in ("canonical", "latest")
+    }
+    canonical = [Fraction("1.000000001"), Fraction("1735689601.000000001")]
+    assert by_units == {"canonical": canonical, "latest": [value * 10**9 for value in canonical]}
+
+
+# --- engines ---
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", tiered([None, 1]))
+def test_an_engine_keeps_the_digits_that_the_reference_keeps(
+    spark: SparkSession, tmp_path: Path, per_epoch: int | None
+) -> None:
+    run = Query(spark, tmp_path, NANO)
+    lines = lines_of(SECONDS)
+    for part in (lines[:4], lines[4:10], lines[10:]):
+        run.write("r", part)
+    run.process(per_epoch)
+    assert in_order(as_fractions(exact_rows(tmp_path / "out" / "r"))) == in_order(expected(KEPT))
+    assert [line["code"] for line in run.quarantine("r")] == [code for code, _ in ASIDE]
+
+
+@pytest.mark.either_engine
+def test_an_announced_unit_keeps_the_digits_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    head = "stream r(k: int in {1, 2}, n: decimal(18, 2)) from json 'r' punctuated on k;"
+    run = Query(
+        spark, tmp_path, f"{head} o := aggregate[sum(n) as n, collect(n) as all by k](r); emit o to json 'o';"
+    )
+    lines = in_cents()
+    for batch, part in enumerate((lines[:3], lines[3:6], lines[6:])):
+        run.write("r", part)
+        run.go_on(run.executor(), batch)
+    rows = exact_rows(tmp_path / "out" / "o")
+    assert {(row["k"], Fraction(row["n"]), *map(Fraction, row["all"])) for row in rows} == {
+        (k, 2 * ODD, ODD, ODD) for k in (1, 2)
+    }  # in cents
+
+
+TYPES = [(19, 9), (19, 0), (10, 2), (25, 3), (31, 0), (4, 4)]
+FUNCTIONS = [
+    *("1000000000", "1000", "100", "0.01", "0.000001", "8", "0.125", "1.25", "2.5"),
+    *("1", "0.001"),
+]
+SHIFTS = ["0", "273.15", "-0.5", "1000000"]
+
+
+def values_of(rng: Random, type_: Type) -> list[Fraction]:
+    """Values of a decimal: the ends, those at which doubles and longs end, and random ones."""
+    precision, scale = type_.parameters
+    last, step = 10**precision - 1, Fraction(1, 10**scale)
+    chosen = [
+        0,
+        1,
+        -1,
+        last,
+        -last,
+        2**53 + 1,
+        2**63 - 1,
+        -(2**63),
+        *(rng.randint(-last, last) for _ in range(4)),
+    ]
+    return [value * step for value in chosen if abs(value) <= last]
+
+
+def random_cases(seed: int) -> list[tuple[Type, Type, Affine]]:
+    rng, cases = Random(seed), list[tuple[Type, Type, Affine]]()
+    while len(cases) < 40:
+        type_ = Type("decimal", rng.choice(TYPES))
+        function = Affine(Fraction(rng.choice(FUNCTIONS)), Fraction(rng.choice(SHIFTS)))
+        other = Affine(Fraction(rng.choice(FUNCTIONS)), Fraction(0))
+        if (raw := raw_type(type_, {IDENTITY, function, other})) is not None:
+            cases.append((type_, raw, function))
+    return cases
+
+
+def cell(value: Fraction | None) -> Decimal | None:
+    return None if value is None else Decimal(decimal_notation(value) or "")
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("seed", tiered(range(4)))
+def test_the_sql_of_exact_functions_equals_fractions_on_every_engine(spark: SparkSession, seed: int) -> None:
+    """A raw value beside that of a canonical one has none, unless fractions say so."""
+    rng, columns, texts, results = (
+        Random(seed),
+        dict[str, pa.Array](),
+        list[str](),
+        list[list[Fraction | None]](),
+    )
+    for number, (type_, raw, function) in enumerate(random_cases(seed)):
+        values = values_of(rng, type_)
+        step = Fraction(1, 10 ** raw.parameters[1])
+        images = [Fraction(function(value)) for value in values]
+        assert all(holds(raw, image) for image in images)
+        raws = [r for image in images for r in (image, image + step, image - step) if holds(raw, r)]
+        back = [Fraction(function.inverse()(r)) for r in raws]
+        for name, kind, cells, text, result in (
+            (f"c{number}", type_, values, encoded_sql(f"c{number}", type_, function, raw), images),
+            (
+                f"r{number}",
+                raw,
+                raws,
+                decoded_sql(f"r{number}", raw, function.inverse(), type_),
+                [value if holds(type_, value) else None for value in back],
+            ),
+        ):
+            columns[name] = pa.array(
+                [*map(cell, cells)] + [None] * (40 - len(cells)), pa.decimal128(*kind.parameters)
+            )
+            texts.append(f"{text} AS {name}")
+            results.append([*result, *[None] * (40 - len(cells))])
+    rows = of_table(spark, pa.table(columns)).selectExpr(*texts).toArrow().to_pylist()
+    for name, result in zip(columns, results, strict=True):
+        found = [None if row[name] is None else Fraction(row[name]) for row in rows]
+        assert found == result, (name, texts[list(columns).index(name)])
+
+
+def test_types_without_room_are_not_exact() -> None:
+    whole, nano = Type("decimal", (38, 0)), Affine(10**9, 0)
+    assert raw_type(whole, [nano]) is None
+    assert raw_type(Type("long"), [nano]) is None
+    assert raw_type(Type("decimal", (19, 0)), [Affine(60, 0)]) is None
+    assert raw_type(Type("decimal", (19, 0)), [nano]) == Type("decimal", (28, 0))
