@@ -46,8 +46,10 @@ class Edge:
 ODD = "zodd"
 """The attribute of NaN, infinities and great doubles, with which everything is calculated."""
 CENTS = "zcent"
-"""The attribute of amounts as people write them, with which everything is calculated, exactly. It is never altered:
-an Alter would make doubles of it."""
+"""The attribute of amounts as people write them, with which everything is calculated, exactly. It is altered by `EXACT`
+only: another function would make doubles of it."""
+EXACT = ("y -> y * 100", "y -> y / 100", "y -> y * 8", "y -> y + 0.5", "y -> y * 1.25 - 3")
+"""Functions under which decimals keep all of their digits (theory N12)."""
 # Names begin with `z`: no arithmetic is done with the others.
 EDGES = {
     CENTS: Edge("decimal(10, 2)", tuple(map(Decimal, ("0.29", "0.57", "2.30", "-0.30", "0.00", "19.99")))),
@@ -81,7 +83,7 @@ BEYOND = (2**53, 2**53 + 1, 2**63 - 1, -(2**63))
 
 def is_number(name: str) -> bool:
     """Whether an edge attribute can be altered."""
-    return name != CENTS and EDGES[name].type.startswith(("int", "long", "double", "decimal"))
+    return EDGES[name].type.startswith(("int", "long", "double", "decimal"))
 
 
 def tame(name: str) -> bool:

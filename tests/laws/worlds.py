@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -10,14 +11,16 @@ from typing import Any
 from attrs import define, field, frozen
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, decimal_notation
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference.values import read_value
 from tests.kit.stream import Decoder, Item
 from tests.laws.edges import (
     BEYOND,
+    CENTS,
     EDGES,
+    EXACT,
     ODD,
     SMALL,
     WORDS,
@@ -355,7 +358,8 @@ class _Source:
             if f"{attribute} " in where:  # no accent is described by what it changes (RQ201)
                 attribute = "ts" if attribute == "v" else "v"
             self.begun.add(attribute)
-            function = "y -> y * 2" if attribute == "ts" else rng.choice(FUNCTIONS)
+            functions = ("y -> y * 2",) if attribute == "ts" else EXACT if attribute == CENTS else FUNCTIONS
+            function = rng.choice(functions)
             return {"$accent": f"[[{where}{', ' if where else ''}alter({attribute}, {function})]]"}
         if roll < 0.2:
             have = self.has_q[k]
@@ -388,19 +392,21 @@ class _Source:
             return None
         raw = self.decoder.raw_at(row, len(self.decoder.accents))
         self.begun |= raw.keys() & {FRESH}
-        return {n: _edge(x) if n in self.extra or n == FRESH else _number(n, x) for n, x in raw.items()}
+        return {n: _edge(n, x) if n in self.extra or n == FRESH else _number(n, x) for n, x in raw.items()}
 
     def edge(self, name: str) -> Any:
-        if name not in self.altered:
+        if name not in self.altered or name == CENTS:
             return self.rng.choice(EDGES[name].values)
         beyond = BEYOND if name in self.begun and EDGES[name].type == "long" else ()
         return self.rng.choice([*SMALL, *beyond, *(WORDS if name == ODD else ())])
 
 
-def _edge(value: Any) -> Any:
+def _edge(name: str, value: Any) -> Any:
     """A value of an edge attribute as JSON has it; of one that was altered, with decimals where it has some."""
     if not isinstance(value, Fraction):
         return value
+    if name == CENTS:
+        return Decimal(decimal_notation(value) or "")
     return int(value) if value.denominator == 1 else float(value)
 
 
