@@ -1,4 +1,5 @@
-"""Converts raw tuples to canonical ones: undoes swaps and sentinels, then the function of each value (D0, N11)."""
+"""Converts raw tuples to canonical ones: undoes swaps and sentinels, then the function of each value (D0, N11), and
+back."""
 
 from __future__ import annotations
 
@@ -7,13 +8,15 @@ from typing import Any
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.altered_decimals import holds
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent, Shift, takes
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.node import Row, control
+from cedilla.runtime.reference.scalars.arithmetic import double, loses_digits
 from cedilla.runtime.reference.scalars.decoded import decoded
 
 NO_CODE = object()
@@ -57,3 +60,15 @@ def applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:
     if isinstance(function, Bent) and not takes(function, value):
         return NO_CODE
     return decoded(function, value)
+
+
+def encoded_decimal(name: str, function: Affine, value: Any, written: Type) -> Any:
+    """Returns an exact number, or a list of them, in the units of an output. Raises `DiagnosticError` RQ310 if it is to
+    become a double that does not keep its digits."""
+    if isinstance(value, list):
+        return [encoded_decimal(name, function, element, written.element or written) for element in value]
+    if written != DOUBLE:
+        return function(value)
+    if loses_digits(value):
+        raise beyond(name)
+    return applied(function, double(value))

@@ -15,13 +15,13 @@ from attrs import define, evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.altered_decimals import written_type
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, PRESENT_IF_ANY, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
 from cedilla.compiler.plan.field_paths import outer_keys
 from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
-from cedilla.compiler.regions.affine import IDENTITY, Affine, exact
+from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.compiler.units.own import short
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
@@ -42,8 +42,8 @@ from cedilla.runtime.records.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
-from cedilla.runtime.reference.raw_values import NO_CODE, applied, canonical_values, value_at
-from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond, is_odd, loses_digits
+from cedilla.runtime.reference.raw_values import NO_CODE, applied, canonical_values, encoded_decimal, value_at
+from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd, loses_digits
 from cedilla.runtime.reference.scalars.decoded import nearest
 from cedilla.runtime.reference.values import misfit_of, read_value, write_value
 
@@ -356,7 +356,7 @@ class Reference:
                 raise beyond(name)
             type_ = after.types[name]
             if name in sink.scale and (written := written_type(type_, sink.scale[name])) != type_:
-                result[name] = write_value(written, _encoded_decimal(name, function, value, written))
+                result[name] = write_value(written, encoded_decimal(name, function, value, written))
             else:
                 result[name] = write_value(type_, applied(function, value))
         return result
@@ -387,18 +387,6 @@ def _beaten(beat: Heartbeat, state: SourceState, came: Sequence[tuple[Row, Item]
         cut = patterns.before(state.types[beat.attribute], exact(Fraction(value) - beat.delay))
         state = state.close(within(regions.interval(beat.attribute, None, cut), partition))
     return state
-
-
-def _encoded_decimal(name: str, function: Affine, value: Any, written: Type) -> Any:
-    """Returns an exact number, or a list of them, in the units of an output. Raises `DiagnosticError` RQ310 if it is to
-    become a double that does not keep its digits."""
-    if isinstance(value, list):
-        return [_encoded_decimal(name, function, element, written.element or written) for element in value]
-    if written != DOUBLE:
-        return function(value)
-    if loses_digits(value):
-        raise beyond(name)
-    return applied(function, double(value))
 
 
 def _was_exact(start: Facts, name: str, after: Facts) -> bool:
