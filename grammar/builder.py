@@ -88,21 +88,21 @@ class Builder(ClauseBuilder):
         name: Token,
         optional: Token | None,
         type: syntax.TypeName,
-        comma: bool | None,
+        signs: tuple[bool, bool] | None,
         origin: syntax.Origin | None,
         unit: str | syntax.UnitFrom | None,
         domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn | None = None,
     ) -> syntax.AttributeDeclaration:
         return syntax.AttributeDeclaration(
-            str(name), type, optional is not None, domain, unit, origin, bool(comma), span=self._span(meta)
+            str(name), type, optional is not None, domain, unit, origin, *(signs or ()), span=self._span(meta)
         )
 
-    def decimal_comma(self, meta: Meta, sign: Token) -> bool:
-        if self._string(sign) != ",":
-            self._report(
-                "RQ164", "only a comma may be declared in place of a decimal point", meta, '`decimal ","`'
-            )
-        return True
+    def decimal_comma(self, meta: Meta, *signs: Token | None) -> tuple[bool, bool]:
+        declared = [self._string(sign) for sign in signs if sign is not None]
+        if sorted(declared) not in ([","], [",", "."]):
+            message = "only a comma may be declared in place of a decimal point, or both"
+            self._report("RQ164", message, meta, '`decimal ","`, `decimal "," or "."`')
+        return True, len(declared) > 1
 
     def table_column(self, meta: Meta, table: Token, attribute: Token) -> syntax.TableColumn:
         return syntax.TableColumn(str(table), str(attribute), span=self._span(meta))

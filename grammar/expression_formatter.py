@@ -20,10 +20,15 @@ def type_text(type: syntax.TypeName) -> str:
     return f"{type.name}({parameters})" if parameters else type.name
 
 
-def declared_type_text(type: syntax.TypeName, *, comma: bool = False) -> str:
+def declared_type_text(type: syntax.TypeName, *, comma: bool = False, or_point: bool = False) -> str:
     """A type as a stream declares it: `list of string`, and `double decimal ","` with `comma`."""
     text = type_text(type) if type.element is None else f"list of {type_text(type.element)}"
-    return f'{text} decimal ","' if comma else text
+    return f"{text}{decimal_clause(or_point=or_point) if comma else ''}"
+
+
+def decimal_clause(*, or_point: bool) -> str:
+    """The clause of a number whose texts have a decimal comma."""
+    return ' decimal "," or "."' if or_point else ' decimal ","'
 
 
 def unit_text(unit: str) -> str:

@@ -168,7 +168,7 @@ def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
     unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
     origin = "" if attribute.origin is None else f" {_origin(attribute.origin)}"
-    type_ = declared_type_text(attribute.type, comma=attribute.decimal_comma)
+    type_ = declared_type_text(attribute.type, comma=attribute.decimal_comma, or_point=attribute.or_point)
     return f"{attribute.name}{'?' if attribute.optional else ''}: {type_}{origin}{unit}{domain}"
 
 

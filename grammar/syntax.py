@@ -76,8 +76,8 @@ class Origin(Node):
 
 @frozen
 class AttributeDeclaration(Node):
-    """`p?: double`, `t: double unit degF`, `s: int in {1, 2, 3}`, `s: int in devices.s` or
-    `city: string from "address.city"`. `decimal_comma`: `x: double decimal ","`."""
+    """`p?: double`, `t: double unit degF`, `s: int in {1, 2, 3}`, `city: string from "address.city"`,
+    `x: double decimal "," or "."`."""
 
     name: str
     type: TypeName
@@ -86,6 +86,7 @@ class AttributeDeclaration(Node):
     unit: str | UnitFrom | None = None
     origin: Origin | None = None
     decimal_comma: bool = False
+    or_point: bool = False
 
 
 @frozen
@@ -386,11 +387,9 @@ class AccentText(Node):
     @property
     def singles(self) -> tuple[AccentText, ...]:
         """The accents of one attribute each, which hold together."""
-        return (
-            (self,)
-            if len(self.primitives) == 1
-            else tuple(evolve(self, primitives=(primitive,)) for primitive in self.primitives)
-        )
+        if len(self.primitives) == 1:
+            return (self,)
+        return tuple(evolve(self, primitives=(primitive,)) for primitive in self.primitives)
 
 
 @frozen

@@ -106,6 +106,7 @@ def attribute_of(node: syntax.AttributeDeclaration, format_: str) -> Attribute:
         others=other_paths_of(node.origin, format_),
         in_text=in_text,
         decimal_comma=node.decimal_comma,
+        or_point=node.or_point,
     )
 
 

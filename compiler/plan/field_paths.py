@@ -31,6 +31,10 @@ class CommaPath(TextPath):
     attribute's own name."""
 
 
+class EitherSignPath(CommaPath):
+    """The same with a comma or a point, `x: double decimal "," or "."`, for texts that cannot be whole thousands."""
+
+
 class EitherPath(FieldPath):
     """The first path of an attribute with several: `from "state" or "state.reading"`. `every`: all of them. `type`:
     the attribute's, because values of several paths are compared."""

@@ -17,6 +17,7 @@ from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
 from cedilla.compiler.plan.field_paths import (
     CommaPath,
     EitherPath,
+    EitherSignPath,
     FieldPath,
     TextPath,
     field_path,
@@ -28,7 +29,7 @@ from cedilla.compiler.plan.topics import TOPICS
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits, short
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.expression_formatter import quote, unit_text
+from cedilla.grammar.expression_formatter import decimal_clause, quote, unit_text
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import SetPattern
 
@@ -60,7 +61,7 @@ class Attribute:
     `members`: the values of a domain that comes from a table, once the table is read. `keys`: the path of its
     value in an object; empty if its name is the key. `others`: further paths, of which a tuple may have one instead.
     `in_text`: its value is a number inside a text. `decimal_comma`: the number in a text has a comma in place of the
-    point.
+    point; with `or_point`, one of the two.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Attribute:
     others: tuple[FieldPath, ...] = ()
     in_text: bool = False
     decimal_comma: bool = False
+    or_point: bool = False
 
     def domain_members(self) -> Tree:
         """Returns the declared domain without ⊥; every value of the type if none is declared or read yet."""
@@ -114,7 +116,7 @@ class Attribute:
         paths = " or ".join(quote(path_text(keys)) for keys in (self.keys, *self.others))
         origin = f" {words} {paths}" if self.keys else ""
         type_ = self.type if self.type.element is None else f"list of {self.type.element}"
-        comma = ' decimal ","' if self.decimal_comma else ""
+        comma = decimal_clause(or_point=self.or_point) if self.decimal_comma else ""
         return f"{self.name}{'?' if self.optional else ''}: {type_}{comma}{origin}{unit}{domain}"
 
     @property
@@ -123,7 +125,8 @@ class Attribute:
         if self.others:
             return EitherPath.of((self.keys, *self.others), self.type)
         if self.decimal_comma:
-            return CommaPath(self.keys or (self.name,))
+            kind = EitherSignPath if self.or_point else CommaPath
+            return kind(self.keys or (self.name,))
         return TextPath(self.keys) if self.in_text else self.keys
 
 

@@ -224,7 +224,7 @@ class _Comparison:
                 yield self._change("new checkpoint", f"{old} → {attribute}", renamed)
                 return
             yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
-        if old is not None and old.decimal_comma != attribute.decimal_comma:
+        if old is not None and _signs_of(old) != _signs_of(attribute):
             why = "its texts are read so from now on; numbers of JSON are as they were"
             yield self._change("at once", f"{old} → {attribute}", why)
         if attribute.decimal_comma and (name in self.state.names.here or name in self.state.swaps.partners):
@@ -347,6 +347,10 @@ def _only(members: Tree) -> str:
 
 def _place_of(attribute: Attribute) -> tuple[object, ...]:
     return attribute.keys, attribute.others, attribute.in_text
+
+
+def _signs_of(attribute: Attribute) -> tuple[bool, bool]:
+    return attribute.decimal_comma, attribute.or_point
 
 
 def _domain_text(attribute: Attribute) -> str:

@@ -9,6 +9,7 @@ twice, the last one counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -17,6 +18,7 @@ from cedilla.compiler.expressions.types import DOUBLE, STRING
 from cedilla.compiler.plan.field_paths import (
     CommaPath,
     EitherPath,
+    EitherSignPath,
     FieldPath,
     TextPath,
     alternatives,
@@ -51,8 +53,13 @@ class NestedObject(JsonObject):
         text = json_objects.shown(inner, key)
         if isinstance(self[name], NoObject):
             text = f"{text} is no object"
-        comma = ", without a decimal comma" if isinstance(self.paths.get(name), CommaPath) else ""
-        return f"{text}{comma}{read_from(name, self.paths)}"
+        return f"{text}{_missed_sign(self.paths.get(name, ()))}{read_from(name, self.paths)}"
+
+
+def _missed_sign(keys: FieldPath) -> str:
+    if isinstance(keys, EitherSignPath):
+        return ", which has no decimal comma or point, or may be thousands"
+    return ", without a decimal comma" if isinstance(keys, CommaPath) else ""
 
 
 def _inner(value: JsonObject, keys: FieldPath) -> tuple[JsonObject, str]:
@@ -94,12 +101,25 @@ def _number(item: JsonObject, keys: TextPath, value: Any) -> Any:
     if not isinstance(keys, CommaPath):
         return in_text(value)
     text = item.written.get(keys[0], value)
-    return with_comma(text) if isinstance(text, str) else value
+    if not isinstance(text, str):
+        return value
+    return with_either_sign(text) if isinstance(keys, EitherSignPath) else with_comma(text)
 
 
 def with_comma(text: str) -> Any:
     """Returns the number in a text with a decimal comma; the text itself if it is no such number, as `1.234,5`."""
     return text if "." in text else in_text(text.replace(",", "."))
+
+
+THOUSANDS = r"^[ \t]*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}[ \t]*$"
+"""Texts whose sign may separate whole thousands: `1,234` is 1.234 or 1234."""
+
+
+def with_either_sign(text: str) -> Any:
+    """Returns the number in a text with a decimal comma or point; the text itself if it is no such number, or may be
+    whole thousands."""
+    is_unclear = re.search(THOUSANDS, text) is not None or ("," in text and "." in text)
+    return text if is_unclear else in_text(text.replace(",", "."))
 
 
 def in_text(value: Any) -> Any:

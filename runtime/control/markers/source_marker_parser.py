@@ -158,10 +158,10 @@ def _check_comma(source: Source, accent: Accent) -> None:
             pass
         case _:
             return
-    with_comma = {a.name for a in source.attributes if a.decimal_comma}
-    if len({attribute, name} & with_comma) == 1:
-        (of,) = {attribute, name} & with_comma
-        message = f"`{of}` is declared with a decimal comma, and the accent brings it by a field that is not"
+    form = {a.name: (a.decimal_comma, a.or_point) for a in source.attributes if a.decimal_comma}
+    if form.get(attribute) != form.get(name):
+        of = attribute if attribute in form else name
+        message = f"`{of}` is declared with a decimal comma, and the accent brings it by a field that is read otherwise"
         hint = f'an edit of the declaration in place of a rename, `{of}: double decimal "," from "NAME"`'
         raise failure("RQ318", message, accent.span, hint=hint)
 

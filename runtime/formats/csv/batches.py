@@ -102,7 +102,7 @@ class RecordBatches(PathBatches):
                 if pc.any(pc.invert(plain)).as_py():
                     return None
             if self._has_comma(name):
-                column, is_odd = numbers_in_texts(pc.utf8_trim(column, " \t"), type_, comma=True)
+                column, is_odd = numbers_in_texts(pc.utf8_trim(column, " \t"), type_, self.paths[name])
                 if is_odd.any():
                     return None
             elif type_.name in _MOMENTS:

@@ -18,7 +18,7 @@ from attrs import frozen
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
-from cedilla.compiler.plan.field_paths import CommaPath, FieldPath, TextPath, outer_keys
+from cedilla.compiler.plan.field_paths import FieldPath, TextPath, outer_keys
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.jsonl.markers import markers_in
@@ -94,7 +94,7 @@ class JsonBatches(PathBatches):
             if self._is_text(name, type_) and column.type != pa.string():
                 column = column.cast(pa.string())
             if isinstance(keys, TextPath):
-                column, is_odd = numbers_in_texts(column, type_, comma=isinstance(keys, CommaPath))
+                column, is_odd = numbers_in_texts(column, type_, keys)
                 odd |= is_odd
             elif type_.element is not None and column.flatten().null_count:
                 return None

@@ -19,12 +19,14 @@ import pyarrow.compute
 from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan.field_paths import CommaPath, EitherSignPath, FieldPath
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.records.json_objects import JsonObject, read_strings, word
 from cedilla.runtime.records.lines import too_long
+from cedilla.runtime.records.nested import THOUSANDS
 from cedilla.runtime.records.rejections import fault_in
 from cedilla.runtime.records.values import elements_of, value_of_json
 
@@ -195,10 +197,14 @@ def fits(column: pa.Array) -> bool:
     return True
 
 
-def numbers_in_texts(texts: pa.Array, type_: Type, *, comma: bool = False) -> tuple[pa.Array, Any]:
-    """Returns the numbers in texts of the usual form, and a mask of the other texts. `comma`: in place of a point."""
-    form = _usual(type_)
-    is_usual = pc.match_substring_regex(texts, form.replace(r"\.", ",") if comma else form)
+def numbers_in_texts(texts: pa.Array, type_: Type, path: FieldPath = ()) -> tuple[pa.Array, Any]:
+    """Returns the numbers in texts of the usual form, and a mask of the other texts. `path`: that of the attribute,
+    which tells the decimal sign."""
+    comma, either = isinstance(path, CommaPath), isinstance(path, EitherSignPath)
+    form = _usual(type_).replace(r"\.", "[.,]" if either else "," if comma else r"\.")
+    is_usual = pc.match_substring_regex(texts, form)
+    if either:
+        is_usual = pc.and_not(is_usual, pc.match_substring_regex(texts, THOUSANDS))
     usual = pc.if_else(is_usual, texts, None)
     numbers = (pc.replace_substring(usual, ",", ".") if comma else usual).cast(arrow_type(type_))
     is_odd = pc.fill_null(pc.invert(is_usual), False)

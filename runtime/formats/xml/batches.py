@@ -117,7 +117,7 @@ def _values(texts: pa.Array, type_: Type, path: FieldPath = ()) -> pa.Array | No
         return texts
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     if isinstance(path, CommaPath):
-        numbers, is_odd = numbers_in_texts(texts, type_, comma=True)
+        numbers, is_odd = numbers_in_texts(texts, type_, path)
         return None if is_odd.any() else numbers
     if type_.name in ("timestamp", "date"):
         return moments_of(texts, type_)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.plan.field_paths import CommaPath
+from cedilla.compiler.plan.field_paths import CommaPath, EitherSignPath
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.formats.csv.batches import CsvBatches, RecordBatches
 from cedilla.runtime.formats.csv.blocks import CsvPart
@@ -29,7 +29,13 @@ from tests.kit.stream import Item, decode, is_tuple
 from tests.runtime.checkpoint.plan_edits import edited, ran
 
 TYPES = {"ts": Type("long"), "t": Type("double"), "d": Type("decimal", (6, 2)), "s": Type("string")}
-PATHS = {"t": CommaPath(("t",)), "d": CommaPath(("d",))}
+TYPES |= {"e": Type("double"), "f": Type("decimal", (6, 3))}
+PATHS = {
+    "t": CommaPath(("t",)),
+    "d": CommaPath(("d",)),
+    "e": EitherSignPath(("e",)),
+    "f": EitherSignPath(("f",)),
+}
 READ = [
     *(("3,5", 3.5), ("-0,25", -0.25), ("+1,5", 1.5), (",5", 0.5), ("5,", 5.0), ("17", 17.0), ("007,10", 7.1)),
     *((" 2,5 ", 2.5), ("1,5e1", 15.0), ("1234,56", 1234.56)),
@@ -49,6 +55,22 @@ REFUSED = [
     "true",
     "٣,5",
 ]
+WITH_EITHER = [
+    *(("3,5", 3.5), ("3.5", 3.5), ("-0,125", -0.125), ("0.125", 0.125), ("17", 17.0), ("1234,567", 1234.567)),
+    *(("1,25", 1.25), ("1.2345", 1.2345), (" +,5", 0.5), ("1,234e0", 1.234), ("1000", 1000.0)),
+]
+UNCLEAR = [
+    "1,234",
+    "1.234",
+    "-12.345",
+    "+999,000",
+    " 1,234 ",
+    "1.234,5",
+    "1,234.5",
+    "1,234,567",
+    "1.234.567",
+    "1 234",
+]
 MADE = {
     "json": (JsonBatches(TYPES, paths=PATHS), Part, JsonBatches),
     "csv": (CsvBatches(TYPES, PATHS), CsvPart, RecordBatches),
@@ -60,7 +82,7 @@ def line_of(format_: str, item: dict[str, str]) -> str:
     if format_ == "json":
         return json.dumps(item)
     if format_ == "csv":
-        return ",".join(f'"{item[name]}"' for name in TYPES)
+        return ",".join(f'"{item[name]}"' if name in item else "" for name in TYPES)
     return f"<r>{''.join(f'<{name}>{text}</{name}>' for name, text in item.items())}</r>"
 
 
@@ -78,14 +100,15 @@ def test_all_at_once_is_the_same_as_line_by_line(
     format_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance, bad = Random(format_), 0
-    odd = [text for text, _ in READ] + REFUSED
+    odd = [text for text, _ in READ + WITH_EITHER] + REFUSED + UNCLEAR
     for _ in range(20):
         share = chance.choice([0, 0.05, 0.5])
         items = [
             {
                 "ts": str(n),
                 **{
-                    x: chance.choice(odd if chance.random() < share else ["3,5", "-1,25", "4"]) for x in PATHS
+                    x: chance.choice(odd if chance.random() < share else ["3,5", "-1,25", "4"])
+                    for x in sorted(PATHS)
                 },
                 "s": "1,5",
             }
@@ -120,12 +143,31 @@ def test_texts_with_a_comma_are_numbers_and_others_are_refused(format_: str, tmp
     ]
 
 
+@pytest.mark.parametrize("format_", MADE)
+def test_texts_with_either_sign_are_numbers_where_they_are_no_thousands(format_: str, tmp_path: Path) -> None:
+    ts: Any = 1 if format_ == "json" else "1"
+    items = [
+        {"ts": ts, "e": text, "f": "-1,25", "s": "1,5"}
+        for text in [*(text for text, _ in WITH_EITHER), *UNCLEAR]
+    ]
+    rows = rows_of(tmp_path, format_, items)
+    read, refused = rows[: len(WITH_EITHER)], rows[len(WITH_EITHER) :]
+    assert [(row["e"], row["$corrupt"]) for row in read] == [(value, None) for _, value in WITH_EITHER]
+    assert {row["f"] for row in read} == {Decimal("-1.25")}
+    reasons = [str(row["$corrupt"]) for row in refused]
+    assert all(
+        reason.endswith(", which has no decimal comma or point, or may be thousands") for reason in reasons
+    )
+
+
 def test_numbers_of_json_stay_numbers_beside_texts(tmp_path: Path) -> None:
     values: list[Any] = [3.5, "3,5", 4, None, True]
     items: list[Any] = [{"ts": 1, "t": value, "d": value} for value in values]
     rows = rows_of(tmp_path, "json", items)
     assert [row["t"] for row in rows] == [3.5, 3.5, 4.0, None, None]
     assert [row["d"] for row in rows] == [Decimal("3.5"), Decimal("3.5"), Decimal(4), None, None]
+    exact = rows_of(tmp_path, "json", [{"ts": 1, "e": 1.234}, {"ts": 1, "e": "1,5"}, {"ts": 1, "e": "1,234"}])
+    assert [row["e"] for row in exact] == [1.234, 1.5, None]
     assert [row["$corrupt"] is None for row in rows] == [True, True, True, True, False]
     plain: list[Any] = [{"ts": 1, "t": value, "d": value} for value in (3.5, 4, 1.25)]
     assert [row["d"] for row in rows_of(tmp_path, "json", plain)] == [
@@ -139,7 +181,8 @@ QUERY = """
 stream r(ts: long, t?: double decimal "," unit degC, d?: decimal(6, 2) decimal "," from "Preis/EUR")
   from csv "in/r" none {"-"};
 stream x(ts: long, t: double decimal ",") from xml "in/x";
-stream j(ts: long, t: double decimal "," from "o.t" in [0, 50)) from json "in/j" punctuated on ts;
+stream j(ts: long, t: double decimal "," from "o.t" in [0, 50), w?: double decimal "." or "," from "o.w")
+  from json "in/j" punctuated on ts;
 emit r to json "out/r";
 emit x to json "out/x";
 emit j to json "out/j";
@@ -154,11 +197,12 @@ ELEMENTS = """<r><ts>1</ts><t>3,5</t></r>
 <r><ts>2</ts><t>3.5</t></r>
 """
 LINES: list[Item] = [
-    {"ts": 1, "o": {"t": "3,5"}},
+    {"ts": 1, "o": {"t": "3,5", "w": "1.5"}},
     {"ts": 2, "o": {"t": 3.5}},
     {"ts": 3, "o": {"t": "3.5"}},
     {"$accent": "[[alter(t, y -> y * 2)]]"},
-    {"ts": 4, "o": {"t": "7,5"}},
+    {"ts": 4, "o": {"t": "7,5", "w": "2,25"}},
+    {"ts": 5, "o": {"t": "7,5", "w": "1,234"}},
     {"$punctuation": "[]"},
 ]
 REASONS = {
@@ -167,7 +211,10 @@ REASONS = {
         '`d` is no decimal(6,2): "1.234,56", without a decimal comma (read from Preis/EUR)',
     ],
     "x": ['`t` is no double: "3.5", without a decimal comma'],
-    "j": ['`t` is no double: "3.5", without a decimal comma (read from o.t)'],
+    "j": [
+        '`t` is no double: "3.5", without a decimal comma (read from o.t)',
+        '`w` is no double: "1,234", which has no decimal comma or point, or may be thousands (read from o.w)',
+    ],
 }
 
 
@@ -178,7 +225,8 @@ def tuples(items: list[Item]) -> list[Item]:
 def check_lines(records: list[Item], lines: list[Item]) -> None:
     first, second = tuples(records)
     assert (first["t"], first["d"], second["t"], second.get("d")) == (3.5, 1.25, 4.5, None)
-    assert [(item["ts"], float(item["t"])) for item in decode(lines)] == [(1, 3.5), (2, 3.5), (4, 3.75)]
+    found = [(item["ts"], float(item["t"]), item.get("w")) for item in decode(lines)]
+    assert found == [(1, 3.5, 1.5), (2, 3.5, None), (4, 3.75, 2.25)]
 
 
 def write(run: Query) -> None:
@@ -203,7 +251,7 @@ def test_decimal_commas_without_an_engine(tmp_path: Path, monkeypatch: pytest.Mo
     write(run)
     found = run.simulate()
     check_lines(found.output("r"), found.output("j"))
-    assert found.codes == ["RQ301"] * 3
+    assert found.codes == ["RQ301"] * 4
     monkeypatch.chdir(tmp_path)
     checked = cedilla("validate", "in/j", "--schema", 'ts: long, t: double decimal "," from "o.t"')
     assert REASONS["j"][0] in checked.output
@@ -214,6 +262,7 @@ def test_a_program_keeps_the_clause() -> None:
     assert [str(each) for each in plan.sources[2].attributes] == [
         "ts: long",
         't: double decimal "," from "o.t" in [0, 50)',
+        'w?: double decimal "," or "." from "o.w"',
     ]
     assert plan.sources[0].paths["t"] == CommaPath(("t",))
 
@@ -224,6 +273,8 @@ def test_a_program_keeps_the_clause() -> None:
         ('x: long decimal ","', "csv"),
         ('x: string decimal ","', "json"),
         ('x: double decimal "."', "csv"),
+        ('x: double decimal "," or ","', "csv"),
+        ('x: double decimal "," or ";"', "csv"),
         ('x: double decimal ","', "parquet"),
         ('x: double decimal "," from "value"', "otlp"),
     ],
@@ -233,9 +284,13 @@ def test_a_decimal_comma_is_for_numbers_in_texts(declared: str, format_: str) ->
         compile_query(f'stream r({declared}) from {format_} "r"; emit r to json "o";')
 
 
-@pytest.mark.parametrize(("accent", "of"), [("rename(v, t)", "t"), ("swap(t, u)", "t"), ("swap(u, t)", "t")])
+@pytest.mark.parametrize(
+    ("accent", "of"), [("rename(v, t)", "t"), ("swap(t, u)", "t"), ("swap(u, t)", "t"), ("swap(t, e)", "t")]
+)
 def test_no_accent_brings_it_by_a_field_that_is_read_otherwise(accent: str, of: str) -> None:
-    declared = 'n: long, t?: double decimal ",", u?: double, w?: double decimal ","'
+    declared = (
+        'n: long, t?: double decimal ",", u?: double, w?: double decimal ",", e?: double decimal "," or "."'
+    )
     plan = compile_query(f'stream r({declared}) from csv "r"; emit r to json "o";').plan
     with pytest.raises(DiagnosticError, match=f"RQ318.*`{of}`"):
         Reference(plan).step([("r", {"$accent": f"[[{accent}]]"})])
@@ -245,7 +300,7 @@ def test_no_accent_brings_it_by_a_field_that_is_read_otherwise(accent: str, of: 
 def test_an_edit_may_say_how_texts_are_written_from_now_on() -> None:
     text = 'stream r(n: long, t?: double%s) from json "r"; emit r to json "o";'
     comma = ' decimal ","'
-    for old, new in (("", comma), (comma, "")):
+    for old, new in (("", comma), (comma, ""), (comma, f'{comma} or "."')):
         changes, _ = edited(ran(compile_query(text % old).plan, []), text % new)
         assert changes.effect == "at once"
         assert f"t?: double{old} → t?: double{new}" in [each.what for each in changes.items]
