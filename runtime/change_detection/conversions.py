@@ -72,7 +72,7 @@ def _both(forth: str, back: str, function: Affine, penalty: float) -> Iterator[C
     yield Conversion(back, function.inverse(), penalty)
 
 
-_CELSIUS = (-90.0, 150.0)
+_CELSIUS = (-90.0, 100.0)
 """Temperatures, if no unit is declared."""
 
 

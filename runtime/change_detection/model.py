@@ -27,6 +27,8 @@ _FLOOR = 1e-3
 """Deviations below this share of the typical value count as zero."""
 _SMALLEST = 0.01
 """The least magnitude, in typical values."""
+MIN_MAGNITUDE = 0.1
+"""The least usual move of the logarithm of a size."""
 _LONGEST_LOSS = 8.0
 """The loss of one outlier; a change is in many values."""
 _WINSORIZED = 3.0
@@ -38,6 +40,10 @@ class Moves:
 
     usual: float
     largest: float
+
+    def or_more(self, other: Moves) -> Moves:
+        """Returns the same, with the largest move of both."""
+        return evolve(self, largest=max(self.largest, other.largest))
 
 
 @frozen
@@ -152,8 +158,8 @@ def _with_course(
     )
     spread = trimmed([(level - drift) / size for level in rest])
     usual = fmean(bounded(loss((level - drift) / size)) for level in rest)
-    magnitudes = _moves(values, 0.1, lambda block: magnitude(block, typical))
-    moves = _moves(off, floor, median)
+    magnitudes = block_moves(values, MIN_MAGNITUDE, lambda block: magnitude(block, typical))
+    moves = block_moves(off, floor, median)
     if (
         len(off) < _FEW_BLOCKS * BLOCK
     ):  # a few blocks say less about their levels than the deviation of values
@@ -169,8 +175,12 @@ def magnitude(values: Sequence[float], typical: float) -> float:
     return log(max(median(map(abs, values)) / typical, _SMALLEST))
 
 
-def _moves(values: Sequence[float], floor: float, level: Callable[[Sequence[float]], float]) -> Moves:
-    levels = [level(values[n : n + BLOCK]) for n in range(0, max(1, len(values) - BLOCK + 1), BLOCK // 2)]
+def block_moves(
+    values: Sequence[float], floor: float, level: Callable[[Sequence[float]], float], length: int = BLOCK
+) -> Moves:
+    """Returns how far the levels of neighbouring blocks of a length differ."""
+    step = max(1, length // 2)
+    levels = [level(values[n : n + length]) for n in range(0, max(1, len(values) - length + 1), step)]
     moves = sorted(abs(b - a) for a, b in zip(levels, levels[2:], strict=False)) or [0.0]
     usual = max(1.4826 * moves[len(moves) // 2], floor)
     return Moves(usual, max(moves[-1], usual))

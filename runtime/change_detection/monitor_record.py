@@ -18,7 +18,8 @@ from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.change_detection.groups import new_series
 from cedilla.runtime.change_detection.monitor import Monitor, MonitoredSeries, ReportedChange
-from cedilla.runtime.change_detection.series import MIN_VALUES, WINDOW, Series
+from cedilla.runtime.change_detection.series import WINDOW, Series
+from cedilla.runtime.change_detection.window import MIN_VALUES
 
 MAX_STORED = 1 << 14
 """The most values of a source that are stored, the latest of each sequence; none if they are too few for a

@@ -16,7 +16,8 @@ import pytest
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.change_detection.conversions import CONVERSIONS
-from cedilla.runtime.change_detection.series import MIN_VALUES, Series
+from cedilla.runtime.change_detection.series import Series
+from cedilla.runtime.change_detection.window import MIN_VALUES
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.stream_tools import suspect as suspects_module
 from cedilla.runtime.stream_tools.schema import declared_schema
