@@ -112,11 +112,13 @@ class Plan:
 
     @cached_property
     def with_places(self) -> frozenset[str]:
-        """The relations whose tuples have places: an operator without state leaves those of its inputs."""
+        """The relations whose tuples have places: an operator without state leaves those of its inputs, except for a
+        projection that lists its attributes."""
         names = {source.name for source in self.sources if source.name in self.placed}
         for operator in self.operators:
             has_places = operator.name in self.placed
-            if operator.state is None:
+            inputs = tuple(self.start[name] for name in operator.inputs)
+            if operator.state is None and operator.fixed_attributes(inputs) is None:
                 has_places = not names.isdisjoint(operator.inputs)
             names.update([operator.name] if has_places else [])
         return frozenset(names)

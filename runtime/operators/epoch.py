@@ -79,7 +79,7 @@ class Epoch:
             return self._result(
                 operator, frame.withColumns({name: F.expr(text) for name, text in items.items()})
             )
-        places = [column(ORDER)] if operator.inputs[0] in self.plan.with_places else []
+        places = [column(ORDER)] if name in self.plan.with_places else []
         return self._result(
             operator, frame.selectExpr(*(alias_sql(text, n) for n, text in items.items()), *places)
         )
