@@ -1,7 +1,6 @@
 """The shape of the tests: they mirror the packages, and share by `tests/kit`, never by a test module."""
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,15 +39,6 @@ def test_folders_of_tests_are_those_of_the_packages(package: str) -> None:
     assert {folder for folder in folders if not (ROOT / folder).is_dir()} == set()
 
 
-def stored(function: ast.AST) -> Iterator[str]:
-    """The names that a function assigns, its own and those of functions inside."""
-    return (
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-
-
 @pytest.mark.parametrize("package", ["grammar", "compiler", "runtime"])
 def test_locals_say_what_they_hold(package: str) -> None:
     functions = [
@@ -58,6 +48,9 @@ def test_locals_say_what_they_hold(package: str) -> None:
         if isinstance(node, ast.FunctionDef)
     ]
     vague = {
-        f"{file}: {function.name}" for file, function in functions if VAGUE.intersection(stored(function))
+        f"{file}: {function.name}"
+        for file, function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE
     }
     assert vague == set()

@@ -64,10 +64,6 @@ SHORT = "q5"
 """What `make test` tries; `make test-rest` tries all others."""
 
 
-def some(names: Iterable[str]) -> list[Any]:
-    return [name if name == SHORT else rest(name) for name in names]
-
-
 @frozen
 class Data:
     """A data set, and the same with accents in the bids."""
@@ -203,7 +199,7 @@ def test_query_with_accents(
     assert bag(process(spark, query, data.accented, tmp_path)) == expected(query)
 
 
-@pytest.mark.parametrize("query", some(oracle.QUERIES))
+@pytest.mark.parametrize("query", [name if name == SHORT else rest(name) for name in oracle.QUERIES])
 def test_query_with_accents_on_sail(sail: SparkSession, files: Data, tmp_path: Path, query: str) -> None:
     """`--engine sail` runs all tests of this file there, and says what differs."""
     assert digest(bag(process(sail, query, files.accented, tmp_path))) == RESULTS[query]

@@ -20,11 +20,15 @@ from tests.kit.stream import Item, complaints
 from tests.laws.edges import read
 from tests.laws.reference_runs import Items, accepted, bag, cut, decoded, described, keep_the_laws, run
 from tests.laws.relational import evaluate_plan
-from tests.laws.worlds import ALL, KINDS, ORDERED, World, canonical, stream, world
+from tests.laws.worlds import ALL, KINDS, ORDERED, canonical, stream, world
 
 
-def beating(rng: Random, made: World) -> World:
-    """The world where one source, or both, closes its past by itself; Alters of `ts` are undone before."""
+def check_heartbeats(
+    rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL, edges: int = 0
+) -> None:
+    """Late tuples are set aside, and the output is that of the others, however the input is cut."""
+    # The world where one source, or both, closes its past by itself; Alters of `ts` are undone before.
+    made = world(rng, size, kinds, edges)
     names = rng.choice([("r",), ("s",), ("r", "s")])
     text = made.text
     for name in names:
@@ -32,14 +36,7 @@ def beating(rng: Random, made: World) -> World:
         text = text.replace(
             f"{declared}punctuated on ts", f"{declared}heartbeat ts delay {rng.randint(0, 4)}"
         )
-    return evolve(made, text=text, plan=compile_query(text).plan)
-
-
-def check_heartbeats(
-    rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL, edges: int = 0
-) -> None:
-    """Late tuples are set aside, and the output is that of the others, however the input is cut."""
-    made = beating(rng, world(rng, size, kinds, edges))
+    made = evolve(made, text=text, plan=compile_query(text).plan)
     keep_the_laws(rng, made, accepted(made.plan, stream(rng, length, made.extra)))
 
 

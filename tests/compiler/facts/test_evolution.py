@@ -342,17 +342,13 @@ def test_an_aggregate_folds_over_all_but_its_groups(world: World) -> None:
 CONSTANTS = {"share": "0.9", "size": "3", "text": "', '"}
 
 
-def call_of(function: str) -> str:
-    """A call of a function with X as its first argument and b, which is always there, as its second."""
-    rest = [CONSTANTS.get(kind, "b") for kind in FUNCTIONS[function].takes[1:]]
-    return f"{function}({', '.join(['X', *rest])})"
-
-
 @LIGHT
 @given(worlds("ab"), st.sampled_from(sorted(FUNCTIONS)))
 def test_named_calls_carry_units_by_their_table(world: World, function: str) -> None:
     """An Alter of the argument reaches the result as the table says, or is absorbed (theory 2.8)."""
-    calls = {"r": call_of(function), "n": "count()"}
+    # A call of a function with X as its first argument and b, which is always there, as its second.
+    rest = [CONSTANTS.get(kind, "b") for kind in FUNCTIONS[function].takes[1:]]
+    calls = {"r": f"{function}({', '.join(['X', *rest])})", "n": "count()"}
     out = Aggregate(name="g", inputs=("s",), by=["a"], calls=calls).facts((world.facts,))
     carry = FUNCTIONS[function].carry
     assert out.present["n"] == PRESENT

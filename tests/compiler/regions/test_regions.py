@@ -184,17 +184,15 @@ def test_the_undefined_value_is_in_no_interval_and_no_list() -> None:
 # --- boxes ---
 
 
-def inside(box: dict[str, Tree], row: dict[str, Any]) -> bool:
-    return all(regions.contains(where, row) for where in box.values())
-
-
 @LIGHT
 @given(NUMBERS)
 def test_boxes_tile_the_space(paint: Paint) -> None:
     """Each tuple lies in exactly one box, and the box has the tuple's leaf (theory 1.1)."""
     tiles = list(regions.boxes(paint.tree()))
     for row in SPACE:
-        assert [leaf for box, leaf in tiles if inside(box, row)] == [paint.meaning(row)]
+        assert [
+            leaf for box, leaf in tiles if all(regions.contains(where, row) for where in box.values())
+        ] == [paint.meaning(row)]
 
 
 @LIGHT

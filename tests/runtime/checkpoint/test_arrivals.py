@@ -1,7 +1,6 @@
 """What is new in a folder, whoever looks at it: the checkpoint knows, not an engine."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
@@ -83,15 +82,14 @@ def test_a_batch_that_was_never_kept_is_made_again(tmp_path: Path) -> None:
     assert take(tmp_path, r=found("1", "2")) == (1, {"r": ["2"]})
 
 
-def records(root: Path) -> Sequence[str]:
-    return sorted(path.name for path in (root / "files").iterdir())
-
-
 def test_many_batches_have_few_records(tmp_path: Path) -> None:
     """Eight records of as many batches each become one; each file is in one of them."""
     for number in range(75):
         assert take(tmp_path, r=found(*map(str, range(number + 1)))) == (number, {"r": [str(number)]})
-    spans = [tuple(map(int, name.removesuffix(".json").split("-"))) for name in records(tmp_path)]
+    spans = [
+        tuple(map(int, name.removesuffix(".json").split("-")))
+        for name in sorted(path.name for path in (tmp_path / "files").iterdir())
+    ]
     assert spans == [(0, 63), (64, 71), (72, 72), (73, 73)]
     assert [file.path for _, read in seen(Files(), str(tmp_path), None) for file in read] == [
         *map(str, range(74))
@@ -101,7 +99,7 @@ def test_many_batches_have_few_records(tmp_path: Path) -> None:
 def test_a_record_that_a_crash_has_left_beside_the_longer_one_is_not_read(tmp_path: Path) -> None:
     for number in range(9):
         take(tmp_path, r=found(str(number)))
-    assert records(tmp_path) == ["000000000000-000000000007.json"]
+    assert sorted(path.name for path in (tmp_path / "files").iterdir()) == ["000000000000-000000000007.json"]
     (tmp_path / "files" / "000000000003-000000000003.json").write_text(json.dumps({"r": ["3"]}))
     assert [len(paths) for _, paths in seen(Files(), str(tmp_path), None)] == [8]
     assert take(tmp_path, r=found("3", "9")) == (9, {"r": ["9"]})

@@ -121,11 +121,6 @@ def bring(root: Path) -> None:
         file.rename(root / "in/sensors" / file.name)
 
 
-def written(root: Path) -> list[dict[str, bytes]]:
-    """All that a run may write but the record of its owner."""
-    return [snapshot(root / name) for name in ("ck", "out")]
-
-
 @pytest.mark.parametrize("seed", seeds(20, plain=1, rest=2))
 def test_a_damaged_file_is_a_code_before_anything_is_written_or_changes_nothing(
     seed: int, tmp_path: Path
@@ -153,7 +148,7 @@ def test_a_damaged_file_is_a_code_before_anything_is_written_or_changes_nothing(
         shutil.copytree(root, copy, symlinks=True)
         what = damage(rng, copy / "ck")
         bring(copy)
-        before = written(copy)
+        before = [snapshot(copy / name) for name in ("ck", "out")]
         status, errors = start(copy).ended()
         print(f"seed {seed}: {what}: {'equal' if status == 0 else first_code(errors)}")
         if status == 0:
@@ -164,7 +159,7 @@ def test_a_damaged_file_is_a_code_before_anything_is_written_or_changes_nothing(
             assert_whole(copy)
         else:
             assert_coded(status, errors)
-            assert written(copy) == before, what
+            assert [snapshot(copy / name) for name in ("ck", "out")] == before, what
         shutil.rmtree(copy)
 
 

@@ -88,10 +88,6 @@ def project(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return Project(spark, tmp_path, monkeypatch)
 
 
-def last_record(root: Path) -> Path:
-    return max((root / "ck/commits").glob("*.json"))
-
-
 def dying(monkeypatch: pytest.MonkeyPatch, name: str, epoch: int) -> None:
     """The next process dies in an epoch, when it would call a method of its outputs."""
     original: Callable[..., object] = getattr(Outputs, name)
@@ -187,7 +183,7 @@ def test_a_torn_last_record_falls_back_to_the_one_before(
         dying(patch, "publish", 3)
         with pytest.raises(Killed):
             project.run()
-    record = last_record(project.root)
+    record = max((project.root / "ck/commits").glob("*.json"))
     record.write_bytes(record.read_bytes()[:-40])
     project.rest()
     again = project.run()
@@ -210,7 +206,7 @@ def test_a_lost_record_whose_epoch_is_in_an_output_is_refused(
         project.run()
     for record in (project.root / "ck/commits").glob(f"{epoch + 1:012d}.json"):
         record.unlink()
-    DAMAGES[damage](random.Random(1), last_record(project.root))
+    DAMAGES[damage](random.Random(1), max((project.root / "ck/commits").glob("*.json")))
     project.rest()
     assert any(code in project.refused() for code in ("RQ405", "RQ451", "RQ478", "RQ479"))
 

@@ -34,10 +34,6 @@ def entry(number: int, **more: object) -> EpochEntry:
     return EpochEntry(number, 10, 5, 0.5, {"plan": 0.1}, {"RQ311": 1}, (7, 70), **more)  # type: ignore[arg-type]
 
 
-def stored(query: Query) -> dict[str, object]:
-    return json.loads((query.root / "checkpoint" / "journal.json").read_text())
-
-
 def lines(first: int) -> list[dict[str, object]]:
     return [{"ts": first + n, "pump": 1 + n % 2, "litres": 2.0} for n in range(4)]
 
@@ -55,7 +51,7 @@ def test_an_epoch_counts_tuples_by_described_value_whoever_parses_them(
     query.write("pumps", [*lines(0), ACCENT, "{'not': json}", *lines(10)])
     executor = query.process()
     executor.close()
-    journal = stored(query)
+    journal = json.loads((query.root / "checkpoint" / "journal.json").read_text())
     members = journal["members"]["pumps"]["pump"]  # type: ignore[index]
     assert {name: record[1] for name, record in members.items()} == {"1": 4, "2": 4}
     (accent,) = journal["accents"]  # type: ignore[misc]
@@ -176,7 +172,7 @@ def test_values_of_a_renamed_attribute_are_counted_together(sail: SparkSession, 
     renamed = [{"ts": 9, "id": 3, "litres": 1.0}]
     query.write("pumps", [*lines(0), {"$accent": "[[rename(id, pump)]]"}, *renamed])
     query.process().close()
-    members = stored(query)["members"]["pumps"]["pump"]  # type: ignore[index]
+    members = json.loads((query.root / "checkpoint" / "journal.json").read_text())["members"]["pumps"]["pump"]  # type: ignore[index]
     assert {name: record[1] for name, record in members.items()} == {"1": 2, "2": 2, "3": 1}
 
 

@@ -61,26 +61,22 @@ def fields() -> list[str]:
     return [*simple, "required int64 a;", *NESTED.strip().split("\n")]
 
 
-def write_schema(spark: SparkSession, path: Path, text: str) -> None:
-    """A file without rows, by Parquet's own library: what no writer of today writes is in files, too."""
-    jvm: Any = spark._jvm
-    schema = jvm.org.apache.parquet.schema.MessageTypeParser.parseMessageType(text)
-    conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
-    writer = jvm.org.apache.parquet.hadoop.ParquetFileWriter(
-        conf, schema, jvm.org.apache.hadoop.fs.Path(str(path))
-    )
-    writer.start()
-    writer.end(jvm.java.util.HashMap())
-
-
 def test_types_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path) -> None:
     """Between two columns that keep theirs, so that the columns behind a nested one are found, too."""
     wrong: list[tuple[str, str | None, str | None]] = []
     for number, field in enumerate(fields()):
         file = tmp_path / f"{number}.parquet"
-        write_schema(
-            spark, file, f"message m {{ optional int32 before; {field} optional binary after (UTF8); }}"
+        # A file without rows, by Parquet's own library: what no writer of today writes is in files, too.
+        jvm: Any = spark._jvm
+        schema = jvm.org.apache.parquet.schema.MessageTypeParser.parseMessageType(
+            f"message m {{ optional int32 before; {field} optional binary after (UTF8); }}"
         )
+        conf: Any = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+        writer = jvm.org.apache.parquet.hadoop.ParquetFileWriter(
+            conf, schema, jvm.org.apache.hadoop.fs.Path(str(file))
+        )
+        writer.start()
+        writer.end(jvm.java.util.HashMap())
         found = columns_of(parquet.read_metadata(file).schema, Settings())
         assert [str(found[name].kind) for name in ("before", "after")] == ["IntegerType()", "StringType()"]
         kind = found["a"].kind

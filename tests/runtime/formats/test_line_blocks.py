@@ -35,16 +35,6 @@ def text_of(chance: Random) -> bytes:
     return begin + b"".join(lines) + chance.choice([b"", *LINES])
 
 
-def lines_in(parts: list[Part]) -> list[bytes]:
-    """The lines that are not blank, without what is no part of them."""
-    return [
-        block.text[begin:end].removesuffix(b"\r")
-        for part in parts
-        for block in part.blocks()
-        for begin, end in zip(*map(list, block.lines()), strict=True)
-    ]
-
-
 @pytest.mark.parametrize("seed", tiered(range(20), 6))
 def test_lines_are_the_same_however_they_are_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -56,7 +46,13 @@ def test_lines_are_the_same_however_they_are_cut(
         monkeypatch.setattr(costs, "BLOCK", chance.choice([1, 2, 3, 5, 8, 1 << 22]))
         expected = [(line.text, int(line.place.rpartition(":")[2])) for line in lines_of(file)]
         parts = parts_of([(0, str(file), len(text))], chance.choice([1, 2, 3, 7, 20, 1 << 22]), LONGEST_LINE)
-        found = lines_in(parts)
+        # The lines that are not blank, without what is no part of them.
+        found = [
+            block.text[begin:end].removesuffix(b"\r")
+            for part in parts
+            for block in part.blocks()
+            for begin, end in zip(*map(list, block.lines()), strict=True)
+        ]
         assert [line.decode("utf-8", "replace") for line in found] == [shown for shown, _ in expected]
         whole = Part(str(file), 0)
         places = [block.place + begin for block in whole.blocks() for begin in map(int, block.lines()[0])]

@@ -75,11 +75,6 @@ def rows_of(spark: SparkSession, path: Path) -> list[Item]:
     return [{name: v for name, v in row.asDict().items() if v is not None} for row in rows]
 
 
-def items_of(spark: SparkSession, folder: Path) -> list[Item]:
-    """The stream that an output folder holds."""
-    return [item for file in in_order(folder) for item in rows_of(spark, file)]
-
-
 def named(folder: Path) -> list[str]:
     return [re.sub("-0000.", "", file.name) for file in in_order(folder)]
 
@@ -360,7 +355,7 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
     types = {field.name: field.dataType.simpleString() for schema in tuples for field in schema.fields}
     assert types == {"ts": "bigint", "l": "string", "t": "double", "at": "timestamp", "day": "date",
                      "m": "decimal(6,2)", "p": "bigint", "q": "bigint"}  # fmt: skip
-    items = items_of(spark, out)
+    items = [item for file in in_order(out) for item in rows_of(spark, file)]
     assert items[0] == {
         **rows[0], "at": datetime(2013, 1, 31, 0, 0, 0, 250_000), "day": date(2013, 1, 31), "m": Decimal("1.25"),
     }  # fmt: skip
@@ -395,7 +390,8 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
     run = Query(spark, tmp_path, query)
     run.write("r", [*({"ts": n % 5, "t": float(n)} for n in range(20)), {"$punctuation": "[ts < 5]"}])
     run.process()
-    rows = [i for i in items_of(spark, tmp_path / "out" / "lists") if "ts" in i]
+    files = in_order(tmp_path / "out" / "lists")
+    rows = [item for file in files for item in rows_of(spark, file) if "ts" in item]
     assert sorted((i["ts"], sorted(i["all"])) for i in rows) == [
         (n, [n, n + 5.0, n + 10, n + 15]) for n in range(5)
     ]

@@ -413,11 +413,7 @@ def test_an_output_in_xml_is_another_querys_input(spark: SparkSession, tmp_path:
     assert [i for i in output if "ts" in i] == [*rows, end[1]]
     assert [i for i in output if "$accent" in i] == [end[0], end[3]]
     assert len([i for i in output if "$punctuation" in i]) >= 2
-    assert executor.last.sources["r"].closed == _closed(first)
-
-
-def _closed(run: Query) -> object:
-    return run.executor().last.sources["r"].closed
+    assert executor.last.sources["r"].closed == first.executor().last.sources["r"].closed
 
 
 # --- the command line ---

@@ -173,7 +173,7 @@ def test_run_gives_the_same_however_it_is_cut(
         convert(root, form, spark)
     options = Options(once=True, checkpoint=f"{root}/checkpoint", files_per_epoch=each)
     run(query(root, form), options, spark=spark)
-    assert minutes(root) == EXPECTED
+    assert sorted(read(root / "flow").rows(), key=lambda row: row["minute"]) == EXPECTED
     assert cedilla("status", f"{root}/checkpoint").exit_code == 0
     # A file of each that comes later; and in the folder of markers a line that is none, behind one that counts.
     write_at(root / "ops", {50: [{"$accent": "[[alter(litres, y -> y * 10)]]"}, '{"ts": 1}']})
@@ -190,11 +190,10 @@ def test_run_gives_the_same_however_it_is_cut(
     if form != "json":
         convert(root, form, spark)
     run(query(root, form), options, spark=spark)
-    assert minutes(root) == [*EXPECTED, {"minute": 3, "litres": 400.0}]
-
-
-def minutes(root: Path) -> list[Item]:
-    return sorted(read(root / "flow").rows(), key=lambda row: row["minute"])
+    assert sorted(read(root / "flow").rows(), key=lambda row: row["minute"]) == [
+        *EXPECTED,
+        {"minute": 3, "litres": 400.0},
+    ]
 
 
 def convert(root: Path, form: str, spark: SparkSession) -> None:

@@ -106,10 +106,6 @@ def direction(circle: float) -> Callable[[Values], float]:
     return of
 
 
-def best(count: int, descending: bool) -> Callable[[Values], list[Any]]:
-    return lambda x: sorted(x, reverse=descending)[:count]
-
-
 def unlike(function: Callable[[Values], Any]) -> Callable[[Values], Any]:
     return lambda x: function(list(dict.fromkeys(x)))
 
@@ -209,8 +205,8 @@ CALLS: dict[str, Callable[[list[Item]], Any]] = {
     "collect(n)": of("n", list),
     "collect(distinct n)": of("n", unlike(list)),
     "collect(distinct l)": of("l", unlike(list)),
-    "largest(t, 3)": of("t", best(3, True)),
-    "smallest(n, 2)": of("n", best(2, False)),
+    "largest(t, 3)": of("t", lambda x: sorted(x, reverse=True)[:3]),
+    "smallest(n, 2)": of("n", lambda x: sorted(x)[:2]),
     "smallest(l, 99)": of("l", sorted),
     "product(t + 1)": of("t", lambda x: math.prod(v + 1 for v in x)),
     "product(distinct n)": of("n", unlike(math.prod)),

@@ -23,13 +23,13 @@ ALTER = {"$accent": "[[s = 1, alter(t, y -> y * 2 + 1)]]"}
 ALTER_REST = {"$accent": "[[s = 2, alter(t, y -> y * 2 + 1)]]"}
 
 
-def altered(row: Item, sensors: set[int]) -> Item:
-    return {**row, "t": row["t"] * 2 + 1} if row["s"] in sensors else row
-
-
 def stream() -> list[Item]:
     """The rows, with s = 1 altered after 8 of them and s = 2 after 16."""
-    parts = [altered(row, set() if ts < 8 else {1} if ts < 16 else {1, 2}) for ts, row in enumerate(ROWS)]
+    since = {1: 8, 2: 16}
+    parts = [
+        {**row, "t": row["t"] * 2 + 1} if ts >= since.get(row["s"], 99) else row
+        for ts, row in enumerate(ROWS)
+    ]
     return [
         *parts[:8],
         ALTER,

@@ -161,11 +161,6 @@ def unordered(rows: Iterable[Item]) -> list[str]:
     return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
 
-def cut(random: Random, items: list[Item], parts: int) -> list[list[Item]]:
-    places = [0, *sorted(random.sample(range(1, len(items)), parts - 1)), len(items)]
-    return [items[a:b] for a, b in pairwise(places)]
-
-
 @pytest.mark.either_engine
 @pytest.mark.parametrize(("seed", "parts"), tiered(product((1, 2, 3, 4), (3, 5))))
 def test_random_streams_are_ordered_as_plain_python_orders_them(
@@ -175,7 +170,8 @@ def test_random_streams_are_ordered_as_plain_python_orders_them(
     random = Random(seed)
     items = random_stream(random, 90)
     run = Query(spark, tmp_path, QUERY)
-    pieces = cut(random, items, parts)
+    places = [0, *sorted(random.sample(range(1, len(items)), parts - 1)), len(items)]
+    pieces = [items[a:b] for a, b in pairwise(places)]
     for batch, piece in enumerate(pieces):
         run.write("r", piece)
         executor = run.executor()  # each epoch begins anew from the checkpoint

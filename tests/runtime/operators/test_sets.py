@@ -151,10 +151,6 @@ def first_of(tuples: list[Row], *names: str) -> list[Row]:
     return list(chosen.values())
 
 
-def renamed(row: Row, names: dict[str, str]) -> Row:
-    return frozenset((names.get(name, name), value) for name, value in row)
-
-
 @pytest.mark.parametrize("parts", tiered([3, 1]))
 @pytest.mark.parametrize(("seed", "ends", "much"), [(1, True, None), rest(2, False, 0)])
 def test_sets_and_bags_are_those_of_the_decoded_inputs(
@@ -202,7 +198,9 @@ def test_the_first_to_arrive_count(
     expected: dict[str, Collection[Row]] = {
         "first": first_of(in_a, "k", "p"),
         "some": in_a[:7],
-        "named": [renamed(row, {"v": "w", "k": "v"}) for row in in_a],
+        "named": [
+            frozenset(({"v": "w", "k": "v"}.get(name, name), value) for name, value in row) for row in in_a
+        ],
         "both": set(in_a) & set(in_b),
         "left_all": list((Counter(set(in_a)) - Counter(in_b[:20])).elements()),
     }

@@ -129,12 +129,8 @@ def stream() -> list[Item]:
     return [*items, {"$punctuation": "[]"}]
 
 
-def floats(rows: list[Item]) -> list[Item]:
-    return [{k: float(v) for k, v in row.items()} for row in rows]
-
-
 def by(name: str, rows: list[Item]) -> dict[float, Item]:
-    return {row[name]: row for row in floats(rows)}
+    return {float(row[name]): {n: float(v) for n, v in row.items()} for row in rows}
 
 
 @pytest.mark.either_engine

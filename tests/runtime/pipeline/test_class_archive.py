@@ -25,18 +25,13 @@ def test_java_is_told_of_an_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert f"-XX:SharedArchiveFile={tmp_path / 'a b.jsa'}" in shlex.split(java_options())
 
 
-def written(folder: Path) -> Path:
-    """The archive that `make test-rest` has just written by this command; without one, a new one in a folder."""
-    archive = Path(os.environ.get(ARCHIVE) or folder / "made" / "classes.jsa")
-    if not archive.exists():
-        write = [sys.executable, "-m", "cedilla.runtime.pipeline.class_archive", str(archive)]
-        subprocess.run(write, check=True, cwd=folder)
-    return archive
-
-
 @pytest.mark.rest
 def test_spark_starts_from_an_archive_and_without_it(tmp_path: Path) -> None:
-    archive = written(tmp_path)
+    # The archive that `make test-rest` has just written by this command; without one, a new one in a folder.
+    archive = Path(os.environ.get(ARCHIVE) or tmp_path / "made" / "classes.jsa")
+    if not archive.exists():
+        write = [sys.executable, "-m", "cedilla.runtime.pipeline.class_archive", str(archive)]
+        subprocess.run(write, check=True, cwd=tmp_path)
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_SUBMIT_OPTS"}
     assert list(archive.parent.glob(".archive-*")) == []
     shared = {}

@@ -172,11 +172,6 @@ def test_a_table_of_delta_is_no_table_of_a_query() -> None:
         compile_query('table r(k: long) from delta "r";\nemit r to json "out";')
 
 
-def _version(table: Table, number: int, moment: int) -> None:
-    """When a version was written, by the clock of its writer."""
-    os.utime(table.root / f"r/_delta_log/{number:020}.json", (moment, moment))
-
-
 @pytest.fixture
 def gap(spark: SparkSession, tmp_path: Path) -> Table:
     """Metres, a version that takes a row back, metres, an accent, centimetres."""
@@ -192,7 +187,8 @@ def gap(spark: SparkSession, tmp_path: Path) -> Table:
     marker = tmp_path / "ops" / "1.jsonl"
     marker.write_text('{"$accent": "[[unit(t, cm)]]"}\n')
     for number, moment in enumerate((10, 20, 30, 50)):
-        _version(table, number, moment)
+        # The clock of the writer says when a version was written.
+        os.utime(table.root / f"r/_delta_log/{number:020}.json", (moment, moment))
     os.utime(marker, (40, 40))
     return table
 

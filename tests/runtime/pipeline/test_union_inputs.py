@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.pipeline import running_epoch
 from tests.kit.query import Query
-from tests.kit.stream import Item
 
 QUERY = """
 set suspect = off;
@@ -39,12 +38,8 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return rows
 
 
-def _tuples(items: list[Item]) -> list[tuple[int, float]]:
-    return sorted((item["k"], item["v"]) for item in items if "v" in item)
-
-
 def _rows(run: Query) -> list[tuple[int, float]]:
-    return _tuples(run.output("all"))
+    return sorted((item["k"], item["v"]) for item in run.output("all") if "v" in item)
 
 
 def test_sources_of_one_union_are_read_together(

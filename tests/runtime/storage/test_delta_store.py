@@ -49,11 +49,6 @@ def rows(table: str) -> list[tuple[int, float]]:
     return sorted((row["k"], round(row["t"], 9)) for row in found)
 
 
-def all_text(root: Path) -> str:
-    """What the files of a checkpoint say."""
-    return "".join(file.read_text(errors="replace") for file in root.rglob("*") if file.is_file())
-
-
 def test_an_epoch_is_one_version(sail: SparkSession, tmp_path: Path, bucket: str) -> None:
     """Also where others write, and under the other name of the scheme; no file says anything of the account."""
     table = f"{bucket}/lake/r"
@@ -68,7 +63,9 @@ def test_an_epoch_is_one_version(sail: SparkSession, tmp_path: Path, bucket: str
     assert [each["text"] for each in opened_table(f"{table}_markers").to_pyarrow_table().to_pylist()] == [
         "[k < 1]"
     ]
-    assert SECRET not in all_text(tmp_path)
+    assert SECRET not in "".join(
+        file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()
+    )
 
 
 @pytest.mark.parametrize("done", [0, 1])
@@ -155,7 +152,9 @@ def test_versions_are_read_once(sail: SparkSession, tmp_path: Path, bucket: str)
     append(table, {"k": 5, "t": 5.0})
     with pytest.raises(DiagnosticError, match="RQ438"):
         read()
-    assert SECRET not in all_text(tmp_path)
+    assert SECRET not in "".join(
+        file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()
+    )
 
 
 def test_a_table_that_is_not_there_is_told_at_the_start(

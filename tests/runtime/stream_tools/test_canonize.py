@@ -525,12 +525,8 @@ def test_the_engine_reads_a_canonical_stream_as_the_stream(seed: int) -> None:
             may_have = [regions.contains(s.present.get(name, ABSENT), probe) for s in states]
             assert may_have[0] == may_have[1]
             if name in probe:
-                raw = [function_at(s.original, name, probe) for s in states]
+                raw = [regions.contains(s.original.get(name, Affine(1, 0)), probe) for s in states]
                 assert raw[0] == raw[1]
-
-
-def function_at(maps: Any, name: str, row: Item) -> Affine:
-    return regions.contains(maps.get(name, Affine(1, 0)), row)
 
 
 def test_the_plain_decoder_agrees_where_nothing_altered_comes_back() -> None:

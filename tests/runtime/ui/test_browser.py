@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-from playwright.sync_api import Page as Tab
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.terminal.addresses import Address, bound
@@ -37,10 +36,6 @@ def query(_embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
 def page(query: Query) -> Iterator[Page]:
     with served(str(query.root / "checkpoint")) as page:
         yield page
-
-
-def is_too_wide(tab: Tab) -> bool:
-    return tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
 
 def test_every_section_shows_its_part_of_the_run(browser: Browser, page: Page) -> None:
@@ -69,7 +64,7 @@ def test_the_page_is_dark_or_light_and_fits_a_phone(
 ) -> None:
     tab = opened(browser, page.address, width, scheme)
     expect(tab.locator("#members tr[data-value]")).to_have_count(4)
-    assert not is_too_wide(tab)
+    assert not tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
     red, green, blue = tab.evaluate(
         "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
     )
@@ -152,7 +147,7 @@ def test_very_many_accents_in_force_are_shown_in_part(
         expect(tab.locator("#members")).to_contain_text("and 300 more")
         assert len(page.get("/model").text) < 1_000_000
         assert tab.evaluate("document.querySelectorAll('*').length") < 6_000
-        assert not is_too_wide(tab)
+        assert not tab.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 
 
 def started(folder: Path, port: int) -> subprocess.Popen[str]:

@@ -106,21 +106,17 @@ def test_the_reference_undoes_recodes() -> None:
     ]
 
 
-def check_format(spark: SparkSession, root: Path, format_: str, files_per_epoch: int | None) -> None:
-    options = evolve(stream(root, format_, TUPLES, MARKERS), files_per_epoch=files_per_epoch)
-    run(QUERY.replace('from json "r"', f'from {format_} "r"'), options, spark=spark)
-    tuples, codes = by_reference()
-    assert ordered(list(read(str(root / "out/r")).rows())) == ordered(tuples)
-    assert quarantine(root) == codes
-
-
 @pytest.mark.parametrize("format_", ["json", "csv", "parquet", "xml"])
 @pytest.mark.parametrize("files_per_epoch", tiered([None, 1]))
 @pytest.mark.either_engine
 def test_every_format_brings_codes(
     spark: SparkSession, tmp_path: Path, format_: str, files_per_epoch: int | None
 ) -> None:
-    check_format(spark, tmp_path, format_, files_per_epoch)
+    options = evolve(stream(tmp_path, format_, TUPLES, MARKERS), files_per_epoch=files_per_epoch)
+    run(QUERY.replace('from json "r"', f'from {format_} "r"'), options, spark=spark)
+    tuples, codes = by_reference()
+    assert ordered(list(read(str(tmp_path / "out/r")).rows())) == ordered(tuples)
+    assert quarantine(tmp_path) == codes
 
 
 @pytest.mark.parametrize("per_file", [len(ITEMS), 1])

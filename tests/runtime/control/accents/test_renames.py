@@ -59,10 +59,6 @@ def test_the_reference_undoes_renames() -> None:
 def test_every_format_brings_names(
     spark: SparkSession, tmp_path: Path, format_: str, files_per_epoch: int | None
 ) -> None:
-    check_format(spark, tmp_path, format_, files_per_epoch)
-
-
-def check_format(spark: SparkSession, tmp_path: Path, format_: str, files_per_epoch: int | None) -> None:
     options = evolve(stream(tmp_path, format_), files_per_epoch=files_per_epoch)
     run(QUERY.replace('from json "r"', f'from {format_} "r"'), options, spark=spark)
     tuples, codes = by_reference()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -21,12 +20,11 @@ from tests.kit.stream import Item, decode, read_output
 
 
 def canonical(folder: Path) -> list[Item]:
-    rows = [{name: plain(value) for name, value in row.items()} for row in decode(read_output(folder))]
+    rows = [
+        {name: (value if isinstance(value, str) else round(float(value), 6)) for name, value in row.items()}
+        for row in decode(read_output(folder))
+    ]
     return sorted(rows, key=lambda row: sorted(row.items()))
-
-
-def plain(value: Any) -> Any:
-    return value if isinstance(value, str) else round(float(value), 6)
 
 
 ACCENTS: list[Item] = [

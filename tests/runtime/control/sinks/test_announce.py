@@ -24,16 +24,12 @@ from tests.kit.stream import Decoder, Item
 TWICE, SIX = Affine(2, 0), Affine(6, 0)
 
 
-def by_key(ordinary: object, points: dict[int, object]) -> Level:
-    return Level("k", ordinary, (), (ordinary,), Map(points))
-
-
 def test_an_alter_concerns_cells_that_have_the_attribute() -> None:
     """After `[[k in {1, 2}, alter(t)]]` and `[[k = 1, alter(t)]]`, with t at k = 1 alone, a reader is told of k = 1
     only: an accent on an attribute that is nowhere in its description ends a query (P4, RQ206)."""
     types, universe = {"k": LONG, "t": DOUBLE}, {"k": regions.Domain(True, True)}
-    before = Facts(types, universe, {"k": PRESENT, "t": by_key(ABSENT, {1: PRESENT})})
-    units = by_key(ORIGINAL, {1: (IDENTITY, TWICE, SIX), 2: (IDENTITY, TWICE)})
+    before = Facts(types, universe, {"k": PRESENT, "t": Level("k", ABSENT, (), (ABSENT,), Map({1: PRESENT}))})
+    units = Level("k", ORIGINAL, (), (ORIGINAL,), Map({1: (IDENTITY, TWICE, SIX), 2: (IDENTITY, TWICE)}))
     after = Facts(types, universe, before.present, {"t": units})
     _, markers = announce(SinkState.start(before), before, after)
     assert markers.alters == ("[[k = 1, alter(t, y -> y * 6)]]",)
