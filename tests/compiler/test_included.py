@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cedilla import DiagnosticError, compile_query
-from cedilla.grammar.diagnostics import Diagnostic, render
+from cedilla import compile_query
+from cedilla.grammar.diagnostics import render
+from tests.kit.errors import error_of
 
 STREAMS = """
 let limit = 90;
@@ -30,12 +31,6 @@ def write(name: str, text: str) -> Path:
     path = Path("queries") / name
     path.write_text(text)
     return path
-
-
-def error(query: str) -> Diagnostic:
-    with pytest.raises(DiagnosticError) as caught:
-        compile_query(write("q.rq", query))
-    return caught.value.diagnostics[0]
 
 
 def test_a_query_may_use_the_statements_of_a_file(here: Path) -> None:
@@ -68,7 +63,7 @@ def test_a_used_file_may_use_another(here: Path) -> None:
 
 def test_an_error_in_a_used_file_shows_its_line(here: Path) -> None:
     write("shared/streams.rq", STREAMS.replace("p > limit", "q > limit"))
-    first = error(QUERY)
+    first = error_of(lambda: compile_query(write("q.rq", QUERY)))
     shown = render([first], {})
     assert first.code == "RQ102"
     assert "shared/streams.rq:4:15" in shown
@@ -91,7 +86,9 @@ def test_a_file_that_cannot_be_used_is_an_error(here: Path, statement: str, said
     write("circle.rq", 'use "circle.rq";\n')
     write("emits.rq", 'emit pumps to json "copy";\n')
     Path("queries/bytes.rq").write_bytes(b"\xff")
-    first = error(f'{QUERY}{statement}\nemit pumps to json "other";\n')
+    first = error_of(
+        lambda: compile_query(write("q.rq", f'{QUERY}{statement}\nemit pumps to json "other";\n'))
+    )
     assert first.code == "RQ237"
     assert said in first.message
     assert first.span is not None
@@ -121,7 +118,7 @@ def test_a_file_of_accents_is_one_statement_for_each_line(here: Path) -> None:
 )
 def test_a_wrong_line_of_a_file_of_accents_is_shown(here: Path, line: str, code: str) -> None:
     write("changes.rqm", ACCENTS + line + "\n")
-    first = error(f'{QUERY}accent pumps from file "changes.rqm";\n')
+    first = error_of(lambda: compile_query(write("q.rq", f'{QUERY}accent pumps from file "changes.rqm";\n')))
     shown = render([first], {})
     assert first.code == code
     assert "changes.rqm:5:" in shown

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.kit.cases import all_at_once, ended, give
+from tests.kit.cases import all_at_once, give
 from tests.kit.complaints import Complaint, complaints
+from tests.kit.errors import code_of
 from tests.kit.query import Query
 from tests.kit.tiers import tiered
 
@@ -39,7 +40,7 @@ def test_a_part_of_the_language_that_is_missing_is_refused(tmp_path: Path, compl
     for block in complaint.case.blocks():
         if not block.is_expected:
             give(query, block)
-    assert ended(query.simulate) is not None or query.simulated.codes
+    assert code_of(query.simulate) is not None or query.simulated.codes
 
 
 @pytest.mark.either_engine

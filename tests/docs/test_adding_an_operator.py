@@ -7,12 +7,12 @@ import re
 import pytest
 
 from cedilla.compiler.operators import OPERATORS, Operator, User
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.operators import DATAFLOWS
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.reference.nodes import NODES
 from tests.kit import ROOT
+from tests.kit.errors import error_of, errors_of
 from tests.laws.relational import MEANINGS
 
 PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
@@ -63,37 +63,27 @@ def test_names_that_the_page_gives_are_in_the_files(file: str) -> None:
         assert re.search(rf"(?<!\w){name}(?!\w)", text)
 
 
+STREAM = 'stream r(a: int) from json "r";\n'
 RESERVED = ("select", "project", "window", "aggregate")
 """Words that have always been of the language alone; later ones leave the names of relations as they are."""
 WORDS = sorted({word for o in OPERATORS if o is not User for word in o.method.split("_")} - {"count"})
 
 
-def parsed(text: str) -> Diagnostic | None:
-    """What is wrong with a text over `stream r(a: int)`."""
-    try:
-        parse_query(f'stream r(a: int) from json "r";\n{text}')
-    except DiagnosticError as error:
-        return error.diagnostics[0]
-    return None
-
-
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_of_the_language_names_relations_as_before(word: str) -> None:
-    refused = parsed(f'{word} := select[a > 1](r);\nemit {word} to json "out";')
-    assert (refused is not None) == (word in RESERVED), (
+    query = f'{STREAM}{word} := select[a > 1](r);\nemit {word} to json "out";'
+    assert bool(errors_of(lambda: parse_query(query))) == (word in RESERVED), (
         f"`{word}` takes the name of a relation from queries that have it: operator_forms.RESERVED is as it was"
     )
 
 
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_of_the_language_is_known_to_the_hints(word: str) -> None:
-    capitals = parsed(f'emit {word.upper()}[a](r) to json "out";')
-    assert capitals is not None
+    capitals = error_of(lambda: parse_query(f'{STREAM}emit {word.upper()}[a](r) to json "out";'))
     assert capitals.help == f"words of the language are in small letters: `{word}`", (
         f"`{word}` is in WORDS of grammar/hints/word_synonyms.py"
     )
-    unknown = parsed(f'emit {word}x[a](r) to json "out";')
-    assert unknown is not None
+    unknown = error_of(lambda: parse_query(f'{STREAM}emit {word}x[a](r) to json "out";'))
     assert f"`{word}`" in str(unknown.help) or word in ("left", "semi", "anti"), (
         f"`{word}` is in _OPERATORS of grammar/hints/syntax_hints.py"
     )

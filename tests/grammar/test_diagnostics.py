@@ -12,6 +12,7 @@ from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
 from cedilla.grammar.parser import parse_accent, parse_expression, parse_punctuation, parse_query
 from tests.kit import ROOT
+from tests.kit.errors import errors_of
 
 QUERIES = sorted((ROOT / "queries").glob("*.rq"))
 
@@ -87,15 +88,7 @@ join union aggregate by except as every and or not alter true a b.c σ ⋈ ∪ �
 @pytest.mark.parametrize("parse", [parse_query, parse_accent, parse_punctuation, parse_expression])
 @given(st.lists(st.sampled_from([*PIECES.split(), "\n"]), max_size=12).map(" ".join) | st.text(max_size=8))
 def test_wrong_texts_end_in_diagnostics(parse: Callable[[str, str], syntax.Node], text: str) -> None:
-    for diagnostic in complaints(parse, text):
+    for diagnostic in errors_of(lambda: parse(text, "t")):
         assert diagnostic.span is not None
         assert 0 <= diagnostic.span.start <= diagnostic.span.end <= len(text)
         assert render([diagnostic], {"t": text}).startswith("error[RQ0")
-
-
-def complaints(parse: Callable[[str, str], syntax.Node], text: str) -> tuple[Diagnostic, ...]:
-    try:
-        parse(text, "t")
-    except DiagnosticError as error:
-        return error.diagnostics
-    return ()

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from cedilla.grammar import statements
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.hints import forms
 from cedilla.grammar.parser import parse_accent, parse_punctuation, parse_query
 from cedilla.grammar.suggestions import did_you_mean, edits, suggest
+from tests.kit.errors import error_text, errors_of
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,6 @@ def test_every_form_is_in_the_language() -> None:
     parse_punctuation(forms.PUNCTUATION)
 
 
-def hints(text: str) -> list[str]:
-    with pytest.raises(DiagnosticError) as caught:
-        parse_query(text)
-    return [f"{each.message}; {each.help}" for each in caught.value.diagnostics]
-
-
 @pytest.mark.parametrize(
     ("statement", "hint"),
     [
@@ -73,21 +67,19 @@ def hints(text: str) -> list[str]:
     ],
 )
 def test_one_edit_that_corrects_a_statement_is_the_hint(statement: str, hint: str) -> None:
-    (said,) = hints(statement)
-    assert hint in said
+    assert hint in error_text(lambda: parse_query(statement))
 
 
 def test_two_errors_of_a_statement_are_not_repaired_by_one_edit() -> None:
-    (said,) = hints("x := window[5 minutes at as](r);")
-    assert "missing" not in said
+    assert "missing" not in error_text(lambda: parse_query("x := window[5 minutes at as](r);"))
 
 
 def test_a_semicolon_inside_of_brackets_does_not_end_the_statement() -> None:
     text = "x := select[if(a > 1; b; c)](r); y := x;"
     assert statements.bounds(text, text.index("b;")) == (0, text.index(" y"))
-    assert len(hints(text)) == 1
+    assert len(errors_of(lambda: parse_query(text))) == 1
 
 
 def test_a_word_that_begins_with_a_keyword_is_refused_as_one_word() -> None:
-    (said,) = hints('emit r too json "o";')
-    assert re.match("unexpected `too`; did you mean `to`?", said)
+    text = error_text(lambda: parse_query('emit r too json "o";'))
+    assert re.match(r"RQ\d+ unexpected `too`; did you mean `to`?", text)

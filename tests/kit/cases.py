@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.query_tests.pages import Block, Case, cases
+from tests.kit.errors import code_of
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode
 
@@ -27,7 +27,7 @@ def give(query: Query, block: Block) -> bool:
     return block.is_input
 
 
-__all__ = ["Block", "Case", "End", "all_at_once", "cases", "ended", "give"]
+__all__ = ["Block", "Case", "End", "all_at_once", "cases", "give"]
 
 
 @frozen
@@ -55,14 +55,5 @@ def all_at_once(query: Query, case: Case, act: Callable[[], object]) -> End:
             expected[block.name] = block.items()
         else:
             give(query, block)
-    assert ended(act) == code
+    assert code_of(act) == code
     return End(expected)
-
-
-def ended(function: Callable[[], object]) -> str | None:
-    """Returns the code that ends a function."""
-    try:
-        function()
-    except DiagnosticError as error:
-        return error.diagnostics[0].code
-    return None

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.cli.main import main
 from tests.kit.lines import write_lines
 
@@ -18,13 +15,6 @@ def cedilla(*arguments: object, text: str | bytes | None = None, columns: int = 
     return CliRunner(env={"COLUMNS": str(columns)}).invoke(
         main, [*map(str, arguments)], input=text, catch_exceptions=False, prog_name="cedilla"
     )
-
-
-def code_of(function: Callable[[], object]) -> str:
-    """Returns the code of the first error that ends a function."""
-    with pytest.raises(DiagnosticError) as caught:
-        function()
-    return caught.value.diagnostics[0].code
 
 
 def said_of_markers(query: Path, markers: list[str], command: str) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,11 +15,11 @@ from attrs import evolve
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.records.rejections import is_fatal
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.terminal.options import Options
+from tests.kit.errors import code_of
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import complaints
 from tests.kit.tiers import tiered
@@ -79,15 +78,6 @@ def check(
     assert list(complaints(found, initial, read)) == [], told
 
 
-def ending(step: Callable[[], object]) -> str | None:
-    """The code with which a step ends, or `None`."""
-    try:
-        step()
-    except DiagnosticError as error:
-        return error.diagnostics[0].code
-    return None
-
-
 def mend(query: str, options: Options) -> None:
     """Blank the lines of the sources that end the query by its settings."""
     aside = {name: "quarantine" if value == "abort" else value for name, value in options.settings.items()}
@@ -123,14 +113,14 @@ def same(
     files_per_epoch = rng.choice([1, 2, None])
     sources = {name: str(root / "in" / name) for name in ("r", "s", "d")}
     options = Options(sources=sources, sinks={emit.name: str(root / "simulated")}, settings=settings)
-    ended = ending(lambda: run.process(files_per_epoch, settings))
-    assert ended == ending(lambda: run.process(files_per_epoch, settings)), told  # and so again
-    assert (ended is None) == (ending(lambda: simulate(compile_query(made.text), options)) is None), told
+    ended = code_of(lambda: run.process(files_per_epoch, settings))
+    assert ended == code_of(lambda: run.process(files_per_epoch, settings)), told  # and so again
+    assert (ended is None) == (code_of(lambda: simulate(compile_query(made.text), options)) is None), told
     if ended is not None:
         if not is_fatal(ended, settings):  # an attribute that both inputs of a join have now (J2)
             return
         mend(made.text, options)
-        assert ending(lambda: run.process(files_per_epoch, settings)) is None, told
+        assert code_of(lambda: run.process(files_per_epoch, settings)) is None, told
     shutil.rmtree(root / "simulated", ignore_errors=True)
     aside: Counter[tuple[str, str]] = Counter()
     simulate(compile_query(made.text), options, lambda line, code: aside.update([(line.source, code)]))

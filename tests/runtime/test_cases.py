@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.kit.cases import Block, Case, all_at_once, cases, ended, give
+from tests.kit.cases import Block, Case, all_at_once, cases, give
+from tests.kit.errors import code_of
 from tests.kit.query import Query
 from tests.kit.stream import Item, in_parts
 from tests.kit.tiers import tiered
@@ -39,7 +40,7 @@ def test_an_engine_gives_what_the_case_says(
     for block in case.blocks():
         if block.is_expected:
             if is_new:
-                code = ended(lambda batch=batch: query.go_on(query.executor(1), batch))
+                code = code_of(lambda batch=batch: query.go_on(query.executor(1), batch))
                 batch, is_new = batch + 1, False
             expect(case, block, query, code)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cedilla.compiler import compile_query
-from cedilla.grammar import DiagnosticError
+from tests.kit.errors import errors_of
 
 STREAM = """
 stream r(time: timestamp, service: string from resource "service.name", count: long, sum: double, value: double,
@@ -14,13 +14,10 @@ stream r(time: timestamp, service: string from resource "service.name", count: l
 OPEN, DELTA = "temporality: string", 'temporality: string in {"delta"}'
 
 
-def complaints(relation: str, telling: str, format_: str = 'otlp "in"') -> list[str]:
+def codes(relation: str, telling: str, format_: str = 'otlp "in"') -> list[str]:
     text = STREAM.replace("TELLING", telling).replace("FORMAT", format_)
-    try:
-        compile_query(f'{text}{relation.replace("EMIT", "emit")} to json "o";')
-    except DiagnosticError as error:
-        return [each.code for each in error.diagnostics]
-    return []
+    errors = errors_of(lambda: compile_query(f'{text}{relation.replace("EMIT", "emit")} to json "o";'))
+    return [error.code for error in errors]
 
 
 SUMS = [
@@ -39,14 +36,14 @@ SUMS = [
 
 @pytest.mark.parametrize("relation", SUMS)
 def test_a_sum_that_may_add_totals_is_refused(relation: str) -> None:
-    assert complaints(relation, OPEN) == ["RQ161"]
-    assert complaints(relation, 'temporality: string in {"delta", "cumulative"}') == ["RQ161"]
-    assert complaints(relation, OPEN, 'kafka_otlp "host:9092/topic"') == ["RQ161"]
+    assert codes(relation, OPEN) == ["RQ161"]
+    assert codes(relation, 'temporality: string in {"delta", "cumulative"}') == ["RQ161"]
+    assert codes(relation, OPEN, 'kafka_otlp "host:9092/topic"') == ["RQ161"]
 
 
 @pytest.mark.parametrize("relation", SUMS)
 def test_a_domain_that_leaves_totals_out_admits_it(relation: str) -> None:
-    assert complaints(relation, DELTA) == []
+    assert codes(relation, DELTA) == []
 
 
 @pytest.mark.parametrize(
@@ -66,15 +63,13 @@ def test_a_domain_that_leaves_totals_out_admits_it(relation: str) -> None:
     ],
 )  # fmt: skip
 def test_what_adds_no_totals_is_taken(relation: str, telling: str) -> None:
-    assert complaints(relation, telling) == []
+    assert codes(relation, telling) == []
 
 
 @pytest.mark.parametrize("condition", ['temporality = "cumulative"', 'service = "cart"', "count > 5"])
 def test_a_condition_that_says_nothing_of_it_changes_nothing(condition: str) -> None:
-    assert complaints(f"EMIT aggregate[sum(count) as n by service](select[{condition}](r))", OPEN) == [
-        "RQ161"
-    ]
-    assert complaints(f"EMIT aggregate[sum(count where {condition}) as n by service](r)", OPEN) == ["RQ161"]
+    assert codes(f"EMIT aggregate[sum(count) as n by service](select[{condition}](r))", OPEN) == ["RQ161"]
+    assert codes(f"EMIT aggregate[sum(count where {condition}) as n by service](r)", OPEN) == ["RQ161"]
 
 
 def test_streams_of_other_formats_have_no_data_points() -> None:

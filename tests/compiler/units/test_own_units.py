@@ -13,7 +13,7 @@ from cedilla.compiler.units import units
 from cedilla.compiler.units.own import short
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
-from tests.kit.command import code_of
+from tests.kit.errors import code_of
 
 DEFINITIONS = """
 unit EUR;

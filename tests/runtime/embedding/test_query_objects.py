@@ -17,6 +17,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import cedilla
+from tests.kit.errors import error_text
 from tests.kit.lines import write_files
 
 QUERY = """
@@ -157,29 +158,24 @@ def test_names_of_fields_and_columns_find_their_attributes() -> None:
     assert rows_of(either.simulate(r=[{"No. 1": 5}, {"No.2": 6}]).frame) == [{"n": 5}, {"n": 6}]
     assert rows_of(either.simulate(r=pd.DataFrame({"No.2": [6]})).frame) == [{"n": 6}]
     both = pd.DataFrame({"No. 1": [5], "No.2": [6]})
-    assert wrong(lambda: either.simulate(r=both)).startswith("RQ488 `n` is read from one of its columns")
-
-
-def wrong(call: Callable[[], object]) -> str:
-    with pytest.raises(cedilla.DiagnosticError) as caught:
-        call()
-    (found,) = caught.value.diagnostics
-    return f"{found.code} {found.message} {found.help}"
+    assert error_text(lambda: either.simulate(r=both)).startswith("RQ488 `n` is read from one of its columns")
 
 
 def test_what_is_wrong_is_told_as_by_the_command(tmp_path: Path) -> None:
     query = cedilla.query(QUERY)
-    assert "RQ477 sources: the query has no `pmups`" in wrong(lambda: query.simulate(pmups=ROWS))
-    assert "did you mean `once`?" in wrong(lambda: query.run(onec=True))
-    assert "did you mean `drift`?" in wrong(
+    assert "RQ477 sources: the query has no `pmups`" in error_text(lambda: query.simulate(pmups=ROWS))
+    assert "did you mean `once`?" in error_text(lambda: query.run(onec=True))
+    assert "did you mean `drift`?" in error_text(
         lambda: query.run(sources={"pumps": ROWS}, settings={"drfit": "abort"})
     )
-    assert "did you mean `pumps`?" in wrong(lambda: query.start(sources={"pump": tmp_path}))
-    assert wrong(lambda: query.start(sources={"pumps": tmp_path / "none"})).startswith("RQ401")
-    assert wrong(lambda: query.simulate(pumps=5)).startswith("RQ488 `pumps` is given as int")
-    assert wrong(lambda: query.run(sources={"pumps": ROWS}, checkpoint=tmp_path)).startswith("RQ477")
+    assert "did you mean `pumps`?" in error_text(lambda: query.start(sources={"pump": tmp_path}))
+    assert error_text(lambda: query.start(sources={"pumps": tmp_path / "none"})).startswith("RQ401")
+    assert error_text(lambda: query.simulate(pumps=5)).startswith("RQ488 `pumps` is given as int")
+    assert error_text(lambda: query.run(sources={"pumps": ROWS}, checkpoint=tmp_path)).startswith("RQ477")
     nested = pd.DataFrame({"ts": [1], "place": [{"city": "Rom"}]})
-    assert wrong(lambda: cedilla.query(NESTED).simulate(pumps=nested)).startswith("RQ488 `city` is read from")
+    assert error_text(lambda: cedilla.query(NESTED).simulate(pumps=nested)).startswith(
+        "RQ488 `city` is read from"
+    )
 
 
 def test_a_query_runs_in_the_background_until_it_is_stopped(tmp_path: Path) -> None:
@@ -228,7 +224,7 @@ def test_the_folder_of_a_query_stays_its_own(tmp_path: Path, monkeypatch: pytest
     assert rows_of(query.simulate()["pumps"]) == [{"ts": 1, "pump": 1, "litres": 2.0}]
     query.run(once=True, engine="sail", checkpoint="ck")
     assert list(cedilla.read(project / "raw").rows()) == [{"ts": 1, "pump": 1, "litres": 2.0}]
-    assert wrong(lambda: cedilla.query(text).simulate()).startswith("RQ484")
+    assert error_text(lambda: cedilla.query(text).simulate()).startswith("RQ484")
 
 
 def test_lists_come_from_frames_too() -> None:

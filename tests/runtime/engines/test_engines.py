@@ -21,7 +21,8 @@ from cedilla.runtime.engines import costs, java
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.pipeline.sessions import engine_of
 from cedilla.runtime.terminal.options import Options
-from tests.kit.command import cedilla, code_of
+from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item, decode, read_output
 

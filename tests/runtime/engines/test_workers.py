@@ -20,6 +20,7 @@ from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
 from cedilla.runtime.formats.lines import written_tuples
 from cedilla.runtime.storage.files import Files
 from tests.kit.environments import environment
+from tests.kit.errors import error_of
 from tests.kit.query import Query
 
 QUERY = 'stream r(a: long) from json "r"; emit r to json "q";'
@@ -35,16 +36,6 @@ def run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return found
 
 
-def message(run: Query) -> str:
-    with pytest.raises(DiagnosticError) as raised:
-        run.process()
-    (found,) = raised.value.diagnostics
-    assert found.code == "RQ433"
-    assert found.help is not None
-    assert "PYSPARK_PYTHON" in found.help
-    return found.message
-
-
 def test_workers_that_lack_something_end_the_query_with_a_message(
     run: Query, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,11 +43,14 @@ def test_workers_that_lack_something_end_the_query_with_a_message(
         monkeypatch.setattr(run.spark.sparkContext, "pythonExec", str(python))
 
     workers_of(tmp_path / "none")
-    assert message(run) == (
-        f"the engine's Python workers do not start: there is no program `{tmp_path}/none` on their machines"
+    error = error_of(run.process)
+    assert "PYSPARK_PYTHON" in str(error.help)
+    assert (error.code, error.message) == (
+        "RQ433",
+        f"the engine's Python workers do not start: there is no program `{tmp_path}/none` on their machines",
     )
     workers_of(environment(tmp_path / "bare"))
-    assert message(run) == "the engine's Python workers have no module `cedilla`"
+    assert error_of(run.process).message == "the engine's Python workers have no module `cedilla`"
     workers_of(Path(sys.executable))
     run.process()
     assert run.output("r") == [{"a": 1}]

@@ -7,7 +7,6 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -28,6 +27,7 @@ from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
+from tests.kit.errors import error_of
 from tests.kit.lines import write_files
 from tests.kit.stream import Item, packed_zstd, read_output
 from tests.kit.tiers import tiered
@@ -157,14 +157,6 @@ def test_verify_compares_both(spark: SparkSession, tmp_path: Path) -> None:
     assert verdict.holds
 
 
-def ending(run_it: Callable[[], object]) -> tuple[str, str, str]:
-    with pytest.raises(DiagnosticError) as error:
-        run_it()
-    (found,) = error.value.diagnostics
-    assert found.help
-    return found.code, found.message, found.notes[-1].rpartition("/")[2]
-
-
 STOPS = {
     b'ts,pump,t\n1,1,1\n$accent,"[[-(t)]]",\n': ("RQ212", "1.csv:3: $accent"),
     b'ts,pump,t\n1,1,1\n{"$punctuation": "[ts < 5]"}\n': ("RQ212", "1.csv:3: {"),
@@ -181,9 +173,9 @@ def test_what_is_no_place_for_markers_ends_the_query(tmp_path: Path, text: bytes
     write_files(tmp_path / "r", {"1.csv": text})
     (tmp_path / "ops").mkdir()
     code, place = STOPS[text]
-    found = ending(lambda: by_reference(QUERY, tmp_path))
-    assert found[0] == code
-    assert found[2].startswith(place)
+    error = error_of(lambda: by_reference(QUERY, tmp_path))
+    assert error.code == code
+    assert error.notes[-1].rpartition("/")[2].startswith(place)
     complaints: list[Diagnostic] = []
     try:
         validate(
@@ -201,8 +193,13 @@ def test_run_ends_there_with_the_same_words(spark: SparkSession, tmp_path: Path)
         root = tmp_path / str(number)
         write_files(root / "r", {"1.csv": text})
         (root / "ops").mkdir()
-        expected = ending(lambda root=root: by_reference(QUERY, root))
-        assert ending(lambda root=root: run(QUERY, options(root), spark=spark)) == expected
+        expected = error_of(lambda root=root: by_reference(QUERY, root))
+        by_run = error_of(lambda root=root: run(QUERY, options(root), spark=spark))
+        assert (by_run.code, by_run.message, by_run.notes[-1]) == (
+            expected.code,
+            expected.message,
+            expected.notes[-1],
+        )
 
 
 OPTIONAL = QUERY.replace(
@@ -223,10 +220,10 @@ def test_a_file_without_a_known_column_ends_the_query(tmp_path: Path, query: str
     """Empty tuples would be counted where all attributes are optional, and each line set aside elsewhere."""
     write_files(tmp_path / "r", {"1.csv": text})
     (tmp_path / "ops").mkdir()
-    code, message, place = ending(lambda: by_reference(query, tmp_path))
-    assert code == "RQ426"
-    assert UNKNOWN[text] in message
-    assert place.startswith("1.csv:1: ")
+    error = error_of(lambda: by_reference(query, tmp_path))
+    assert error.code == "RQ426"
+    assert UNKNOWN[text] in error.message
+    assert error.notes[-1].rpartition("/")[2].startswith("1.csv:1: ")
 
 
 @pytest.mark.either_engine
@@ -236,10 +233,15 @@ def test_run_ends_at_a_file_without_a_known_column_too(spark: SparkSession, tmp_
         root = tmp_path / str(number)
         write_files(root / "r", {"0.csv": b"city\nYork\n", "1.csv": text})
         (root / "ops").mkdir()
-        expected = ending(lambda root=root: by_reference(OPTIONAL, root))
+        expected = error_of(lambda root=root: by_reference(OPTIONAL, root))
         each = evolve(options(root), files_per_epoch=1 if number % 2 else None)
         for _ in range(2):
-            assert ending(lambda each=each: run(OPTIONAL, each, spark=spark)) == expected
+            by_run = error_of(lambda each=each: run(OPTIONAL, each, spark=spark))
+            assert (by_run.code, by_run.message, by_run.notes[-1]) == (
+                expected.code,
+                expected.message,
+                expected.notes[-1],
+            )
         assert [item for item in read_output(root / "out") if "city" in item] == [{"city": "York"}]
 
 

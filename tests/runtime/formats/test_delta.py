@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.formats.sinks.delta import DeltaSink
-from tests.kit.command import code_of
+from tests.kit.errors import code_of
 from tests.kit.query import Query
 
 deltalake = pytest.importorskip("deltalake")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
+from tests.kit.errors import error_of
 from tests.kit.lines import write_files
 from tests.kit.stream import read_output
 
@@ -39,13 +38,6 @@ def options(root: Path) -> Options:
     )
 
 
-def ending(call: Callable[[], None]) -> tuple[str, str | None, str]:
-    with pytest.raises(DiagnosticError) as error:
-        call()
-    (found,) = error.value.diagnostics
-    return found.code, found.help, found.notes[-1].rpartition("/")[2]
-
-
 @pytest.mark.either_engine
 def test_a_run_ends_before_the_file_and_a_restart_goes_on_once_it_is_in_lines(
     spark: SparkSession, tmp_path: Path
@@ -55,10 +47,11 @@ def test_a_run_ends_before_the_file_and_a_restart_goes_on_once_it_is_in_lines(
         root = tmp_path / str(number)
         write_files(root / "r", {"0.jsonl": b'{"a": 0}\n', "1.json": text.encode()})
         simulated = Options(sources=options(root).sources, sinks={"r": str(root / "simulated")})
-        code, hint, place = expected = ending(lambda to=simulated: simulate(QUERY, to))
-        assert (code, place.partition(": ")[0][:7]) == ("RQ404", "1.json:")
-        assert f"`{command} FILE`" in str(hint)
-        assert ending(lambda root=root: run(QUERY, options(root), spark=spark)) == expected
+        error = error_of(lambda to=simulated: simulate(QUERY, to))
+        assert (error.code, error.notes[-1].rpartition("/")[2][:7]) == ("RQ404", "1.json:")
+        assert f"`{command} FILE`" in str(error.help)
+        by_run = error_of(lambda root=root: run(QUERY, options(root), spark=spark))
+        assert (by_run.code, by_run.help, by_run.notes[-1]) == (error.code, error.help, error.notes[-1])
         assert read_output(root / "out") == [{"a": 0}]
     write_files(root / "r", {"1.json": b'{"a": 1}\n'})
     run(QUERY, options(root), spark=spark)

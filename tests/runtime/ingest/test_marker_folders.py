@@ -16,7 +16,8 @@ from cedilla.grammar import DiagnosticError, format_query, parse_query
 from cedilla.runtime.checkpoint.source_changes import compare_source
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.lines import merged
-from tests.kit.command import cedilla, code_of
+from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.lines import text_of, write_at
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import tiered

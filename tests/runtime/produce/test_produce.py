@@ -22,7 +22,8 @@ from cedilla.produce import Stream
 from cedilla.runtime.stream_tools.places import stream_lines
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
-from tests.kit.command import cedilla, code_of
+from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.stream import decode
 
 SCHEMA = "ts: long, s: int in {1, 2}, t: double unit degF, at?: timestamp, m?: decimal(5, 2)"

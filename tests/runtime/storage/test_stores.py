@@ -13,12 +13,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.storage.written import written
+from tests.kit.errors import code_of, error_of
 
 PLAN = compile_query('stream r(s: int) from json "in";\nemit r to json "out";').plan
 ODD = "a b%20c#d?e=ö"
@@ -154,13 +154,13 @@ def test_a_folder_is_moved_once(tmp_path: Path) -> None:
     assert [name_of(file.path) for file in files.list(f"{tmp_path}/epoch=1")] == ["1.jsonl", "2.jsonl"]
     assert not (tmp_path / "staging").exists()
     put(tmp_path / "staging" / "3.jsonl")
-    assert refusal(lambda: files.publish(f"{tmp_path}/staging", f"{tmp_path}/epoch=1"))[0] == "RQ431"
+    assert code_of(lambda: files.publish(f"{tmp_path}/staging", f"{tmp_path}/epoch=1")) == "RQ431"
 
 
 def test_a_rename_does_not_write_over(tmp_path: Path) -> None:
     put(tmp_path / "a", "a")
     put(tmp_path / "b", "b")
-    assert refusal(lambda: Files().rename(f"{tmp_path}/a", f"{tmp_path}/b"))[0] == "RQ431"
+    assert code_of(lambda: Files().rename(f"{tmp_path}/a", f"{tmp_path}/b")) == "RQ431"
     Files().rename(f"{tmp_path}/a", f"file:{tmp_path}/c")
     assert (tmp_path / "c").read_text() == "a"
 
@@ -195,25 +195,21 @@ def test_signs_are_counted_wherever_blocks_end(tmp_path: Path, around: int) -> N
     assert Files().count(path, b"\n") == content.count(b"\n")
 
 
-def refusal(run: Callable[[], object]) -> tuple[str, str, str | None]:
-    with pytest.raises(DiagnosticError) as raised:
-        run()
-    (diagnostic,) = raised.value.diagnostics
-    return diagnostic.code, diagnostic.message, diagnostic.help
-
-
 def test_a_folder_that_others_have_filled_on_their_own_disks_is_noticed(tmp_path: Path) -> None:
     """Where a job's tasks write on other machines, their folder is made here, and stays empty."""
     (tmp_path / "out").mkdir()
-    code, message, _ = refusal(lambda: written(None, Files(), f"{tmp_path}/out"))  # type: ignore[arg-type]
-    assert (code, message) == ("RQ432", f"the engine has written {tmp_path}/out, but the files are not there")
+    error = error_of(lambda: written(None, Files(), f"{tmp_path}/out"))  # type: ignore[arg-type]
+    assert (error.code, error.message) == (
+        "RQ432",
+        f"the engine has written {tmp_path}/out, but the files are not there",
+    )
 
 
 def test_a_scheme_that_nobody_knows_is_refused() -> None:
-    code, message, hint = refusal(lambda: Files().exists("ftq://host/in"))
-    assert (code, message) == ("RQ430", "nothing is known of ftq: paths")
-    assert hint is not None
-    assert "s3:" in hint
+    error = error_of(lambda: Files().exists("ftq://host/in"))
+    assert (error.code, error.message) == ("RQ430", "nothing is known of ftq: paths")
+    assert error.help is not None
+    assert "s3:" in error.help
 
 
 @pytest.mark.parametrize(
@@ -224,9 +220,9 @@ def test_a_library_that_is_missing_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(import_module("fsspec.registry")._registry, scheme, raising=False)
-    code, message, hint = refusal(lambda: Files().list(f"{scheme}://store/in"))
-    assert (code, message) == ("RQ430", f"{scheme}: paths need a library that is not installed")
-    assert hint == f"pip install 'cedilla[{extra}]'"
+    error = error_of(lambda: Files().list(f"{scheme}://store/in"))
+    assert (error.code, error.message) == ("RQ430", f"{scheme}: paths need a library that is not installed")
+    assert error.help == f"pip install 'cedilla[{extra}]'"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to this user")
@@ -235,15 +231,15 @@ def test_what_is_forbidden_is_told(tmp_path: Path) -> None:
     (tmp_path / "shut").chmod(0)
     try:
         for act in (Files().exists, Files().read, Files().delete, lambda path: Files().write(path, "x")):
-            code, message, _ = refusal(lambda act=act: act(f"{tmp_path}/shut/1.json"))
-            assert (code, message) == ("RQ431", f"{tmp_path}/shut/1.json: Permission denied")
+            error = error_of(lambda act=act: act(f"{tmp_path}/shut/1.json"))
+            assert (error.code, error.message) == ("RQ431", f"{tmp_path}/shut/1.json: Permission denied")
     finally:
         (tmp_path / "shut").chmod(0o700)
 
 
 def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
     path = f"{put(tmp_path / 'file')}/below"
-    assert refusal(lambda: Files().write(path, "x"))[0] == "RQ431"
+    assert code_of(lambda: Files().write(path, "x")) == "RQ431"
     assert not Files().exists(path)
 
 

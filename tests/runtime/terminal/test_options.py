@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from cedilla import DiagnosticError, Options, compile_query, run, simulate
+from cedilla import Options, compile_query, run, simulate
+from tests.kit.errors import error_text
 from tests.kit.stream import read_output
 
 QUERY = """
@@ -26,13 +27,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).mkdir()
         (tmp_path / name / "1.jsonl").write_text(json.dumps({"k": k}) + "\n")
     return tmp_path
-
-
-def told(function: Callable[[], object]) -> str:
-    with pytest.raises(DiagnosticError) as caught:
-        function()
-    (diagnostic,) = caught.value.diagnostics
-    return f"{diagnostic.code} {diagnostic.message} {diagnostic.help}"
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -54,7 +48,7 @@ def test_an_option_that_the_query_lacks_is_an_error_with_a_hint(
     folder: Path, option: str, call: Callable[..., None]
 ) -> None:
     given, hint = WRONG[option]
-    message = told(lambda: call("q.rq", Options(once=True, **given)))
+    message = error_text(lambda: call("q.rq", Options(once=True, **given)))
     assert message.startswith("RQ477 ")
     assert hint in message
 
@@ -80,9 +74,9 @@ def test_compile_query_takes_what_run_takes(folder: Path) -> None:
 def test_a_query_that_cannot_be_read_is_told_as_by_the_command(
     folder: Path, call: Callable[..., object]
 ) -> None:
-    assert told(lambda: call("nosuch.rq")).startswith("RQ400 nosuch.rq cannot be read: no such file")
+    assert error_text(lambda: call("nosuch.rq")).startswith("RQ400 nosuch.rq cannot be read: no such file")
     Path("latin.rq").write_bytes(b"# \xe9")
-    assert "RQ400 latin.rq cannot be read: byte 2 is not UTF-8" in told(lambda: call(Path("latin.rq")))
+    assert "RQ400 latin.rq cannot be read: byte 2 is not UTF-8" in error_text(lambda: call(Path("latin.rq")))
 
 
 def test_a_sink_may_have_the_name_of_its_folder(folder: Path) -> None:
@@ -90,12 +84,12 @@ def test_a_sink_may_have_the_name_of_its_folder(folder: Path) -> None:
         run("q.rq", Options(once=True, sinks={name: f"o{number}"}, checkpoint=f"ck{number}", engine="sail"))
         simulate("q.rq", Options(sinks={name: f"s{number}"}))
         assert read_output(folder / f"o{number}") == read_output(folder / f"s{number}") == [{"k": 1}]
-    assert "given twice" in told(lambda: simulate("q.rq", Options(sinks={"meters": "a", "usage": "b"})))
+    assert "given twice" in error_text(lambda: simulate("q.rq", Options(sinks={"meters": "a", "usage": "b"})))
 
 
 def test_a_folder_that_two_sinks_share_names_neither(folder: Path) -> None:
     query = QUERY + 'big := select[k > 1](meters); emit big to json "more/usage";'
-    message = told(lambda: simulate(query, Options(sinks={"usage": "a"})))
+    message = error_text(lambda: simulate(query, Options(sinks={"usage": "a"})))
     assert message.startswith("RQ477 --sink: the query has no `usage`; it has meters, big")
     crossed = QUERY + 'usage := select[k > 1](meters); emit usage to json "big";'
     simulate(crossed, Options(sinks={"usage": "a", "meters": "b"}))

@@ -18,7 +18,8 @@ from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.permissions import ALLOWED, check_modules, check_permitted
-from tests.kit.command import cedilla, code_of
+from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.stream import read_output
 
 QUERY = 'stream r(k: long, s?: string) from json "{source}" punctuated on k;\nemit r to json "{sink}";\n'

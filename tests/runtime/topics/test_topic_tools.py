@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, read, run, simulate
 from cedilla.produce import Stream
-from tests.kit.command import cedilla, code_of
+from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.kafka import Broker, accent, closed, row
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item, decode, read_output

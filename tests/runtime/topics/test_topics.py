@@ -33,7 +33,7 @@ from cedilla.runtime.topics.kafka_client import library, settings
 from cedilla.runtime.topics.query_topics import Topics
 from cedilla.runtime.topics.topic_reader import TopicReader, one_line
 from tests.kit import kafka
-from tests.kit.command import code_of
+from tests.kit.errors import code_of
 
 QUERY = """stream r(ts: long, s: int in {1, 2}, t: double)
   from kafka "one:9092,two:9092/r"

@@ -29,7 +29,8 @@ from cedilla.runtime.ui.feed import Feed
 from cedilla.runtime.ui.metrics import registry_of
 from tests.conftest import MODE
 from tests.kit import ROOT
-from tests.kit.command import cedilla, code_of
+from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.pages import Page, served
 from tests.kit.query import Query
 from tests.runtime.ui.pumps import run

@@ -18,7 +18,8 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, after, takes
 from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.command import cedilla, code_of
+from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item, decode, read_output
 

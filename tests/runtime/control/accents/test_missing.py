@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla import Options, run, simulate
-from tests.kit.command import cedilla, code_of
+from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item, decode, read_output
 

@@ -11,10 +11,11 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import TableColumn
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.control.domains.table_domains import with_values
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
+from tests.kit.errors import error_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode
@@ -44,13 +45,6 @@ def taken(reference: Reference, *items: Item) -> list[tuple[int, int, float]]:
     return [(each["n"], each["k"], float(each["t"])) for each in rows]
 
 
-def refused(reference: Reference, text: str) -> Diagnostic:
-    with pytest.raises(DiagnosticError) as raised:
-        reference.step([("r", marker(text))])
-    (found,) = raised.value.diagnostics
-    return found
-
-
 def test_what_is_new_is_written_as_it_is_and_a_recode_may_name_it() -> None:
     reference = Reference(compile_query(LISTED).plan)
     taken(reference, marker(CODES), marker("[[grow(k, {5, 6})]]"))
@@ -64,14 +58,17 @@ def test_what_is_new_is_written_as_it_is_and_a_recode_may_name_it() -> None:
     taken(reference, marker('[[site = "B", recode(k, {4: 1, 5: 50})]]'))
     assert taken(reference, row(5, "B", 50), row(6, "B", 1), row(7, "B", 6)) == [(5, 5, 1), (6, 1, 1)]
     assert [code for _, code, _ in reference.rejected] == ["RQ314", "RQ314"]
-    assert refused(reference, '[[site = "B", recode(k, {6: 60})]]').code == "RQ464"
+    assert (
+        error_of(lambda: reference.step([("r", marker('[[site = "B", recode(k, {6: 60})]]'))])).code
+        == "RQ464"
+    )
 
 
 def test_what_is_another_ones_code_cannot_come_before_that_has_another_one() -> None:
     """Written as it is, 4 of site B would be kind 1 and kind 4."""
     reference = Reference(compile_query(LISTED).plan)
     taken(reference, marker(CODES))
-    found = refused(reference, "[[grow(k, {4, 5})]]")
+    found = error_of(lambda: reference.step([("r", marker("[[grow(k, {4, 5})]]"))]))
     assert found.code == "RQ466"
     assert found.message == 'the domain of `k` cannot grow: 4 is what 1 is written as for [site = "B"]'
     assert taken(reference, row(1, "B", 4)) == [(1, 1, 1)]  # nothing of it counts
@@ -133,7 +130,7 @@ def test_codes_that_are_told_apart_by_each_other() -> None:
     texts = ['[[k = 1, recode(site, {"A": "A", "B": "b", "b": "B"})]]', '[[site = "b", recode(k, {1: 4})]]']
     reference = Reference(compile_query(query).plan)
     taken(reference, *map(marker, texts))
-    assert refused(reference, "[[grow(k, {4})]]").code == "RQ466"
+    assert error_of(lambda: reference.step([("r", marker("[[grow(k, {4})]]"))])).code == "RQ466"
     query = query.replace(', "b"}', "}")  # now none but kind 1 is ever of a site b
     reference = Reference(compile_query(query).plan)
     taken(reference, marker(texts[0].replace(', "b": "B"', "")), marker(texts[1]), marker("[[grow(k, {4})]]"))

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from cedilla import DiagnosticError, Options, compile_query, run, simulate
+from cedilla import Options, compile_query, run, simulate
 from cedilla.grammar import format_query, parse_query
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.records.marker_files import in_stream_order
 from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.command import cedilla
+from tests.kit.errors import error_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.stream import Item, decode
 
@@ -111,13 +112,6 @@ def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession)
     return Stream(tmp_path, spark)
 
 
-def stopped_by(function: object) -> Diagnostic:
-    assert callable(function)
-    with pytest.raises(DiagnosticError) as caught:
-        function()
-    return caught.value.diagnostics[0]
-
-
 # --- markers only ---
 
 
@@ -161,7 +155,7 @@ def test_markers_among_the_tuples_are_bad_tuples_where_only_those_of_a_folder_co
 def test_a_bad_tuple_that_is_a_marker_ends_the_query_where_bad_tuples_do(stream: Stream) -> None:
     write_foreign(stream)
     for way in (lambda: stream.run(ONLY, invalid="abort"), lambda: Simulated(ONLY, invalid="abort")):
-        found = stopped_by(way)
+        found = error_of(way)
         assert found.code == "RQ326"
         assert found.help == "`set invalid = quarantine;` sets them aside"
         assert found.notes[0].endswith(f"001.jsonl:3: {json.dumps(CELSIUS)}")
@@ -173,7 +167,7 @@ def test_markers_only_goes_on_after_a_restart_and_a_stop(stream: Stream) -> None
     stream.write("r", *rows(1, 50.0), CELSIUS)
     stream.write("ops", marker("[[k = 2, alter(t, y -> y * y)]]"))
     stream.write("r", KELVIN, *rows(2, 41.0))
-    found = stopped_by(lambda: stream.run(ONLY))
+    found = error_of(lambda: stream.run(ONLY))
     assert found.code == "RQ202"
     assert stream.quarantine == [("RQ326", json.dumps(CELSIUS), 2)]
     (stream.root / "ops" / "002.jsonl").write_text(json.dumps(marker("[[k = 2, unit(t, degC)]]")) + "\n")
@@ -209,7 +203,7 @@ def test_markers_only_holds_in_every_format(stream: Stream, format_: str) -> Non
 
 def test_a_file_that_cannot_be_read_is_no_foreign_marker(stream: Stream) -> None:
     (stream.root / "r" / "1.csv").write_text("a,b\n1,2\n")
-    assert stopped_by(lambda: stream.run(ONLY.replace("from json", "from csv"))).code == "RQ426"
+    assert error_of(lambda: stream.run(ONLY.replace("from json", "from csv"))).code == "RQ426"
 
 
 def test_an_edit_of_who_may_send_markers_is_confirmed(stream: Stream) -> None:
@@ -220,7 +214,7 @@ def test_an_edit_of_who_may_send_markers_is_confirmed(stream: Stream) -> None:
     assert shown.exit_code == 1
     assert "`markers only`" in shown.stdout
     assert "a bad tuple (RQ326)" in shown.stdout
-    assert stopped_by(lambda: stream.run(ONLY)).code == "RQ402"
+    assert error_of(lambda: stream.run(ONLY)).code == "RQ402"
     stream.write("r", *rows(1, 10.0), marker("[[k = 1, unit(t, K)]]"), *rows(2, 41.0))
     run(ONLY, Options(once=True, checkpoint="ck", yes=True), spark=stream.spark)
     assert stream.canonical == _sorted([*rows(1, 50.0), *rows(1, 50.0), *rows(2, 41.0)])
@@ -251,7 +245,7 @@ def test_markers_only_is_written_as_it_is_read(stream: Stream) -> None:
 
 @pytest.mark.parametrize("clause", ["markers only", "markers only ops", 'only "ops"', 'markers "ops" only'])
 def test_a_clause_without_its_folder_is_told(clause: str) -> None:
-    found = stopped_by(lambda: compile_query(ONLY.replace('markers only "ops"', clause)))
+    found = error_of(lambda: compile_query(ONLY.replace('markers only "ops"', clause)))
     assert found.code in ("RQ001", "RQ002")
     assert found.span is not None
     assert found.span.line in (3, 4)  # a word that is missing comes after the last one
@@ -328,8 +322,8 @@ def test_each_setting_decides_about_its_own_kind(stream: Stream) -> None:
         way(QUARANTINE, invalid="abort")
     stream.write("r", '{"k": 1}')
     for way in (stream.run, Simulated):
-        assert stopped_by(lambda way=way: way(QUARANTINE, invalid="abort")).code == "RQ302"
-        assert stopped_by(lambda way=way: way(OPEN)).code in ("RQ202", "RQ402") if way is Simulated else True
+        assert error_of(lambda way=way: way(QUARANTINE, invalid="abort")).code == "RQ302"
+        assert error_of(lambda way=way: way(OPEN)).code in ("RQ202", "RQ402") if way is Simulated else True
 
 
 RIGHT = {
@@ -347,20 +341,20 @@ def test_a_right_marker_that_the_query_cannot_follow_ends_it_all_the_same(
 ) -> None:
     stream.write("r", {"k": 1, "t": 5.0}, marker(text), {"k": 2, "t": 6.0})
     query = f"{RIGHT[code]}set bad_markers = quarantine;\n"
-    assert stopped_by(lambda: stream.run(query)).code == code
-    assert stopped_by(lambda: simulate(query)).code == code
+    assert error_of(lambda: stream.run(query)).code == code
+    assert error_of(lambda: simulate(query)).code == code
     assert stream.quarantine == []
 
 
 def test_a_tuple_in_a_folder_of_markers_ends_the_query_all_the_same(stream: Stream) -> None:
     stream.write("ops", *rows(1, 1.0))
-    assert stopped_by(lambda: stream.run(f"{FOLDER}set bad_markers = quarantine;\n")).code == "RQ224"
+    assert error_of(lambda: stream.run(f"{FOLDER}set bad_markers = quarantine;\n")).code == "RQ224"
 
 
 def test_bad_markers_are_set_aside_once_where_a_run_stops_and_goes_on(stream: Stream) -> None:
     bad = marker("[[k = 2, alter(t, y -> y * y)]]")
     stream.write("r", bad, *rows(1, 50.0), bad, marker("[[-(k)]]"), *rows(1, 59.0), bad)
-    found = stopped_by(lambda: stream.run(QUARANTINE))
+    found = error_of(lambda: stream.run(QUARANTINE))
     assert found.code == "RQ209"
     file = stream.root / "r" / "001.jsonl"
     file.write_text(file.read_text().replace("[[-(k)]]", "[[k = 1, unit(t, degF)]]"))
@@ -398,7 +392,7 @@ def test_doubtful_accents_end_the_query_where_that_is_set(
     twice = [marker(DOUBTFUL["RQ218"])] if code == "RQ218" else []
     stream.write("r", *twice, *rows(1, 50.0), marker(DOUBTFUL[code]), *rows(2, 41.0))
     for way in (stream.run, Simulated):
-        found = stopped_by(lambda way=way: way(query, doubtful="abort", bad_markers=bad_markers))
+        found = error_of(lambda way=way: way(query, doubtful="abort", bad_markers=bad_markers))
         assert (found.code, found.severity) == (code, "error")
         assert "`set doubtful = warn;` continues" in (found.help or "")
     assert [each["k"] for each in stream.canonical] == [1], "all before it is committed"
@@ -418,7 +412,7 @@ def test_a_jump_ends_the_query_before_its_epoch_where_that_is_set(
     stream.write("r", *before)
     stream.write("r", *behind)
     for way in (lambda: stream.run(query, 1, **settings), lambda: Simulated(query, **settings)):
-        found = stopped_by(way)
+        found = error_of(way)
         assert (found.code, found.severity) == ("RQ223", "error")
         assert "`set doubtful = warn;` continues" in (found.help or "")
     assert len(stream.canonical) == 60
@@ -435,7 +429,7 @@ def test_a_stop_by_a_marker_says_what_is_committed_and_which_line_to_mend(
 ) -> None:
     before = [] if first else [*rows(1, 50.0), CELSIUS]
     stream.write("r", *before, marker("[[k = 2, alter(t, y -> y * y)]]"), *rows(1, 15.0))
-    *_, note, _ = stopped_by(lambda: stream.run(OPEN)).notes
+    *_, note, _ = error_of(lambda: stream.run(OPEN)).notes
     done = "nothing comes before it" if first else "what comes before it is committed, up to epoch 0"
     place = f"file:{stream.root}/r/001.jsonl:{len(before) + 1}"
     assert note == f"{done}; nothing is lost: mend or delete {place}, and the next run continues there"

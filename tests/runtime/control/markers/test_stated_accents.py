@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from cedilla import DiagnosticError, Options, compile_query, run, simulate
+from cedilla import Options, compile_query, run, simulate
 from tests.kit.command import cedilla
+from tests.kit.errors import code_of, error_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.stream import Item, decode, read_output
 
@@ -99,14 +100,6 @@ def test_a_stated_accent_equals_a_first_line_of_the_stream(
     assert copied(DECLARED + stated + copy) == in_stream
 
 
-def code(query: str) -> tuple[str, int]:
-    with pytest.raises(DiagnosticError) as caught:
-        simulate(query)
-    first = caught.value.diagnostics[0]
-    assert first.span is not None
-    return first.code, first.span.line
-
-
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
@@ -123,9 +116,11 @@ def code(query: str) -> tuple[str, int]:
 )
 def test_a_wrong_statement_is_a_code_at_its_line(here: Path, statement: str, expected: str) -> None:
     write_lines(here / "pumps/1.jsonl", ROWS)
-    assert code(f"{DECLARED}{EMITS}{statement}\n") == (expected, 9)
+    error = error_of(lambda: simulate(f"{DECLARED}{EMITS}{statement}\n"))
+    assert error.span is not None
+    assert (error.code, error.span.line) == (expected, 9)
     for settings in ("set bad_markers = quarantine;\n", "set accents = strict;\n"):
-        assert code(f"{DECLARED}{EMITS}{statement}\n{settings}")[0] == expected
+        assert code_of(lambda more=settings: simulate(f"{DECLARED}{EMITS}{statement}\n{more}")) == expected
 
 
 def test_check_finds_what_only_the_whole_plan_refuses(here: Path) -> None:
