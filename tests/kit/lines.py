@@ -52,7 +52,7 @@ def write_at(folder: Path, files: Mapping[int, Iterable[Mapping[str, Any] | str]
 
 def read_lines(*files: Path) -> list[dict[str, Any]]:
     """Returns the items of files of lines, in the order of the files."""
-    return [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    return [json.loads(line) for file in files for line in file.read_text("utf-8").split("\n") if line]
 
 
 def as_lines(items: Iterable[Mapping[str, Any] | str], name: str = "s") -> list[Line]:

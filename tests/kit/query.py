@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -23,9 +22,10 @@ from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.report import EpochReport
+from tests.kit.compare import plain
 from tests.kit.epochs import outputs
-from tests.kit.lines import write_lines
-from tests.kit.stream import Item, read_output
+from tests.kit.lines import read_lines, write_lines
+from tests.kit.stream import Item, decode, read_output
 
 
 @frozen
@@ -138,8 +138,35 @@ class Query:
         )
         return simulated
 
+    def process_parts(self, parts: int, **inputs: Sequence[Item]) -> Executor:
+        """Writes each input as so many files and processes them file by file; no line may be rejected."""
+        for source, items in inputs.items():
+            self.write_parts(source, items, parts)
+        executor = self.process(files_per_epoch=1)
+        assert [self.quarantine(source) for source in inputs] == [[] for _ in inputs]
+        return executor
+
+    def write_parts(self, source: str, items: Sequence[Item | str], parts: int) -> None:
+        """Writes the items as so many files of about the same length."""
+        size = -(-len(items) // parts)
+        for start in range(0, len(items), size):
+            self.write(source, items[start : start + size])
+
     def output(self, emit: str) -> list[Item]:
         return read_output(self.root / "out" / emit)
+
+    def canonical(self, emit: str) -> list[Item]:
+        """The canonical tuples of an output, with numbers as floats."""
+        return plain(decode(self.output(emit)))
+
+    def output_by_epoch(self, emit: str) -> list[list[Item]]:
+        """The lines of an output as they were after each epoch."""
+        folder, items, length = self.root / "out" / emit, self.output(emit), 0
+        found: list[list[Item]] = []
+        for report in self.reports:
+            length += len(read_lines(*(folder / f"epoch={report.number:012d}").glob("*")))
+            found.append(items[:length])
+        return found
 
     def sources(self) -> list[str]:
         """The sources of which there are files, in an order."""
@@ -148,8 +175,7 @@ class Query:
     def quarantine(self, source: str) -> list[Item]:
         """The rejected lines of a source."""
         folder = self.root / "checkpoint" / "quarantine" / source
-        texts = [file.read_text() for file in sorted(folder.glob("*.jsonl"))]
-        return [json.loads(line) for text in texts for line in text.split("\n") if line]
+        return read_lines(*sorted(folder.glob("*.jsonl")))
 
 
 def save_parquet(frame: DataFrame, path: Path, **options: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
+from tests.kit.compare import texts
 from tests.kit.query import Query
-from tests.kit.stream import Item, decode, is_tuple, read_output
+from tests.kit.stream import Item, decode, is_tuple
 
 DIRECTIONS: dict[int, tuple[list[Any], float | None]] = {
     0: ([350.0, 10.0], 0.0),
@@ -54,7 +54,7 @@ def items() -> list[Item]:
     return sorted(rows, key=lambda row: row["ts"])
 
 
-def check(output: list[Item], easterly: list[Item]) -> None:
+def check_directions(output: list[Item], easterly: list[Item]) -> None:
     found = {row["k"]: row.get("h") for row in output if is_tuple(row)}
     assert found == {k: mean for k, (_, mean) in DIRECTIONS.items()}
     assert all(str(value) != "-0.0" for value in found.values())
@@ -75,7 +75,7 @@ def test_a_mean_direction_is_exact_where_people_write_it(
         run.go_on(run.executor(1), batch)  # a new process
     run.write("wind", [{"$punctuation": "[]"}])
     run.go_on(run.executor(), parts)
-    check(run.output("means"), run.output("select"))
+    check_directions(run.output("means"), run.output("select"))
 
 
 def test_a_mean_direction_in_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_a_mean_direction_in_the_reference(tmp_path: Path, monkeypatch: pytest.M
     run = Query.without_engine(tmp_path, QUERY)
     run.write("wind", [*items(), {"$punctuation": "[]"}])
     simulate(QUERY, Options(sinks={"means": "out/means", "select": "out/select"}))
-    check(run.output("means"), run.output("select"))
+    check_directions(run.output("means"), run.output("select"))
 
 
 @pytest.mark.either_engine
@@ -108,15 +108,8 @@ def test_engines_and_the_reference_agree_to_the_last_digit(
         for n in range(300)
     ]
     run = Query(spark, tmp_path, text)
-    for start in range(0, len(rows), 70):
-        run.write("r", rows[start : start + 70])
-    run.write("r", [{"$punctuation": "[]"}])
-    run.process(1)
-    simulate(text, Options(sinks={"q": "reference"}))
-    written = [
-        sorted(json.dumps(row, sort_keys=True) for row in output if is_tuple(row))
-        for output in (run.output("q"), read_output(tmp_path / "reference"))
-    ]
+    run.process_parts(5, r=[*rows, {"$punctuation": "[]"}])
+    written = [texts(filter(is_tuple, output)) for output in (run.output("q"), run.simulate().output("q"))]
     assert written[0] == written[1]
     assert len(written[0]) == 60
 
@@ -158,9 +151,9 @@ def test_what_is_not_finite_has_no_direction(spark: SparkSession, tmp_path: Path
     )
     run.write("r", [{"$punctuation": "[]"}])
     run.process(1)
-    simulated = simulate_rows(text, tmp_path)
+    simulated = run.simulate().output("project")
     found = sorted((row for row in run.output("project") if is_tuple(row)), key=lambda row: row["k"])
-    assert found == sorted(simulated, key=lambda row: row["k"])
+    assert found == sorted((row for row in simulated if is_tuple(row)), key=lambda row: row["k"])
     assert [row.get("d") for row in found] == ["NaN", None]
 
 
@@ -180,18 +173,9 @@ def test_directions_of_whole_numbers_and_decimals_beside_other_means(
     )
     run.write("r", ['{"ts": 2, "n": 7, "d": -12.25}', {"$punctuation": "[]"}])
     run.process(1)
-    simulate(
-        text, Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"q": str(tmp_path / "reference")})
-    )
     expected, found = (
         sorted((row for row in output if is_tuple(row)), key=lambda row: row["ts"])
-        for output in (read_output(tmp_path / "reference"), run.output("q"))
+        for output in (run.simulate().output("q"), run.output("q"))
     )
     assert found == expected
     assert [row["d"] for row in expected] == [32.0, 347.75]
-
-
-def simulate_rows(text: str, root: Path) -> list[Item]:
-    sinks = {"project": str(root / "reference")}
-    simulate(text, Options(sources={"r": str(root / "in" / "r")}, sinks=sinks))
-    return [row for row in read_output(root / "reference") if is_tuple(row)]

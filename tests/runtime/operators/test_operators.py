@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.reference.reference import Reference
+from tests.kit.compare import plain, values_of
 from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
 
@@ -41,34 +42,12 @@ def stream() -> list[Item]:
     ]
 
 
-def run_query(spark: SparkSession, root: Path, text: str, **inputs: list[Item]) -> list[Item]:
-    """The output, with the input cut into three files and epochs."""
-    run = Query(spark, root, text)
-    for name, items in inputs.items():
-        for start in range(0, len(items), 10):
-            run.write(name, items[start : start + 10])
-    run.process(files_per_epoch=1)
-    assert all(run.quarantine(name) == [] for name in inputs)
-    return run.output("out")
-
-
-def canonical(output: list[Item], *keys: str) -> list[tuple[object, ...]]:
-    return sorted(
-        tuple(float(row[k]) if isinstance(row[k], float | int) else row[k] for k in keys)
-        for row in _floats(decode(output))
-    )
-
-
-def _floats(rows: list[Item]) -> list[Item]:
-    return [{k: v if isinstance(v, str) else float(v) for k, v in row.items()} for row in rows]
-
-
 def test_select_reads_canonical_values_whatever_the_units(spark: SparkSession, tmp_path: Path) -> None:
-    output = run_query(
-        spark, tmp_path, HEAD + 'out := select[t > 8 and not n = 0](r); emit out to json "o";', r=stream()
-    )
+    run = Query(spark, tmp_path, HEAD + 'out := select[t > 8 and not n = 0](r); emit out to json "o";')
+    run.process_parts(3, r=stream())
+    output = run.output("out")
     expected = sorted((float(r["ts"]), r["t"]) for r in ROWS if r["t"] > 8 and r["n"] != 0)
-    assert canonical(output, "ts", "t") == expected
+    assert values_of(decode(output), "ts", "t") == expected
     assert list(complaints(output, {"ts", "s", "t", "n"})) == []
 
 
@@ -76,8 +55,10 @@ def test_project_computes_and_carries_the_alter_through_an_affine_expression(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     text = HEAD + 'out := project[s, ts, t * 10 - 3 as u, t * t as square](r); emit out to json "o";'
-    output = run_query(spark, tmp_path, text, r=stream())
-    assert canonical(output, "ts", "u", "square") == sorted(
+    run = Query(spark, tmp_path, text)
+    run.process_parts(3, r=stream())
+    output = run.output("out")
+    assert values_of(decode(output), "ts", "u", "square") == sorted(
         (float(r["ts"]), r["t"] * 10 - 3, r["t"] ** 2) for r in ROWS
     )
     accents = [i["$accent"] for i in output if "$accent" in i]
@@ -87,8 +68,10 @@ def test_project_computes_and_carries_the_alter_through_an_affine_expression(
 def test_project_without_the_described_attribute_waits_for_the_domain(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    output = run_query(spark, tmp_path, HEAD + 'out := project[ts, t](r); emit out to json "o";', r=stream())
-    assert canonical(output, "ts", "t") == sorted((float(r["ts"]), r["t"]) for r in ROWS)
+    run = Query(spark, tmp_path, HEAD + 'out := project[ts, t](r); emit out to json "o";')
+    run.process_parts(3, r=stream())
+    output = run.output("out")
+    assert values_of(decode(output), "ts", "t") == sorted((float(r["ts"]), r["t"]) for r in ROWS)
     assert [i["$accent"] for i in output if "$accent" in i] == ["[[alter(t, y -> y * 2 + 1)]]"]
 
 
@@ -101,13 +84,15 @@ def test_sliding_windows_have_every_tuple_in_each_of_its_windows(spark: SparkSes
     emit out to json "o";
     """
     )
-    output = run_query(spark, tmp_path, text, r=stream())
+    run = Query(spark, tmp_path, text)
+    run.process_parts(3, r=stream())
+    output = run.output("out")
     windows = {k: [r for r in ROWS if 2 * k <= r["ts"] < 2 * k + 6] for k in range(-2, 12)}
     expected = [
         (float(k), float(sum(r["n"] for r in rows)), float(len(rows)), max(r["t"] for r in rows))
         for k, rows in windows.items()
     ]
-    assert canonical(output, "wid", "total", "rows", "top") == expected
+    assert values_of(decode(output), "wid", "total", "rows", "top") == expected
     assert list(complaints(output, {"wid", "total", "rows", "top"})) == []
 
 
@@ -121,8 +106,10 @@ def test_every_aggregate_function(spark: SparkSession, tmp_path: Path) -> None:
     emit out to json "o";
     """
     )
-    output = run_query(spark, tmp_path, text, r=stream())
-    for row in _floats(decode(output)):
+    run = Query(spark, tmp_path, text)
+    run.process_parts(3, r=stream())
+    output = run.output("out")
+    for row in plain(decode(output)):
         values = [r["t"] for r in ROWS if r["ts"] // 8 == row["wid"]]
         assert row == pytest.approx(
             {
@@ -233,9 +220,11 @@ def test_join_on_attributes_of_other_names_and_self_join(spark: SparkSession, tm
     emit out to json "o";
     """
     rows: list[Item] = [{"ts": i, "x": i % 3, "v": float(i)} for i in range(9)]
-    output = run_query(spark, tmp_path, text, a=rows)
+    run = Query(spark, tmp_path, text)
+    run.process_parts(3, a=rows)
+    output = run.output("out")
     expected = sorted((float(a["ts"]), b["v"]) for a in rows for b in rows if a["x"] == b["x"])
-    assert canonical(output, "ts", "w") == expected
+    assert values_of(decode(output), "ts", "w") == expected
 
 
 def test_join_state_is_purged_and_never_stored_for_a_table(spark: SparkSession, tmp_path: Path) -> None:
@@ -272,7 +261,7 @@ def test_many_epochs_compact_the_state(spark: SparkSession, tmp_path: Path) -> N
     run.write("r", [{"$punctuation": "[]"}])
     executor = run.process(files_per_epoch=1)
     assert executor.last.segments == {}
-    rows = _floats(decode(run.output("out")))
+    rows = run.canonical("out")
     for row in rows:
         values = [i * row["g"] for i in range(11)]
         assert (row["mean"], row["spread"]) == pytest.approx(
@@ -298,7 +287,7 @@ def test_an_output_is_another_querys_input(spark: SparkSession, tmp_path: Path) 
     (tmp_path / "first" / "out" / "out").rename(tmp_path / "second" / "in" / "out")
     second.process(files_per_epoch=2)
     assert second.quarantine("out") == []
-    rows = {row["wid"]: row["t"] for row in _floats(decode(second.output("mean")))}
+    rows = {row["wid"]: row["t"] for row in second.canonical("mean")}
     assert rows == pytest.approx(
         {k: statistics.mean(r["t"] for r in ROWS if r["ts"] // 8 == k) for k in range(3)}
     )
@@ -336,7 +325,7 @@ def test_many_small_files_are_one_epoch_in_the_order_of_their_names(
     run.process()
     assert len(run.reports) == 1
     assert run.quarantine("r") == []
-    assert canonical(run.output("out"), "ts", "t") == [(float(ts), 1.0) for ts in range(90)]
+    assert values_of(run.canonical("out"), "ts", "t") == [(float(ts), 1.0) for ts in range(90)]
 
 
 def test_several_emits_share_state_and_aggregates_may_be_aggregated(
@@ -366,8 +355,8 @@ def test_several_emits_share_state_and_aggregates_may_be_aggregated(
         for s, name in ((1, "one"), (2, "two"))
         for k in range(3)
     }
-    assert canonical(run.output("r"), "ts", "t") == [(float(r["ts"]), r["t"]) for r in ROWS]
-    found = {(r["name"], r["wid"]): r["mean"] for r in _floats(decode(run.output("mean")))}
+    assert values_of(run.canonical("r"), "ts", "t") == [(float(r["ts"]), r["t"]) for r in ROWS]
+    found = {(r["name"], r["wid"]): r["mean"] for r in run.canonical("mean")}
     assert found == pytest.approx(means)
     best = {i["wid"]: i["best"] for i in run.output("best") if is_tuple(i)}
     assert best == pytest.approx({k: max(means["one", k], means["two", k]) for k in range(3)})

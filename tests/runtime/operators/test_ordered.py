@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from itertools import pairwise, product
 from pathlib import Path
 from random import Random
@@ -13,9 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
+from tests.kit.compare import plain, texts
 from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item, complaints, decode
 from tests.kit.tiers import tiered
+from tests.runtime.operators.ordered_oracle import Oracle, random_stream
 
 QUERY = """
 stream r(ts: double, k: int in {0, 1}, t: double, i: long) from json "in" punctuated on ts;
@@ -31,134 +32,12 @@ emit visits to json "o/visits";
 emit counted to json "o/counted";
 """
 NAMES = {"ts", "k", "t", "i"}
-GAP = 2
 
 
 # --- random streams ---
 
 
-def random_stream(random: Random, size: int) -> list[Item]:
-    """A valid stream: tuples in no order, Alters of `t` and of `ts`, an Add and a Drop of `q`, punctuations."""
-    decoder, items = Decoder(), list[Item]()
-    scale, clock = 1, 0
-    added = dropped = False
-
-    def say(item: Item) -> None:
-        items.append(item)
-        decoder.feed(item)
-
-    for number in range(size):
-        roll = random.random()
-        if roll < 0.04:
-            where = random.choice(["k = 1, ", "k = 0, ", ""])
-            say({"$accent": f"[[{where[:-2]}, alter(t, y -> y * 2 + 1)]]".replace("[[, ", "[[")})
-        elif roll < 0.06 and scale == 1:
-            scale = 4
-            say({"$accent": "[[alter(ts, y -> y * 4)]]"})
-        elif roll < 0.1 and not added:
-            added = True
-            say({"$accent": "[[+(q: long)]]"})
-        elif roll < 0.14 and added and not dropped:
-            dropped = True
-            say({"$accent": "[[-(q)]]"})
-        elif roll < 0.2:
-            clock += random.randrange(6)
-            who = random.choice(["", "", "k = 1, ", "k = 0, "])
-            whole = number > size * 2 / 3 and random.random() < 0.3
-            say({"$punctuation": "[k = 0]" if whole else f"[{who}ts < {clock * scale}]"})
-        else:
-            row = {"ts": clock + random.randrange(-2, 14), "k": random.randrange(2)}
-            row |= {"t": float(random.randrange(4)), "i": number}
-            if not decoder.closed(row):
-                raw = decoder.raw_at(row, len(decoder.accents))
-                raw = {n: float(v) if isinstance(v, Fraction) else v for n, v in raw.items()}
-                say(raw | ({"q": number} if added and not dropped else {}))
-    say({"$punctuation": "[]"})
-    return items
-
-
-def plain(rows: Iterable[Item]) -> list[Item]:
-    """Canonical tuples with numbers that compare and print alike."""
-    return [{n: v if isinstance(v, str) else float(v) for n, v in row.items()} for row in rows]
-
-
 # --- what the operators mean ---
-
-
-def in_order(rows: Sequence[Item], *keys: tuple[str, int]) -> list[Item]:
-    return sorted(rows, key=lambda row: [(row[n] * sign, 0) for n, sign in keys])
-
-
-def sessions(rows: Iterable[Item]) -> list[list[Item]]:
-    found: list[list[Item]] = []
-    for row in sorted(rows, key=lambda r: (r["k"], r["ts"])):
-        last = found[-1][-1] if found else None
-        if last is not None and last["k"] == row["k"] and row["ts"] - last["ts"] < GAP:
-            found[-1].append(row)
-        else:
-            found.append([row])
-    return found
-
-
-class Oracle:
-    """What may have been written after so much of a stream, from the closed tuples of a small domain."""
-
-    def __init__(self, items: Iterable[Item]) -> None:
-        decoder = Decoder()
-        self.rows = plain(row for item in items if (row := decoder.feed(item)) is not None)
-        times, tops = range(-8, 90), (-99.0, 99.0)
-        self.opened = {
-            (ts, k)
-            for ts, k in product(times, (0, 1))
-            if any(not decoder.closed({"ts": ts, "k": k, "t": t}) for t in tops)
-        }
-        self.times = times
-
-    def by_time(self) -> list[Item]:
-        first = min((ts for ts, _ in self.opened), default=999)  # among open times, one of greater t may come
-        return [row for row in in_order(self.rows, ("ts", 1), ("t", -1)) if row["ts"] < first]
-
-    def by_key(self) -> list[Item]:
-        first = min(((-k, ts) for ts, k in self.opened), default=(9, 999))  # ties may still come, after it
-        return [row for row in in_order(self.rows, ("k", -1), ("ts", 1)) if (-row["k"], row["ts"]) <= first]
-
-    def best(self) -> list[Item]:
-        live = {k for _, k in self.opened}
-        groups = [[row for row in self.rows if row["k"] == k] for k in (0, 1) if k not in live]
-        return [row for group in groups for row in in_order(group, ("t", -1), ("ts", 1))[:2]]
-
-    def visits(self) -> list[Item]:
-        return [
-            {**row, "sid": run[0]["ts"]} for run in sessions(self.rows) if self._is_closed(run) for row in run
-        ]
-
-    def _is_closed(self, run: list[Item]) -> bool:
-        first, last = run[0]["ts"] - GAP, run[-1]["ts"] + GAP
-        return not any(first < ts < last and k == run[0]["k"] for ts, k in self.opened)
-
-    def counted(self) -> list[Item]:
-        runs = [run for run in sessions(self.rows) if self._is_closed(run)]
-        least = min((run[0]["ts"] for run in sessions(self.rows) if run not in runs), default=999)
-        return [
-            {"k": run[0]["k"], "sid": run[0]["ts"], "n": float(len(run)), "most": max(r["t"] for r in run)}
-            for run in runs
-            if run[0]["ts"] < least or not any(k == run[0]["k"] for _, k in self.opened)
-        ]
-
-
-def written(run: Query, emit: str) -> list[list[Item]]:
-    """The output up to each epoch."""
-    so_far, found = list[Item](), list[list[Item]]()
-    for report in run.reports:
-        folder = run.root / "out" / emit / f"epoch={report.number:012d}"
-        for file in sorted(folder.iterdir()) if folder.exists() else []:
-            so_far += [json.loads(line) for line in file.read_text().splitlines()]
-        found.append(list(so_far))
-    return found
-
-
-def unordered(rows: Iterable[Item]) -> list[str]:
-    return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
 
 @pytest.mark.either_engine
@@ -182,7 +61,7 @@ def test_random_streams_are_ordered_as_plain_python_orders_them(
 
 
 def check_epochs(run: Query, pieces: Sequence[Sequence[Item]]) -> None:
-    outputs = {emit: written(run, emit) for emit in ("by_time", "by_key", "best", "visits", "counted")}
+    outputs = {emit: run.output_by_epoch(emit) for emit in ("by_time", "by_key", "best", "visits", "counted")}
     assert len(run.reports) == len(pieces)
     for epoch in range(len(pieces)):
         oracle = Oracle(item for piece in pieces[: epoch + 1] for item in piece)
@@ -192,7 +71,7 @@ def check_epochs(run: Query, pieces: Sequence[Sequence[Item]]) -> None:
             if emit in ("by_time", "by_key"):
                 assert got == expected, (emit, epoch)
             else:
-                assert unordered(got) == unordered(expected), (emit, epoch)
+                assert texts(got) == texts(expected), (emit, epoch)
     for emit, found in outputs.items():
         names = {"counted": {"k", "sid", "n", "most"}, "visits": {*NAMES, "sid"}}.get(emit, NAMES)
         assert list(complaints(found[-1], names)) == [], emit
@@ -219,7 +98,7 @@ def test_authors_are_sorted_and_there_is_no_g(spark: SparkSession, tmp_path: Pat
     run.write("authors", [eliot, {"$punctuation": '[name in ["H", "I")]'}])
     run.write("authors", [{"$punctuation": '[name < "G"]'}])
     run.process(files_per_epoch=1)
-    first, second, third = written(run, "sorted")
+    first, second, third = run.output_by_epoch("sorted")
     assert first == [adams, dickens, {"$punctuation": '[name < "E"]'}, no_g]
     assert second == first, "Hardy waits, so nothing is said of H"
     assert third[len(first) : len(first) + 2] == [eliot, hardy]
@@ -294,9 +173,11 @@ def test_the_best_of_many_epochs_and_what_waits_for_its_place(
     latest = [max((r for r in rows if r["k"] == k), key=lambda r: r["ts"]) for k in range(3)]
     expected = {"best": by_p[:3], "worst": upwards[:2], "last": latest}
     for emit, want in expected.items():
-        assert unordered(i for i in run.output(emit) if "n" in i) == unordered(want)
+        assert texts(i for i in run.output(emit) if "n" in i) == texts(want)
     assert [i for i in run.output("sorted") if "n" in i] == sorted(rows, key=lambda r: (r["k"], -r["ts"]))
-    assert [len(found) for found in written(run, "last")][-2:] == [2, 5], "k = 1 does not wait for the others"
+    assert [len(found) for found in run.output_by_epoch("last")][-2:] == [2, 5], (
+        "k = 1 does not wait for the others"
+    )
 
 
 # --- session ---
@@ -332,13 +213,13 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
     def tagged(row: Item, minute: int) -> Item:
         return {**row, "began": f"2024-01-01T00:{minute:02d}:00.000000Z"}
 
-    visits = [unordered(i for i in found if "at" in i) for found in written(run, "visits")]
+    visits = [texts(i for i in found if "at" in i) for found in run.output_by_epoch("visits")]
     first = [tagged(click("a", 0), 0), tagged(click("a", 4, 59), 0), tagged(click("b", 3), 3)]
     second = [*first, tagged(click("a", 11, p=False), 11)]
     third = [*second, tagged(click("b", 17, p=False), 17)]
     whole = [*third, tagged(click("c", 20, p=False), 20)]
-    assert visits == [unordered(rows) for rows in ([], first, second, third, whole)]
-    counted = [[(i["user"], i["n"]) for i in found if "n" in i] for found in written(run, "counted")]
+    assert visits == [texts(rows) for rows in ([], first, second, third, whole)]
+    counted = [[(i["user"], i["n"]) for i in found if "n" in i] for found in run.output_by_epoch("counted")]
     assert [sorted(found) for found in counted] == [
         [],
         [("a", 2), ("b", 1)],
@@ -346,7 +227,7 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
         [("a", 1), ("a", 2), ("b", 1), ("b", 1)],
         [("a", 1), ("a", 2), ("b", 1), ("b", 1), ("c", 1)],
     ]
-    drops = [sum("-(p)" in i.get("$accent", "") for i in found) for found in written(run, "visits")]
+    drops = [sum("-(p)" in i.get("$accent", "") for i in found) for found in run.output_by_epoch("visits")]
     assert drops == [0, 1, 1, 1, 1]
     for emit, names in (("visits", {"at", "user", "p", "began"}), ("counted", {"user", "began", "n"})):
         # As texts, moments compare like moments only if they are written alike.
