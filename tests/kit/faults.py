@@ -238,3 +238,15 @@ def wait_a_part(rng: random.Random, run: Process, most: float) -> None:
     until = time.monotonic() + rng.uniform(0, most)
     while time.monotonic() < until and run.is_alive():
         time.sleep(0.005)
+
+
+def finish(root: Path) -> None:
+    """Runs the query to its end, in a process of its own."""
+    status, errors = start(root).ended()
+    assert status == 0, errors
+
+
+def assert_coded(status: int | None, errors: str) -> None:
+    """Asserts that a run ended with a code, and without a trace of Python."""
+    assert (status, "Traceback" in errors) == (1, False), errors
+    assert re.search(r"RQ\d{3}", errors), errors

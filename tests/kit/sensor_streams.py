@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 
-from tests.kit.stream import Decoder, Item
+from tests.kit.stream import Decoder, Item, decode
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in/sensors" punctuated on ts;
@@ -100,3 +101,14 @@ def cut(rng: random.Random, stream: list[Item]) -> list[list[Item]]:
     """The stream in files, at random."""
     bounds = sorted(rng.sample(range(1, len(stream)), rng.randrange(0, 4)))
     return [stream[a:b] for a, b in zip([0, *bounds], [*bounds, len(stream)], strict=True)]
+
+
+def averages(stream: list[Item], places: list[Item], size: int) -> dict[tuple[str, int], Item]:
+    """The plain averages of the canonical tuples, by place and window."""
+    where = {p["s"]: p["l"] for p in places}
+    values: dict[tuple[str, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in decode(stream):
+        for name in ("t", "p"):
+            if row.get(name) is not None:
+                values[where[row["s"]], row["ts"] // size][name].append(float(row[name]))
+    return {key: {name: sum(v) / len(v) for name, v in group.items()} for key, group in values.items()}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -107,12 +105,3 @@ def check(root: Path, name: str) -> None:
     assert found.keys() == expected.keys()
     for key, row in expected.items():
         assert found[key] == pytest.approx(row, abs=1e-9, rel=1e-12)
-
-
-def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Wait while a command runs."""
-    end = time.monotonic() + 600
-    while not condition():
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import resource
 import shutil
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,17 +20,19 @@ import pytest
 
 from cedilla.runtime.storage import stores
 from tests.kit.faults import (
-    Process,
+    assert_coded,
     assert_whole,
     content,
     damage,
     fill_disk,
+    finish,
     prepare,
     rows,
     snapshot,
     start,
     wait_a_part,
 )
+from tests.kit.processes import java_below
 from tests.kit.seeds import SEED, soak_seeds
 
 KILLS = 10
@@ -51,18 +50,13 @@ _CALM: dict[int, dict[str, list[str]]] = {}
 """By seed: what a run that goes through gives."""
 
 
-def files_of(seed: int) -> int:
-    """Few in plain runs."""
-    return 6 if seed >= SEED else 3
-
-
 @pytest.fixture
 def undisturbed(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, dict[str, list[str]]]:
     """A project, and what a run that goes through gives."""
     seed: int = request.getfixturevalue("seed")
     for name in ("calm", "project"):
         (tmp_path / name).mkdir()
-        prepare(tmp_path / name, seed, files=files_of(seed))
+        prepare(tmp_path / name, seed, files=6 if seed >= SEED else 3)
     if seed not in _CALM:
         finish(tmp_path / "calm")
         _CALM[seed] = content(tmp_path / "calm")
@@ -70,21 +64,6 @@ def undisturbed(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, d
 
 
 Calm = tuple[Path, dict[str, list[str]]]
-
-
-def finish(root: Path) -> None:
-    status, errors = start(root).ended()
-    assert status == 0, errors
-
-
-def first_code(errors: str) -> str:
-    return next((line for line in errors.splitlines() if "RQ" in line), errors)
-
-
-def assert_coded(status: int | None, errors: str) -> None:
-    """The run ended with a code, and without a trace of Python."""
-    assert (status, "Traceback" in errors) == (1, False), errors
-    assert re.search(r"RQ\d{3}", errors), errors
 
 
 @pytest.mark.parametrize("seed", seeds(20, plain=1, rest=1))
@@ -108,14 +87,6 @@ def test_killed_again_and_again_it_gives_what_an_undisturbed_run_gives(undisturb
     print(f"seed {seed}: {kills} kills")
 
 
-def hold_back(root: Path) -> None:
-    """Half of the files come later."""
-    files = sorted((root / "in/sensors").iterdir())
-    (root / "aside").mkdir()
-    for file in files[len(files) // 2 :]:
-        file.rename(root / "aside" / file.name)
-
-
 def bring(root: Path) -> None:
     for file in (root / "aside").iterdir():
         file.rename(root / "in/sensors" / file.name)
@@ -129,8 +100,12 @@ def test_a_damaged_file_is_a_code_before_anything_is_written_or_changes_nothing(
     rng, root, calm = random.Random(seed), tmp_path / "project", tmp_path / "calm"
     for each in (root, calm):
         each.mkdir()
-        prepare(each, seed, files=files_of(seed))
-        hold_back(each)
+        prepare(each, seed, files=6 if seed >= SEED else 3)
+        # Half of the files come later.
+        files = sorted((each / "in/sensors").iterdir())
+        (each / "aside").mkdir()
+        for file in files[len(files) // 2 :]:
+            file.rename(each / "aside" / file.name)
     finish(calm)
     bring(calm)
     finish(calm)
@@ -150,7 +125,8 @@ def test_a_damaged_file_is_a_code_before_anything_is_written_or_changes_nothing(
         bring(copy)
         before = [snapshot(copy / name) for name in ("ck", "out")]
         status, errors = start(copy).ended()
-        print(f"seed {seed}: {what}: {'equal' if status == 0 else first_code(errors)}")
+        first_code = next((line for line in errors.splitlines() if "RQ" in line), errors)
+        print(f"seed {seed}: {what}: {'equal' if status == 0 else first_code}")
         if status == 0:
             # Rejected lines are an output: a run reads none of them, and a damaged file of them stays damaged.
             rejected = "quarantine" not in what
@@ -225,7 +201,7 @@ def test_what_a_hostile_producer_sends_is_set_aside_or_a_code(tmp_path: Path, se
     root, calm = tmp_path / "project", tmp_path / "calm"
     for each in (root, calm):
         each.mkdir()
-        prepare(each, seed, files=files_of(seed))
+        prepare(each, seed, files=6 if seed >= SEED else 3)
     finish(calm)
     expected = rows(calm)
     rng = random.Random(seed)
@@ -257,7 +233,7 @@ def test_a_killed_jvm_is_a_code_and_the_next_run_goes_on(undisturbed: Calm, seed
     commits = root / "ck/commits"
     while run.is_alive() and not [*commits.glob("*.json")]:
         time.sleep(0.05)
-    for java in java_of(run):
+    for java in java_below(run.pid):
         os.kill(java, signal.SIGKILL)
     status, errors = run.ended()
     if status != 0:
@@ -265,20 +241,3 @@ def test_a_killed_jvm_is_a_code_and_the_next_run_goes_on(undisturbed: Calm, seed
     finish(root)
     assert content(root) == expected
     assert_whole(root)
-
-
-def java_of(run: Process) -> Iterator[int]:
-    """The processes of Java below one of a run."""
-    parents: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            text = stat.read_text()
-            parents[int(stat.parent.name)] = int(text.rpartition(")")[2].split()[1])
-    below, level = set[int](), {run.pid}
-    while level:
-        level = {child for child, parent in parents.items() if parent in level}
-        below |= level
-    for child in below:
-        with suppress(OSError):
-            if "java" in (Path("/proc") / str(child) / "cmdline").read_bytes().split(b"\0")[0].decode():
-                yield child

@@ -78,6 +78,52 @@ class Project:
     def notes(self) -> str:
         return " ".join(note for report in self.reports for note in report.notes)
 
+    def moved(self, name: str = "r") -> None:
+        (self.root / name).rename(self.root / "moved")
+        self.sources = {n: "moved" if path == name else path for n, path in self.sources.items()}
+
+    def copied(self) -> None:
+        """Times are not kept."""
+        shutil.copytree(self.root / "r", self.root / "copy", copy_function=shutil.copyfile)
+        self.sources["r"] = "copy"
+
+    def linked(self) -> None:
+        self.moved()
+        (self.root / "r").symlink_to(self.root / "moved")
+        self.sources["r"] = "r/"
+
+    def spelled(self) -> None:
+        self.sources["r"] = f"{self.root}/./ops/../r/"
+
+    def markers(self) -> None:
+        self.moved("ops")
+
+    def everything(self) -> None:
+        target = self.root.parent / "elsewhere"
+        self.root.rename(target)
+        self.root = target
+
+    def others(self) -> None:
+        """The names of the files are the same, and what is in them is not."""
+        for number in (1, 2):
+            self.file(number, 7.25, "other")
+        self.sources["r"] = "other"
+
+    def of_one_length(self) -> None:
+        """And so are their lengths."""
+        for number in (1, 2):
+            self.file(number, 7.0 if number == 1 else 700.0, "other")
+            os.utime(self.root / f"other/{number}.jsonl", (99, 99))
+        self.sources["r"] = "other"
+
+    def above(self) -> None:
+        """They are deeper in the folder, by another path."""
+        (self.root / "r").rename(self.root / "above")
+        (self.root / "r").mkdir()
+        (self.root / "above").rename(self.root / "r" / "year")
+        (self.root / "r").rename(self.root / "above")
+        self.sources["r"] = "above"
+
 
 @pytest.fixture
 def project(spark: SparkSession, tmp_path: Path) -> Project:
@@ -90,42 +136,13 @@ TWO = [(0, 10, 10.0), (1, 10, 10.0)]
 THREE = [*TWO, (2, 10, 10.0)]
 
 
-def _moved(project: Project, name: str = "r") -> None:
-    (project.root / name).rename(project.root / "moved")
-    project.sources = {n: "moved" if path == name else path for n, path in project.sources.items()}
-
-
-def _copied(project: Project) -> None:
-    """Times are not kept."""
-    shutil.copytree(project.root / "r", project.root / "copy", copy_function=shutil.copyfile)
-    project.sources["r"] = "copy"
-
-
-def _linked(project: Project) -> None:
-    _moved(project)
-    (project.root / "r").symlink_to(project.root / "moved")
-    project.sources["r"] = "r/"
-
-
-def _spelled(project: Project) -> None:
-    project.sources["r"] = f"{project.root}/./ops/../r/"
-
-
-def _markers(project: Project) -> None:
-    _moved(project, "ops")
-
-
-def _everything(project: Project) -> None:
-    target = project.root.parent / "elsewhere"
-    project.root.rename(target)
-    project.root = target
-
-
-CHANGES = [_moved, _copied, _linked, _spelled, _markers, _everything]
+CHANGES = [
+    Project.moved, Project.copied, Project.linked, Project.spelled, Project.markers, Project.everything
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("files_per_epoch", [None, 1])
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_a_folder_under_another_path_is_read_once(
     project: Project, change: Callable[[Project], None], files_per_epoch: int | None
 ) -> None:
@@ -136,7 +153,7 @@ def test_a_folder_under_another_path_is_read_once(
     assert read_status(str(project.root / "ck")).backlog == {"r": 0}
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_a_batch_goes_on_under_another_path(
     spark: SparkSession, tmp_path: Path, change: Callable[[Project], None]
 ) -> None:
@@ -154,38 +171,14 @@ def test_a_batch_goes_on_under_another_path(
 
 
 def test_it_is_said_that_a_folder_was_recognised(project: Project) -> None:
-    _moved(project)
+    project.moved()
     project.file(3, 100.0, "moved")
     project.run()
     assert "moved of stream `r` is the folder that was read as" in project.notes
 
 
-def _others(project: Project) -> None:
-    """The names of the files are the same, and what is in them is not."""
-    for number in (1, 2):
-        project.file(number, 7.25, "other")
-    project.sources["r"] = "other"
-
-
-def _of_one_length(project: Project) -> None:
-    """And so are their lengths."""
-    for number in (1, 2):
-        project.file(number, 7.0 if number == 1 else 700.0, "other")
-        os.utime(project.root / f"other/{number}.jsonl", (99, 99))
-    project.sources["r"] = "other"
-
-
-def _above(project: Project) -> None:
-    """They are deeper in the folder, by another path."""
-    (project.root / "r").rename(project.root / "above")
-    (project.root / "r").mkdir()
-    (project.root / "above").rename(project.root / "r" / "year")
-    (project.root / "r").rename(project.root / "above")
-    project.sources["r"] = "above"
-
-
 @pytest.mark.parametrize(
-    "change", [_others, _of_one_length, _above], ids=lambda change: change.__name__.strip("_")
+    "change", [Project.others, Project.of_one_length, Project.above], ids=lambda change: change.__name__
 )
 def test_a_folder_in_doubt_is_refused(project: Project, change: Callable[[Project], None]) -> None:
     """And the folder of before goes on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
@@ -23,6 +22,7 @@ from cedilla.runtime.ingest import intake
 from cedilla.runtime.pipeline import program
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.terminal.options import Options
+from tests.kit.faults import content
 from tests.kit.java import SHORT_LIVED
 from tests.kit.query import Query
 from tests.kit.sensor_streams import PLACES, QUERY, random_stream
@@ -31,19 +31,6 @@ from tests.kit.stream import Item, is_tuple
 
 class Killed(BaseException):
     """Stands for the end of the process: nothing catches it."""
-
-
-def content(folder: Path) -> dict[str, list[Any]]:
-    """An output by epoch and file, tuples in no order, numbers to ten digits (sums may add up in any order)."""
-    result: dict[str, list[Any]] = {}
-    for file in sorted(folder.glob("epoch=*/*")):
-        name = file.name if "tuples" not in file.name else "1-tuples"
-        items = [
-            json.loads(line, parse_float=lambda x: f"{float(x):.10g}")
-            for line in file.read_text().splitlines()
-        ]
-        result.setdefault(f"{file.parent.name}/{name}", []).extend(items)
-    return {k: sorted(v, key=json.dumps) if "tuples" in k else v for k, v in result.items()}
 
 
 def prepared(spark: SparkSession, root: Path, seed: int) -> Query:
@@ -147,7 +134,7 @@ def test_death_in_any_epoch_changes_nothing(
 
 def assert_undisturbed(run: Query, undisturbed: Path) -> None:
     """Output and quarantine are those of a run that went through."""
-    assert content(run.root / "out" / "average") == content(undisturbed / "out" / "average")
+    assert content(run.root, rejected=False) == content(undisturbed, rejected=False)
     assert run.quarantine("sensors") == [
         {
             **line,
@@ -180,18 +167,6 @@ def start(root: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def run_here(spark: SparkSession, root: Path) -> None:
-    """The same in this process, which has a session already."""
-    options = Options(
-        once=True,
-        files_per_epoch=1,
-        checkpoint=str(root / "checkpoint"),
-        sources={name: str(root / "in" / name) for name in ("sensors", "placement")},
-        sinks={"average": str(root / "out" / "average")},
-    )
-    program.run(root / "q.rq", options, spark=spark)
-
-
 @pytest.mark.rest
 @pytest.mark.parametrize("where", ["here", "in a process of its own"])
 def test_a_killed_process_continues_where_it_was(
@@ -211,12 +186,20 @@ def test_a_killed_process_continues_where_it_was(
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     if where == "here":
-        run_here(spark, tmp_path)
+        # The same in this process, which has a session already.
+        options = Options(
+            once=True,
+            files_per_epoch=1,
+            checkpoint=str(tmp_path / "checkpoint"),
+            sources={name: str(tmp_path / "in" / name) for name in ("sensors", "placement")},
+            sinks={"average": str(tmp_path / "out" / "average")},
+        )
+        program.run(tmp_path / "q.rq", options, spark=spark)
     else:
         final = start(tmp_path)
         errors = final.communicate(timeout=600)[1].decode()
         assert final.returncode == 0, errors
-    assert content(tmp_path / "out" / "average") == content(undisturbed / "out" / "average")
+    assert content(tmp_path, rejected=False) == content(undisturbed, rejected=False)
 
 
 def test_running_again_and_again_as_files_arrive_is_one_run(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from cedilla.runtime.engines.workers import installed
 from tests.kit import sensors
 from tests.kit.clusters import Cluster, cluster, spark_environment, spark_program
 from tests.kit.environments import environment
-from tests.kit.sensors import FILES, QUERY, ROOT, cedilla, check, finished, options, until
+from tests.kit.processes import until
+from tests.kit.sensors import FILES, QUERY, ROOT, cedilla, check, finished, options
 from tests.kit.stream import read_output
 
 pytestmark = [pytest.mark.rest, pytest.mark.spark]

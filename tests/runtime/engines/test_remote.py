@@ -10,7 +10,8 @@ import pytest
 
 from tests.kit import sensors
 from tests.kit.clusters import connect_server
-from tests.kit.sensors import FILES, QUERY, cedilla, check, finished, options, until
+from tests.kit.processes import until
+from tests.kit.sensors import FILES, QUERY, cedilla, check, finished, options
 
 pytestmark = [pytest.mark.rest, pytest.mark.spark]
 

@@ -34,6 +34,7 @@ from cedilla.runtime.records.lines import LONGEST_LINE
 from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.terminal.options import Options
+from tests.kit.processes import java_below
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple, read_output
 from tests.kit.work import calls
@@ -266,7 +267,7 @@ def test_a_java_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> No
     ends = time.monotonic() + 120
     while not (tmp_path / "o" / "epoch=000000000001").exists() and time.monotonic() < ends:
         time.sleep(0.05)
-    os.kill(java_of(running.pid), signal.SIGKILL)
+    os.kill(java_below(running.pid)[0], signal.SIGKILL)
     said, _ = running.communicate(timeout=60)
     assert running.returncode == 1
     assert "error[RQ324]: the Java that runs Spark has ended, by signal 9" in said
@@ -274,24 +275,6 @@ def test_a_java_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> No
     again = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert sorted(row["k"] for row in read_output(tmp_path / "o") if is_tuple(row)) == [*range(300)]
-
-
-def java_of(parent: int) -> int:
-    """The process that runs Java for another."""
-    found = [
-        int(folder.name)
-        for folder in Path("/proc").iterdir()
-        if folder.name.isdecimal() and _parent_and_name(folder) == (parent, "java")
-    ]
-    return found[0]
-
-
-def _parent_and_name(process: Path) -> tuple[int, str] | None:
-    try:
-        name, _, rest = (process / "stat").read_text().partition("(")[2].rpartition(")")
-    except OSError:  # it has ended
-        return None
-    return int(rest.split()[1]), name
 
 
 @pytest.mark.either_engine

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import threading
 import time
@@ -28,6 +26,7 @@ from cedilla.runtime.pipeline.program import MemoryLimitExceeded, start
 from cedilla.runtime.pipeline.source_folders import SourceFolders
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.terminal.options import Options
+from tests.kit.lines import write_lines
 from tests.kit.stream import is_tuple, read_output
 
 
@@ -74,12 +73,12 @@ def test_markers_do_not_overtake_tuples_that_come_while_folders_are_listed(
     for n, (folder, name) in enumerate((("r", "1"), ("ops", "2"), ("r", "3"), ("ops", "4")), 1):
         (tmp_path / folder).mkdir(exist_ok=True)
         if n == 1:
-            _write(tmp_path / folder / name, "{}", n)
+            write_lines(tmp_path / folder / name, ["{}"], n)
 
     def between(path: str) -> None:
         if path.endswith(first) and not (tmp_path / "ops" / "4").exists():
             for n, folder in ((2, "ops"), (3, "r"), (4, "ops")):
-                _write(tmp_path / folder / str(n), "{}", n)
+                write_lines(tmp_path / folder / str(n), ["{}"], n)
 
     files = _Busy(between)
     tables, known = DeltaSources(files, "", {}, False, print), KnownFolders(str(tmp_path))
@@ -105,15 +104,10 @@ emit n to json "n";
 """
 
 
-def _write(path: Path, text: str, moment: int) -> None:
-    path.write_text(text + "\n")
-    os.utime(path, (moment, moment))
-
-
 def _minute(root: Path, number: int) -> None:
     lines = [{"ts": number * 10, "k": 1}, {"$punctuation": f"[ts < {number * 10 + 10}]"}]
     aside = root / f"_{number}"
-    _write(aside, "\n".join(map(json.dumps, lines)), number)
+    write_lines(aside, lines, number)
     aside.rename(root / "r" / f"{number}.jsonl")
 
 
@@ -160,7 +154,7 @@ class _Run:
 def root(tmp_path: Path) -> Path:
     for name in ("r", "names"):
         (tmp_path / name).mkdir()
-    _write(tmp_path / "names" / "1.jsonl", '{"k": 1, "name": "a"}', 1)
+    write_lines(tmp_path / "names" / "1.jsonl", ['{"k": 1, "name": "a"}'], 1)
     _minute(tmp_path, 0)
     _minute(tmp_path, 1)
     return tmp_path
@@ -227,7 +221,7 @@ def test_a_source_folder_that_comes_back_with_other_files_ends_the_run(
         run.wait_for(lambda: any("not there any more" in said for said in run.said))
         (root / "_r").mkdir()
         for number in (0, 1):
-            _write(root / "_r" / f"{number}.jsonl", '{"ts": 100, "k": 1}', number)
+            write_lines(root / "_r" / f"{number}.jsonl", ['{"ts": 100, "k": 1}'], number)
         (root / "_r").rename(root / "r")
         run.wait_for(lambda: run.failure is not None)
     assert "RQ452" in str(run.failure)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,26 +11,14 @@ from pyspark.sql import SparkSession
 
 from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
-from tests.kit.sensor_streams import PLACES, QUERY, cut, random_stream, wild_stream
+from tests.kit.sensor_streams import PLACES, QUERY, averages, cut, random_stream, wild_stream
 from tests.kit.stream import Item, complaints, decode
 from tests.kit.tiers import tiered
-
-
-def averages(stream: list[Item], places: list[Item], size: int) -> dict[tuple[str, int], Item]:
-    """The plain averages of the canonical tuples, by place and window."""
-    where = {p["s"]: p["l"] for p in places}
-    values: dict[tuple[str, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in decode(stream):
-        for name in ("t", "p"):
-            if row.get(name) is not None:
-                values[where[row["s"]], row["ts"] // size][name].append(float(row[name]))
-    return {key: {name: sum(v) / len(v) for name, v in group.items()} for key, group in values.items()}
-
 
 Generator = Callable[[random.Random, int], list[Item]]
 
 
-def check(
+def check_averages(
     spark: SparkSession, root: Path, seed: int, length: int, generate: Generator = random_stream
 ) -> None:
     rng = random.Random(seed)
@@ -63,7 +50,7 @@ def check(
 def test_decoded_output_is_the_plain_average_however_the_input_is_cut(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    check(spark, tmp_path, seed, 60)
+    check_averages(spark, tmp_path, seed, 60)
 
 
 @pytest.mark.soak
@@ -71,13 +58,13 @@ def test_decoded_output_is_the_plain_average_however_the_input_is_cut(
 def test_decoded_output_is_the_plain_average_on_longer_streams(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    check(spark, tmp_path, seed, 200)
+    check_averages(spark, tmp_path, seed, 200)
 
 
 @pytest.mark.either_engine
 @pytest.mark.parametrize("seed", tiered(range(3)))
 def test_any_described_subset_may_change(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    check(spark, tmp_path, seed, 60, wild_stream)
+    check_averages(spark, tmp_path, seed, 60, wild_stream)
 
 
 @pytest.mark.soak
@@ -85,4 +72,4 @@ def test_any_described_subset_may_change(spark: SparkSession, tmp_path: Path, se
 def test_any_described_subset_may_change_on_longer_streams(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    check(spark, tmp_path, seed, 150, wild_stream)
+    check_averages(spark, tmp_path, seed, 150, wild_stream)

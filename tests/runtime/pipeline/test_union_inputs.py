@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.pipeline import running_epoch
+from tests.kit.compare import values_of
 from tests.kit.query import Query
 
 QUERY = """
@@ -38,10 +39,6 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return rows
 
 
-def _rows(run: Query) -> list[tuple[int, float]]:
-    return sorted((item["k"], item["v"]) for item in run.output("all") if "v" in item)
-
-
 def test_sources_of_one_union_are_read_together(
     spark: SparkSession, tmp_path: Path, tables: list[int]
 ) -> None:
@@ -50,7 +47,9 @@ def test_sources_of_one_union_are_read_together(
         run.write(name, [{"k": number, "v": 1.0}, {"k": number + 10, "v": 2.0}])
     run.process()
     assert sorted(tables) == [2, 2, 6]  # c has its attributes in another order, e goes through a selection
-    assert _rows(run) == sorted([(n, 1.0) for n in range(4)] + [(n + 10, 2.0) for n in range(5)])
+    assert values_of(run.canonical("all"), "k", "v") == sorted(
+        [(n, 1.0) for n in range(4)] + [(n + 10, 2.0) for n in range(5)]
+    )
 
 
 def test_what_an_accent_has_changed_is_read_by_itself(
@@ -62,7 +61,7 @@ def test_what_an_accent_has_changed_is_read_by_itself(
     run.write("d", [{"k": 4, "v": 3.0}, "nothing"])
     run.process()
     assert tables == [1]
-    assert _rows(run) == [(1, 1.0), (2, 4.0), (4, 3.0)]
+    assert values_of(run.canonical("all"), "k", "v") == [(1, 1.0), (2, 4.0), (4, 3.0)]
     assert [len(run.quarantine(name)) for name in "abd"] == [0, 1, 1]
 
 
@@ -73,4 +72,4 @@ def test_an_epoch_of_one_source_is_not_united_with_the_quiet_ones(
     run.write("b", [{"k": 2, "v": 8.0}])
     run.process()
     assert tables == [1]
-    assert _rows(run) == [(2, 8.0)]
+    assert values_of(run.canonical("all"), "k", "v") == [(2, 8.0)]
