@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any, cast
 from attrs import define, evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 
+from cedilla import read, run, simulate
 from cedilla.compiler import compile_query
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.listing import listed_files
@@ -18,14 +20,33 @@ from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.inputs import Input
-from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.report import EpochReport
-from tests.kit.compare import plain
+from tests.kit.compare import plain, texts
 from tests.kit.epochs import outputs
 from tests.kit.lines import read_lines, write_lines
-from tests.kit.stream import Item, decode, read_output
+from tests.kit.stream import Item, decode, is_tuple, read_output
+
+
+@frozen
+class Rejection:
+    """A line that is set aside: its file and number, the code, the reason, and its text."""
+
+    file: str
+    line: int
+    code: str
+    reason: str
+    raw: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def text(self) -> str:
+        """The code and the reason."""
+        return f"{self.code} {self.reason}"
 
 
 @frozen
@@ -37,6 +58,18 @@ class Simulated:
 
     def output(self, emit: str) -> list[Item]:
         return read_output(self.folder / emit)
+
+    def rows(self, emit: str) -> list[Item]:
+        """The canonical tuples of an output, as `cedilla read` gives them, in an order."""
+        return _rows(self.folder / emit)
+
+    @property
+    def rejections(self) -> list[Rejection]:
+        found: list[Rejection] = []
+        for line, code in self.rejected:
+            file, _, number = Path(line.line.place).name.rpartition(":")
+            found.append(Rejection(file, int(number), code, line.reason, line.line.text))
+        return sorted(found, key=_by_place)
 
     @property
     def codes(self) -> list[str]:
@@ -123,20 +156,45 @@ class Query:
         """The tuples of each output, computed in memory from the items of each source in each epoch."""
         return outputs(self.spark, self.root, self.query, epochs)
 
+    def options(self, **more: Any) -> Options:
+        """What a command reads and writes that runs the query once; markers are in `in/SOURCE.markers`."""
+        plan = compile_query(self.query).plan
+        folders = [s.name for s in plan.sources] + [f"{s.name}.markers" for s in plan.sources if s.markers]
+        return Options(
+            once=True,
+            checkpoint=str(self.root / "checkpoint"),
+            sources={name: str(self.root / "in" / name) for name in folders},
+            sinks={emit.name: str(self.root / "out" / emit.name) for emit in plan.emits},
+            **more,
+        )
+
+    def run(self, **more: Any) -> None:
+        """Runs the query once by the command's own entry, which discovers the files itself."""
+        run(self.query, self.options(**more), spark=self.spark, on_report=self.reports.append)
+
     def simulate(self, **settings: str) -> Simulated:
         """The reference on the same files."""
-        plan = compile_query(self.query).plan
         self.simulated = simulated = Simulated(self.root / "simulated")
+        options = self.options()
+        sinks = {name: str(simulated.folder / name) for name in options.sinks}
         simulate(
             self.query,
-            Options(
-                sources={s.name: str(self.root / "in" / s.name) for s in plan.sources},
-                sinks={emit.name: str(simulated.folder / emit.name) for emit in plan.emits},
-                settings=settings,
-            ),
+            Options(sources=options.sources, sinks=sinks, settings=settings),
             lambda line, code: simulated.rejected.append((line, code)),
         )
         return simulated
+
+    def agreed(
+        self, emit: str = "r", files_per_epoch: int | None = None
+    ) -> tuple[list[Item], list[Rejection]]:
+        """The tuples and the rejected lines of a source of the same name, by an engine as by the reference."""
+        self.process(files_per_epoch)
+        simulated = self.simulate()
+        tuples = [item for item in self.output(emit) if is_tuple(item)]
+        assert texts(tuples) == texts(filter(is_tuple, simulated.output(emit)))
+        rejections = self.rejections(emit)
+        assert rejections == simulated.rejections
+        return tuples, rejections
 
     def process_parts(self, parts: int, **inputs: Sequence[Item]) -> Executor:
         """Writes each input as so many files and processes them file by file; no line may be rejected."""
@@ -154,6 +212,10 @@ class Query:
 
     def output(self, emit: str) -> list[Item]:
         return read_output(self.root / "out" / emit)
+
+    def rows(self, emit: str) -> list[Item]:
+        """The canonical tuples of an output, as `cedilla read` gives them, in an order."""
+        return _rows(self.root / "out" / emit)
 
     def canonical(self, emit: str) -> list[Item]:
         """The canonical tuples of an output, with numbers as floats."""
@@ -176,6 +238,22 @@ class Query:
         """The rejected lines of a source."""
         folder = self.root / "checkpoint" / "quarantine" / source
         return read_lines(*sorted(folder.glob("*.jsonl")))
+
+    def rejections(self, source: str = "r") -> list[Rejection]:
+        """The rejected lines of a source, in the order of their places."""
+        found: list[Rejection] = []
+        for item in self.quarantine(source):
+            file, line = Path(item["position"]["file"]).name, item["position"]["line"]
+            found.append(Rejection(file, line, item["code"], item["reason"], item["raw"]))
+        return sorted(found, key=_by_place)
+
+
+def _by_place(rejection: Rejection) -> tuple[str, int]:
+    return rejection.file, rejection.line
+
+
+def _rows(folder: Path) -> list[Item]:
+    return sorted(read(str(folder)).rows(), key=lambda row: json.dumps(row, sort_keys=True, default=str))
 
 
 def save_parquet(frame: DataFrame, path: Path, **options: str) -> Path:

@@ -7,21 +7,20 @@ import gzip
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from random import Random
+from typing import cast
 
 import pytest
-from attrs import evolve
 from pyspark.sql import SparkSession
 
-from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime import run, simulate
 from cedilla.runtime.engines import costs
 from cedilla.runtime.inspect.verify import verify
 from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.stream_tools.places import stream_lines
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
@@ -29,7 +28,8 @@ from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.errors import error_of
 from tests.kit.lines import write_files
-from tests.kit.stream import Item, packed_zstd, read_output
+from tests.kit.query import Query
+from tests.kit.stream import is_tuple, packed_zstd
 from tests.kit.tiers import tiered
 from tests.runtime.formats.csv_texts import ODD, text_of
 from tests.runtime.formats.text_rows import TYPES
@@ -47,46 +47,22 @@ FILES |= {"4.csv.bz2": bz2.compress(b'"ts","pump","t","city"\n"11","1","1",""\n1
 REJECTED = [
     ("RQ301", "1.csv:5", '`t` is no double: "abc"', "2,1,abc,x,"),
     ("RQ301", "1.csv:8", "the record has 3 fields, the first line of its file 5", "4,1,25"),
-    ("RQ302", "2.csv.gz:4", "`t` is required, but missing", ",9,1"),
     ("RQ303", "1.csv:9", "`pump` is outside its declared domain", "5,3,1,,"),
+    ("RQ302", "2.csv.gz:4", "`t` is required, but missing", ",9,1"),
 ]
 
 
-def stream(root: Path) -> Options:
-    """The stream of the tests, and where its readers are to write."""
-    write_files(root / "r", FILES)
-    write_files(root / "ops", {"1.jsonl": SWITCH})
-    return options(root)
+def given(spark: SparkSession | None, root: Path, files: Mapping[str, bytes], query: str = QUERY) -> Query:
+    """A query on some files of records, and no markers."""
+    write_files(root / "in" / "r", files)
+    (root / "in" / "r.markers").mkdir(exist_ok=True)
+    return Query(cast("SparkSession", spark), root, query)
 
 
-def options(root: Path) -> Options:
-    sources = {"r": str(root / "r"), "r.markers": str(root / "ops")}
-    return Options(
-        once=True, checkpoint=str(root / "checkpoint"), sources=sources, sinks={"r": str(root / "out")}
-    )
-
-
-def quarantine(root: Path) -> list[tuple[str, str, str, str]]:
-    files = (root / "checkpoint" / "quarantine" / "r").glob("*.jsonl")
-    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    return sorted(
-        (e["code"], f"{Path(e['position']['file']).name}:{e['position']['line']}", e["reason"], e["raw"])
-        for e in lines
-    )
-
-
-def by_reference(query: str, root: Path) -> tuple[list[Item], list[tuple[str, str, str, str]]]:
-    """What `simulate` makes of the stream: tuples and what it rejects."""
-    rejected: list[tuple[Input, str]] = []
-    to = Options(sources=options(root).sources, sinks={"r": str(root / "simulated")})
-    simulate(query, to, lambda at, code: rejected.append((at, code)))
-    said = [(code, Path(at.line.place).name, at.reason, at.line.text) for at, code in rejected]
-    return ordered(root / "simulated"), sorted(said)
-
-
-def ordered(folder: Path) -> list[Item]:
-    """The tuples of an output in the units of its start."""
-    return sorted(read(str(folder)).rows(), key=lambda row: json.dumps(row, sort_keys=True, default=str))
+def stream(spark: SparkSession | None, root: Path) -> Query:
+    """The stream of the tests."""
+    write_files(root / "in" / "r.markers", {"1.jsonl": SWITCH})
+    return given(spark, root, FILES)
 
 
 @pytest.mark.either_engine
@@ -97,10 +73,12 @@ def test_run_reads_what_simulate_reads(
     """Quotes, line ends in them, columns in another order, a byte order mark, packed files; by the driver, by tasks."""
     monkeypatch.setattr(costs, "PARSED_BY_DRIVER", few)
     monkeypatch.setattr(costs, "SEARCHED_BY_DRIVER", few)
-    run(QUERY, stream(tmp_path), spark=spark)
-    tuples, rejected = by_reference(QUERY, tmp_path)
-    assert rejected == quarantine(tmp_path) == REJECTED
-    assert ordered(tmp_path / "out") == tuples
+    run = stream(spark, tmp_path)
+    run.run()
+    tuples = run.simulate().rows("r")
+    assert run.simulated.rejections == run.rejections()
+    assert [(r.code, r.place, r.reason, r.raw) for r in run.rejections()] == REJECTED
+    assert run.rows("r") == tuples
     cities = {item.get("ts"): item.get("city") for item in tuples if "ts" in item}
     assert cities[0] == "New\nYork"
     assert cities[3] == 'Paris, "TX"'
@@ -108,12 +86,14 @@ def test_run_reads_what_simulate_reads(
 
 
 def test_validate_says_the_same(tmp_path: Path) -> None:
-    stream(tmp_path)
+    stream(None, tmp_path)
     found: list[Diagnostic] = []
     schema = declared_schema("ts: long, pump: int in {1, 2}, t: double, city?: string, colour?: string")
-    verdict = validate(stream_lines(str(tmp_path / "r"), str(tmp_path / "ops")), schema, found.append)
+    verdict = validate(
+        stream_lines(str(tmp_path / "in" / "r"), str(tmp_path / "in" / "r.markers")), schema, found.append
+    )
     said = sorted((d.code, d.notes[-1].rpartition("/")[2].partition(": ")[0], d.message) for d in found)
-    assert said == [each[:3] for each in REJECTED]
+    assert said == sorted(each[:3] for each in REJECTED)
     assert (verdict.tuples, verdict.accents) == (11, 1)
 
 
@@ -122,16 +102,13 @@ def test_validate_says_the_same(tmp_path: Path) -> None:
 def test_odd_records_come_to_the_same(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Values, reasons, places and texts, of every type."""
     chance = Random(seed)
-    write_files(tmp_path / "r", {f"{n}.csv": text_of(chance) for n in range(12)})
-    write_files(tmp_path / "ops", {})
-    (tmp_path / "ops").mkdir(exist_ok=True)
     declared = ", ".join(f"{name}?: {type_}" for name, type_ in TYPES.items())
     query = f'stream r({declared}) from csv "r" markers "ops"; emit r to json "out";'
-    run(query, options(tmp_path), spark=spark)
-    tuples, rejected = by_reference(query, tmp_path)
-    assert rejected == quarantine(tmp_path)
-    assert ordered(tmp_path / "out") == tuples
-    assert rejected
+    run = given(spark, tmp_path, {f"{n}.csv": text_of(chance) for n in range(12)}, query)
+    run.run()
+    tuples = run.simulate().rows("r")
+    assert run.rejections() == run.simulated.rejections != []
+    assert run.rows("r") == tuples
     assert len(tuples) > 50
 
 
@@ -140,10 +117,9 @@ def test_a_column_that_nothing_declares_is_drift(spark: SparkSession, tmp_path: 
     """A zip code is the text as it stands, once one of its column is no number."""
     query = 'stream r(ts: long) from csv "r" markers "ops"; emit r to json "out"; set drift = infer;'
     header = b"ts,zip,x,nothing,ok,\n"
-    write_files(tmp_path / "r", {"1.csv": header + b"1,00501,1.50,,true,9\n2,A-1,2,,,9\n"})
-    (tmp_path / "ops").mkdir()
-    run(query, options(tmp_path), spark=spark)
-    found = [item for item in read_output(tmp_path / "out") if "ts" in item]
+    run = given(spark, tmp_path, {"1.csv": header + b"1,00501,1.50,,true,9\n2,A-1,2,,,9\n"}, query)
+    run.run()
+    found = [item for item in run.output("r") if "ts" in item]
     assert sorted(found, key=lambda item: item["ts"]) == [
         {"ts": 1, "zip": "00501", "x": 1.5, "ok": True},
         {"ts": 2, "zip": "A-1", "x": 2.0},
@@ -151,9 +127,9 @@ def test_a_column_that_nothing_declares_is_drift(spark: SparkSession, tmp_path: 
 
 
 def test_verify_compares_both(spark: SparkSession, tmp_path: Path) -> None:
-    stream(tmp_path)
+    sources = stream(None, tmp_path).options().sources
     plan, flow = load(compile_query(QUERY))
-    (verdict,) = verify(plan, flow, Options(sources=options(tmp_path).sources))
+    (verdict,) = verify(plan, flow, Options(sources=sources))
     assert verdict.holds
 
 
@@ -170,16 +146,14 @@ STOPS = {
 
 @pytest.mark.parametrize("text", STOPS)
 def test_what_is_no_place_for_markers_ends_the_query(tmp_path: Path, text: bytes) -> None:
-    write_files(tmp_path / "r", {"1.csv": text})
-    (tmp_path / "ops").mkdir()
     code, place = STOPS[text]
-    error = error_of(lambda: by_reference(QUERY, tmp_path))
+    error = error_of(given(None, tmp_path, {"1.csv": text}).simulate)
     assert error.code == code
     assert error.notes[-1].rpartition("/")[2].startswith(place)
     complaints: list[Diagnostic] = []
     try:
         validate(
-            stream_lines(str(tmp_path / "r")),
+            stream_lines(str(tmp_path / "in" / "r")),
             declared_schema("ts: long, pump: int, t: double"),
             complaints.append,
         )
@@ -190,11 +164,8 @@ def test_what_is_no_place_for_markers_ends_the_query(tmp_path: Path, text: bytes
 
 def test_run_ends_there_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
     for number, text in enumerate(STOPS):
-        root = tmp_path / str(number)
-        write_files(root / "r", {"1.csv": text})
-        (root / "ops").mkdir()
-        expected = error_of(lambda root=root: by_reference(QUERY, root))
-        by_run = error_of(lambda root=root: run(QUERY, options(root), spark=spark))
+        run = given(spark, tmp_path / str(number), {"1.csv": text})
+        expected, by_run = error_of(run.simulate), error_of(run.run)
         assert (by_run.code, by_run.message, by_run.notes[-1]) == (
             expected.code,
             expected.message,
@@ -218,9 +189,7 @@ UNKNOWN: dict[bytes, str] = {
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_file_without_a_known_column_ends_the_query(tmp_path: Path, query: str, text: bytes) -> None:
     """Empty tuples would be counted where all attributes are optional, and each line set aside elsewhere."""
-    write_files(tmp_path / "r", {"1.csv": text})
-    (tmp_path / "ops").mkdir()
-    error = error_of(lambda: by_reference(query, tmp_path))
+    error = error_of(given(None, tmp_path, {"1.csv": text}, query).simulate)
     assert error.code == "RQ426"
     assert UNKNOWN[text] in error.message
     assert error.notes[-1].rpartition("/")[2].startswith("1.csv:1: ")
@@ -230,19 +199,17 @@ def test_a_file_without_a_known_column_ends_the_query(tmp_path: Path, query: str
 def test_run_ends_at_a_file_without_a_known_column_too(spark: SparkSession, tmp_path: Path) -> None:
     """All before it is committed, in one epoch as file by file; a restart ends there again."""
     for number, text in enumerate(UNKNOWN):
-        root = tmp_path / str(number)
-        write_files(root / "r", {"0.csv": b"city\nYork\n", "1.csv": text})
-        (root / "ops").mkdir()
-        expected = error_of(lambda root=root: by_reference(OPTIONAL, root))
-        each = evolve(options(root), files_per_epoch=1 if number % 2 else None)
+        files = {"0.csv": b"city\nYork\n", "1.csv": text}
+        run = given(spark, tmp_path / str(number), files, OPTIONAL)
+        expected = error_of(run.simulate)
         for _ in range(2):
-            by_run = error_of(lambda each=each: run(OPTIONAL, each, spark=spark))
+            by_run = error_of(partial(run.run, files_per_epoch=1 if number % 2 else None))
             assert (by_run.code, by_run.message, by_run.notes[-1]) == (
                 expected.code,
                 expected.message,
                 expected.notes[-1],
             )
-        assert [item for item in read_output(root / "out") if "city" in item] == [{"city": "York"}]
+        assert [item for item in run.output("r") if "city" in item] == [{"city": "York"}]
 
 
 ARCHIVE = """
@@ -265,12 +232,11 @@ def test_files_of_archives_are_read(
 ) -> None:
     """Names of columns, separators that differ from file to file, and words for undefined values."""
     monkeypatch.setattr(costs, "PARSED_BY_DRIVER", few)
-    write_files(tmp_path / "r", ARCHIVES)
-    (tmp_path / "ops").mkdir()
+    run = given(spark, tmp_path, ARCHIVES, ARCHIVE)
     for _ in range(2):  # once more after a restart: nothing is read again
-        run(ARCHIVE, evolve(options(tmp_path), files_per_epoch=1 if few else None), spark=spark)
-    tuples, rejected = by_reference(ARCHIVE, tmp_path)
-    assert ordered(tmp_path / "out") == tuples
+        run.run(files_per_epoch=1 if few else None)
+    tuples = run.simulate().rows("r")
+    assert run.rows("r") == tuples
     assert sorted(tuples, key=lambda row: row["ts"]) == [
         {"ts": 1, "province": "Hubei; a", "n": 5},
         {"ts": 2, "t": 1.5},
@@ -281,11 +247,11 @@ def test_files_of_archives_are_read(
         {"ts": 8, "t": 1.0, "province": 'say "NA"'},
         {"ts": 9, "t": 1.0, "province": ""},
     ]
-    assert rejected == quarantine(tmp_path)
-    assert [(code, place) for code, place, *_ in rejected] == [
+    assert run.rejections() == run.simulated.rejections
+    assert [(each.code, each.place) for each in run.rejections()] == [
+        ("RQ302", "2.csv:4"),
         ("RQ301", "3.csv:2"),
         ("RQ301", "4.csv:4"),
-        ("RQ302", "2.csv:4"),
     ]
 
 
@@ -299,13 +265,12 @@ def test_validate_reads_columns_by_their_names(tmp_path: Path) -> None:
 
 def test_a_column_that_is_read_under_another_name_is_no_drift(tmp_path: Path) -> None:
     query = ARCHIVE + "set drift = quarantine;"
-    write_files(tmp_path / "r", {"1.csv": b"ts;Province/State;province\n1;a;b\n", "2.csv": b"ts,x\n2,y\n"})
-    (tmp_path / "ops").mkdir()
-    tuples, rejected = by_reference(query, tmp_path)
-    assert tuples == [{"ts": 1, "province": "a"}]
-    assert [each[0] for each in rejected] == ["RQ306"]
-    run(query, evolve(options(tmp_path), engine="sail"))
-    assert (ordered(tmp_path / "out"), quarantine(tmp_path)) == (tuples, rejected)
+    files = {"1.csv": b"ts;Province/State;province\n1;a;b\n", "2.csv": b"ts,x\n2,y\n"}
+    run = given(None, tmp_path, files, query)
+    assert run.simulate().rows("r") == [{"ts": 1, "province": "a"}]
+    assert run.simulated.codes == ["RQ306"]
+    run.run(engine="sail")
+    assert (run.rows("r"), run.rejections()) == (run.simulated.rows("r"), run.simulated.rejections)
 
 
 @pytest.mark.parametrize(
@@ -319,14 +284,11 @@ def test_a_column_that_is_read_under_another_name_is_no_drift(tmp_path: Path) ->
 def test_columns_that_accents_bring_are_known(
     spark: SparkSession, tmp_path: Path, markers: bytes, setting: str
 ) -> None:
-    write_files(tmp_path / "ops", {"1.jsonl": markers})
-    write_files(tmp_path / "r", {"1.csv": b"x,y\n1.5,a\n"})
-    query = setting + OPTIONAL
-    by_reference(query, tmp_path)
-    run(query, options(tmp_path), spark=spark)
-    (row,) = [
-        item for item in read_output(tmp_path / "out") if "$accent" not in item and "$punctuation" not in item
-    ]
+    write_files(tmp_path / "in" / "r.markers", {"1.jsonl": markers})
+    run = given(spark, tmp_path, {"1.csv": b"x,y\n1.5,a\n"}, setting + OPTIONAL)
+    run.simulate()
+    run.run()
+    (row,) = filter(is_tuple, run.output("r"))
     assert 1.5 in row.values()
 
 
@@ -338,7 +300,8 @@ def test_an_output_in_csv_is_refused() -> None:
 
 
 def test_light_commands_start_no_spark(tmp_path: Path) -> None:
-    stream(tmp_path)
+    write_files(tmp_path / "r", FILES)
+    write_files(tmp_path / "ops", {"1.jsonl": SWITCH})
     (tmp_path / "q.rq").write_text(QUERY)
     program = (
         "import sys\n"
@@ -365,11 +328,11 @@ def test_canonize_writes_json_lines(tmp_path: Path) -> None:
 
 
 def test_without_a_schema_columns_tell_their_types(tmp_path: Path) -> None:
-    write_files(tmp_path / "r", {"1.csv": b"ts,ok,city\n1,true,x\n2,,\n"})
+    write_files(tmp_path / "in" / "r", {"1.csv": b"ts,ok,city\n1,true,x\n2,,\n"})
     assert validate(
-        stream_lines(str(tmp_path / "r")), declared_schema("ts: long, ok?: boolean, city?: string")
+        stream_lines(str(tmp_path / "in" / "r")), declared_schema("ts: long, ok?: boolean, city?: string")
     ).valid
-    result = cedilla("validate", str(tmp_path / "r"))
+    result = cedilla("validate", str(tmp_path / "in" / "r"))
     assert "valid (2 lines, 2 tuples" in result.output
 
 

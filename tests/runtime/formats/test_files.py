@@ -10,72 +10,31 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from attrs import define
 from pyspark.sql import SparkSession
 
-from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime import run, simulate
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.listing import ByName, in_order, listed_files
 from cedilla.runtime.inspect.verify import _verdict, decoded
 from cedilla.runtime.records.lines import files_of
-from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.stream_tools.places import stream_lines
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
-from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.places import check_places
+from tests.kit.compare import texts
 from tests.kit.errors import error_text
 from tests.kit.lines import text_of, write_files
-from tests.kit.stream import Item, is_tuple, packed_zstd, read_output
+from tests.kit.query import Query
+from tests.kit.stream import Item, packed_zstd
 
 QUERY = 'stream r(ts: long, s?: string) from json "r"; emit r to json "out";'
 
 
-@define
-class Answer:
-    """What one reader makes of a stream: its tuples, in order of `ts`, and what it rejects: code, `file:line`."""
-
-    tuples: list[Item]
-    rejected: list[tuple[str, str]]
-
-
 def line(ts: int, **more: object) -> bytes:
     return json.dumps({"ts": ts, **more}).encode() + b"\n"
-
-
-def ordered(items: list[Item]) -> list[Item]:
-    return sorted(filter(is_tuple, items), key=lambda item: item["ts"])
-
-
-def by_spark(spark: SparkSession, source: Path, root: Path, query: str = QUERY) -> Answer:
-    """Of `run`, from the command's own entry: Spark's file stream discovers the files."""
-    options = Options(
-        once=True,
-        checkpoint=str(root / "checkpoint"),
-        sources={"r": str(source)},
-        sinks={"r": str(root / "run")},
-    )
-    run(query, options, spark=spark)
-    folder = root / "checkpoint" / "quarantine" / "r"
-    lines = [json.loads(text) for file in folder.glob("*.jsonl") for text in file.read_text().splitlines()]
-    rejected = [
-        (each["code"], f"{each['position']['file'].rpartition('/')[2]}:{each['position']['line']}")
-        for each in lines
-    ]
-    return Answer(ordered(read_output(root / "run")), sorted(rejected))
-
-
-def by_reference(source: Path, root: Path, query: str = QUERY) -> Answer:
-    rejected: list[tuple[Input, str]] = []
-    options = Options(sources={"r": str(source)}, sinks={"r": str(root / "simulated")})
-    simulate(query, options, lambda at, code: rejected.append((at, code)))
-    places = [(code, at.line.place.rpartition("/")[2]) for at, code in rejected]
-    return Answer(ordered(read_output(root / "simulated")), sorted(places))
 
 
 DEEP = {
@@ -121,7 +80,9 @@ def test_markers_beside_tuples_are_at_their_places(tmp_path: Path, by_name: bool
         "epoch=000000000002/_1-tuples.jsonl",
         "_0-adds.jsonl",
     ]
-    source = write_files(tmp_path / "r", {name: line(n) for n, name in enumerate([*names[::-1], *aside])})
+    source = write_files(
+        tmp_path / "in" / "r", {name: line(n) for n, name in enumerate([*names[::-1], *aside])}
+    )
     order = ByName(f"file:{source}/") if by_name else None
     found = in_order(Files().tree(str(source)), by_name=order)
     assert [file.path.removeprefix(f"file:{source}/") for file in found] == names
@@ -130,10 +91,13 @@ def test_markers_beside_tuples_are_at_their_places(tmp_path: Path, by_name: bool
 
 
 def test_run_reads_files_in_folders_below(spark: SparkSession, tmp_path: Path) -> None:
-    source = write_files(tmp_path / "r", DEEP)
-    found = by_spark(spark, source, tmp_path)
-    assert [item["ts"] for item in found.tuples] == [1, 2, 3, 4, 5]
-    assert found == by_reference(source, tmp_path)
+    write_files(tmp_path / "in" / "r", DEEP)
+    run = Query(spark, tmp_path, QUERY)
+    run.run()
+    simulated = run.simulate()
+    assert [item["ts"] for item in run.rows("r")] == [1, 2, 3, 4, 5]
+    assert texts(run.output("r")) == texts(simulated.output("r"))
+    assert run.rejections() == simulated.rejections
 
 
 def test_a_query_does_not_read_what_it_writes(tmp_path: Path) -> None:
@@ -194,24 +158,29 @@ def test_a_value_is_the_same_for_all_readers(spark: SparkSession, tmp_path: Path
         f'{{"ts": {ts},{chance.choice(BLANKS)}"{chance.choice("sx")}":{json_value(chance)}}}\n'
         for ts in range(2000)
     ]
-    source = write_files(tmp_path / "r", {"1.jsonl": "".join(lines).encode()})
-    found = by_spark(spark, source, tmp_path, query)
-    expected = by_reference(source, tmp_path, query)
-    assert [item for item in found.tuples if item not in expected.tuples] == []
-    assert found == expected
-    assert len(found.tuples) > 500
-    assert len(found.rejected) > 200
+    source = write_files(tmp_path / "in" / "r", {"1.jsonl": "".join(lines).encode()})
+    run = Query(spark, tmp_path, query)
+    run.run()
+    simulated, written = run.simulate(), texts(run.output("r"))
+    assert [text for text in written if text not in texts(simulated.output("r"))] == []
+    assert written == texts(simulated.output("r"))
+    assert run.rejections() == simulated.rejections
+    assert len(written) > 500
+    assert len(run.rejections()) > 200
     schema = declared_schema("ts: long, s?: string, x?: double")
     refused: list[Diagnostic] = []
     validate(stream_lines(str(source)), schema, refused.append)
     places = {(each.code, each.notes[-1].partition(": ")[0].rpartition("/")[2]) for each in refused}
-    assert places == set(found.rejected)
-    again = by_reference(tmp_path / "run", tmp_path / "again", query)
-    assert again == Answer(found.tuples, [])
-    assert validate(stream_lines(str(tmp_path / "run")), schema).valid
-    assert len({str(item.get("x")) for item in found.tuples} & {"NaN", "Infinity", "-Infinity"}) == 3
-    rows = sorted(read(str(tmp_path / "run")).rows(), key=lambda row: row["ts"])
-    assert [str(row["ts"]) for row in rows] == [str(item["ts"]) for item in found.tuples]
+    assert places == {(each.code, each.place) for each in run.rejections()}
+    output, again = tmp_path / "out" / "r", Query.without_engine(tmp_path / "again", query)
+    (tmp_path / "again" / "in").mkdir(parents=True)
+    (tmp_path / "again" / "in" / "r").symlink_to(output)
+    assert texts(again.simulate().output("r")) == written
+    assert again.simulated.rejected == []
+    assert validate(stream_lines(str(output)), schema).valid
+    tuples = run.output("r")
+    assert len({str(item.get("x")) for item in tuples} & {"NaN", "Infinity", "-Infinity"}) == 3
+    assert sorted(row["ts"] for row in run.rows("r")) == sorted(item["ts"] for item in tuples)
 
 
 PLAIN = b"".join(line(ts, s=f"{ts * 7919 % 10007}") for ts in range(20_000))
@@ -229,39 +198,41 @@ DAMAGED = {
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_file_ends_the_query(tmp_path: Path, name: str) -> None:
     """Python ends with an EOFError, an OSError or a zlib.error."""
-    source = write_files(tmp_path / "r", {name: DAMAGED[name]})
+    source = write_files(tmp_path / "in" / "r", {name: DAMAGED[name]})
     said = f"RQ308 the compressed file {source / name} is cut off or damaged"
-    assert error_text(lambda: by_reference(source, tmp_path)).startswith(f"{said}; ")
+    assert error_text(Query.without_engine(tmp_path, QUERY).simulate).startswith(f"{said}; ")
     schema = declared_schema("ts: long, s?: string")
     assert error_text(lambda: validate(stream_lines(str(source)), schema)).startswith(f"{said}; ")
 
 
 def test_a_damaged_file_ends_a_run_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
     """What Spark has read before it stays."""
-    source = write_files(tmp_path / "r", {"1.jsonl": line(1), "a b.jsonl.gz": DAMAGED["cut.jsonl.gz"]})
+    source = write_files(tmp_path / "in" / "r", {"1.jsonl": line(1), "a b.jsonl.gz": DAMAGED["cut.jsonl.gz"]})
     said = f"RQ308 the compressed file {source / 'a b.jsonl.gz'} is cut off or damaged"
-    text = error_text(lambda: by_spark(spark, source, tmp_path))
+    text = error_text(Query(spark, tmp_path, QUERY).run)
     assert text.startswith(f"{said}; ")
-    assert text == error_text(lambda: by_reference(source, tmp_path))
+    assert text == error_text(Query.without_engine(tmp_path, QUERY).simulate)
     (source / "a b.jsonl.gz").write_bytes(gzip.compress(line(2)))
-    assert [item["ts"] for item in by_spark(spark, source, tmp_path).tuples] == [1, 2]
+    run = Query(spark, tmp_path, QUERY)
+    run.run()
+    assert [item["ts"] for item in run.rows("r")] == [1, 2]
 
 
 @pytest.mark.parametrize("end", ["lz4", "snappy", "deflate", "gzip", "LZ4"])
 def test_what_programs_compress_in_different_ways_is_refused(tmp_path: Path, end: str) -> None:
     """`run` reads by the same code; it is tried below."""
-    source = write_files(tmp_path / "r", {f"1.jsonl.{end}": line(1)})
+    source = write_files(tmp_path / "in" / "r", {f"1.jsonl.{end}": line(1)})
     said = f"RQ309 {source}/1.jsonl.{end} is compressed in a way that is not read here"
-    assert error_text(lambda: by_reference(source, tmp_path)).startswith(f"{said}; ")
+    assert error_text(Query.without_engine(tmp_path, QUERY).simulate).startswith(f"{said}; ")
     assert error_text(lambda: validate(stream_lines(str(source)), declared_schema("ts: long"))).startswith(
         f"{said}; "
     )
 
 
 def test_run_refuses_it_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
-    source = write_files(tmp_path / "r", {"1.jsonl": line(1), "2.jsonl.lz4": line(2)})
+    source = write_files(tmp_path / "in" / "r", {"1.jsonl": line(1), "2.jsonl.lz4": line(2)})
     said = f"RQ309 {source}/2.jsonl.lz4 is compressed in a way that is not read here"
-    assert error_text(lambda: by_spark(spark, source, tmp_path)).startswith(f"{said}; ")
+    assert error_text(Query(spark, tmp_path, QUERY).run).startswith(f"{said}; ")
 
 
 @pytest.mark.parametrize("name", ["b.jsonl.gz", "b.jsonl.lz4"])
@@ -270,11 +241,11 @@ def test_a_task_that_finds_it_is_told_in_the_same_words(
 ) -> None:
     """Tasks search where there is much; what they raise comes back as the text of a job's failure."""
     monkeypatch.setattr(costs, "SEARCHED_BY_DRIVER", 0)
-    source = write_files(tmp_path / "r", {"a.jsonl": line(1), name: DAMAGED["cut.jsonl.gz"]})
-    said = error_text(lambda: by_reference(source, tmp_path))
+    write_files(tmp_path / "in" / "r", {"a.jsonl": line(1), name: DAMAGED["cut.jsonl.gz"]})
+    said = error_text(Query.without_engine(tmp_path, QUERY).simulate)
     assert said
     assert said.startswith("RQ30")
-    assert error_text(lambda: by_spark(spark, source, tmp_path)) == said
+    assert error_text(Query(spark, tmp_path, QUERY).run) == said
 
 
 def test_what_verify_compares_has_nan_and_infinities(tmp_path: Path) -> None:

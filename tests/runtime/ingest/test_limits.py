@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,11 +32,11 @@ from cedilla.runtime.records.csv_lines import lines_in
 from cedilla.runtime.records.csv_records import Header
 from cedilla.runtime.records.lines import LONGEST_LINE
 from cedilla.runtime.records.marker import MarkerLine
-from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.terminal.options import Options
+from tests.kit.errors import code_of, error_text
 from tests.kit.processes import java_below
 from tests.kit.query import Query
-from tests.kit.stream import Item, is_tuple, read_output
+from tests.kit.stream import is_tuple, read_output
 from tests.kit.work import calls
 
 QUERY = """
@@ -49,29 +49,6 @@ DEEP = [depth * opening for depth in (300, 100_000) for opening in ("[", '{"a":'
 NESTED = ["[" * 300 + "]" * 300, '{"a":' * 5000 + "1" + "}" * 5000]
 
 
-def both(spark: SparkSession, root: Path, query: str, lines: list[str], **options: Any) -> list[list[Item]]:
-    """The tuples and the rejected lines of a run, the same as of the reference."""
-    run = Query(spark, root, query)
-    path = run.write("r", lines)
-    run.process(**options)
-    kept = [row for row in run.output("r") if is_tuple(row)]
-    aside = [
-        {"line": row["position"]["line"], "code": row["code"], "reason": row["reason"]}
-        for row in run.quarantine("r")
-    ]
-    rejected: list[Item] = []
-
-    def reject(line: Input, code: str) -> None:
-        number = int(line.line.place.rpartition(":")[2])
-        rejected.append({"line": number, "code": code, "reason": line.reason})
-
-    simulate(query, Options(sources={"r": str(path)}, sinks={"r": str(root / "simulated")}), reject)
-    told = [row for row in read_output(root / "simulated") if is_tuple(row)]
-    assert sorted(told, key=str) == sorted(kept, key=str)
-    assert sorted(rejected, key=str) == sorted(aside, key=str)
-    return [kept, aside]
-
-
 @pytest.mark.either_engine
 def test_numbers_beyond_all_bounds_are_told_from_tuples(spark: SparkSession, tmp_path: Path) -> None:
     """Beside a bad line, so that lines are read one by one, too."""
@@ -80,11 +57,13 @@ def test_numbers_beyond_all_bounds_are_told_from_tuples(spark: SparkSession, tmp
     lines += [
         f'{{"k": 1, "{name}": {number}}}' for number in [*HUGE[:3], SMALL[1]] for name in ("n", "m", "k")
     ]
-    kept, aside = both(spark, tmp_path, QUERY, lines)
+    run = Query(spark, tmp_path, QUERY)
+    run.write("r", lines)
+    kept, aside = run.agreed()
     assert [row["x"] for row in sorted(kept, key=lambda row: row["k"])] == [
         "Infinity", "-Infinity", "Infinity", 0, 0, 0
     ]  # fmt: skip
-    assert [row["code"] for row in aside] == ["RQ301"] * 13
+    assert [row.code for row in aside] == ["RQ301"] * 13
 
 
 @pytest.mark.either_engine
@@ -97,10 +76,12 @@ def test_lines_without_end_leave_the_others_alone(spark: SparkSession, tmp_path:
         f'{{"k": 6, "y": {"[" * 190 + "]" * 190}, "s": "{"[" * 999}"}}',
         f'{{"k": 7, "y": [{"[{}]," * 999} 1]}}',
     ]
-    kept, aside = both(spark, tmp_path, QUERY, [good[0], *long, *deep, *good[1:]])
+    run = Query(spark, tmp_path, QUERY)
+    run.write("r", [good[0], *long, *deep, *good[1:]])
+    kept, aside = run.agreed()
     assert sorted(row["k"] for row in kept) == [1, 2, 6, 7]
-    reasons = {row["line"]: row["reason"] for row in aside}
-    assert {row["code"] for row in aside} == {"RQ301"}
+    reasons = {row.line: row.reason for row in aside}
+    assert {row.code for row in aside} == {"RQ301"}
     assert reasons[2] == reasons[3] == "the line is longer than 16 MiB, the setting `longest_line`"
     assert [*reasons] == [*range(2, 12)]
 
@@ -109,9 +90,11 @@ def test_lines_without_end_leave_the_others_alone(spark: SparkSession, tmp_path:
 def test_a_deep_line_is_set_aside_among_good_ones(spark: SparkSession, tmp_path: Path) -> None:
     """The parser of blocks would take it."""
     lines = [f'{{"k": {n}, "y": [{n}]}}' for n in range(50)]
-    kept, aside = both(spark, tmp_path, QUERY, [*lines, f'{{"k": 50, "y": {NESTED[0]}}}'])
+    run = Query(spark, tmp_path, QUERY)
+    run.write("r", [*lines, f'{{"k": 50, "y": {NESTED[0]}}}'])
+    kept, aside = run.agreed()
     assert sorted(row["k"] for row in kept) == [*range(50)]
-    assert [row["code"] for row in aside] == ["RQ301"]
+    assert [row.code for row in aside] == ["RQ301"]
 
 
 SHORT = 'set longest_line = 2 KiB; stream r(k: long, s?: string) from {} "r"{}; emit r to json "o";'
@@ -133,17 +116,21 @@ def test_the_longest_line_is_a_setting(spark: SparkSession, tmp_path: Path, form
     ]
     lengths = [len(line.encode()) for line in lines]
     head = ["k,s"] if format_ == "csv" else []
-    kept, aside = both(spark, tmp_path, SHORT.format(format_, ""), [*head, *lines])
+    run = Query(spark, tmp_path, SHORT.format(format_, ""))
+    run.write("r", [*head, *lines])
+    kept, aside = run.agreed()
     assert sorted(row["k"] for row in kept) == [n for n, length in enumerate(lengths) if length <= 2048]
     long = [n for n, length in enumerate(lengths, 1 + len(head)) if length > 2048]
-    assert [row["line"] for row in aside] == long
-    assert {row["reason"] for row in aside} == {"the line is longer than 2 KiB, the setting `longest_line`"}
+    assert [row.line for row in aside] == long
+    assert {row.reason for row in aside} == {"the line is longer than 2 KiB, the setting `longest_line`"}
 
 
 @pytest.mark.either_engine
 def test_a_longer_line_than_usual_is_read_by_a_setting(spark: SparkSession, tmp_path: Path) -> None:
     lines = [line_of("json", n, length) for n, length in enumerate([50, LONGEST_LINE + 50, 50])]
-    kept, aside = both(spark, tmp_path, SHORT.format("json", "").replace("2 KiB", "17 MiB"), lines)
+    run = Query(spark, tmp_path, SHORT.format("json", "").replace("2 KiB", "17 MiB"))
+    run.write("r", lines)
+    kept, aside = run.agreed()
     assert (len(kept), aside) == (3, [])
 
 
@@ -153,9 +140,11 @@ def test_a_line_of_many_blanks_is_too_long_and_not_nothing(
     spark: SparkSession, tmp_path: Path, blanks: str
 ) -> None:
     line = {"before": " " * 2048 + '{"k": 1}', "after": '{"k": 1}' + " " * 2048, "only": " " * 2049}[blanks]
-    kept, aside = both(spark, tmp_path, SHORT.format("json", ""), ['{"k": 0}', line, '{"k": 2}'])
+    run = Query(spark, tmp_path, SHORT.format("json", ""))
+    run.write("r", ['{"k": 0}', line, '{"k": 2}'])
+    kept, aside = run.agreed()
     assert [row["k"] for row in kept] == [0, 2]
-    assert [row["line"] for row in aside] == [2]
+    assert [row.line for row in aside] == [2]
 
 
 @pytest.mark.either_engine
@@ -165,23 +154,16 @@ def test_a_marker_in_a_line_that_is_too_long_ends_the_query(
     spark: SparkSession, tmp_path: Path, marker: str, padding: str
 ) -> None:
     run = Query(spark, tmp_path, SHORT.format("json", ""))
-    path = run.write("r", ['{"k": 0}', marker + padding, '{"k": 2}'])
-    with pytest.raises(DiagnosticError, match="RQ212"):
-        run.process()
-    options = Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "simulated")})
-    with pytest.raises(DiagnosticError, match="RQ212"):
-        simulate(run.query, options)
+    run.write("r", ['{"k": 0}', marker + padding, '{"k": 2}'])
+    assert code_of(run.process) == code_of(run.simulate) == "RQ212"
 
 
 @pytest.mark.either_engine
 def test_a_first_line_of_csv_that_is_too_long_ends_the_query(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path, SHORT.format("csv", ""))
-    path = run.write("r", ["k,s," + "x" * 2048, "1,a,b"])
-    with pytest.raises(DiagnosticError, match=r"RQ426.*its first line is longer than 2 KiB"):
-        run.process()
-    options = Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "simulated")})
-    with pytest.raises(DiagnosticError, match=r"RQ426.*its first line is longer than 2 KiB"):
-        simulate(run.query, options)
+    run.write("r", ["k,s," + "x" * 2048, "1,a,b"])
+    for act in (run.process, run.simulate):
+        assert re.match("RQ426 .*its first line is longer than 2 KiB", error_text(act))
 
 
 @pytest.mark.parametrize(
@@ -288,7 +270,9 @@ def test_what_an_engine_says_that_nobody_knows_is_a_diagnostic(spark: SparkSessi
 def test_five_hundred_new_fields_of_one_line_are_inferred(spark: SparkSession, tmp_path: Path) -> None:
     query = 'set drift = infer; stream r(k: long) from json "r"; emit r to json "o";'
     fields = ", ".join(f'"f{n}": {n}.5' for n in range(500))
-    kept, aside = both(spark, tmp_path, query, ['{"k": 1}', f'{{"k": 2, {fields}}}'])
+    run = Query(spark, tmp_path, query)
+    run.write("r", ['{"k": 1}', f'{{"k": 2, {fields}}}'])
+    kept, aside = run.agreed()
     assert sorted(len(row) for row in kept) == [1, 501]
     assert aside == []
 
@@ -334,7 +318,9 @@ def test_hundreds_of_calibrations_are_exact(spark: SparkSession, tmp_path: Path)
     for n in reversed(range(250)):
         value = (value + Fraction(f"0.{n + 1}")) / Fraction(f"1.00{n % 90 + 10}")
     query = 'stream r(k: long, t: double) from json "r"; emit r to json "r" in original units;'
-    kept, aside = both(spark, tmp_path, query, lines)
+    run = Query(spark, tmp_path, query)
+    run.write("r", lines)
+    kept, aside = run.agreed()
     assert aside == []
     assert {row["k"]: row["t"] for row in kept} == {1: 2.5, 2: pytest.approx(float(value), rel=1e-9)}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,16 +13,14 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.suggestions import edits
-from cedilla.runtime import simulate
 from cedilla.runtime.records import near_markers
 from cedilla.runtime.records.lines import lines_of
 from cedilla.runtime.records.near_markers import marker_of
-from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.stream_tools.places import streams_at, with_schema
 from cedilla.runtime.stream_tools.validate import validate
-from cedilla.runtime.terminal.options import Options
+from tests.kit.errors import error_of
 from tests.kit.query import Query
-from tests.kit.stream import Item, decode, packed_zstd, read_output
+from tests.kit.stream import decode, packed_zstd
 from tests.kit.tiers import rest
 
 QUERY = """
@@ -39,18 +36,6 @@ FAHRENHEIT = '{"$accent": "[[alter(t, y -> (y - 32) * 5/9)]]"}'
 
 def tuples(*times: int, t: float = 32.0) -> list[str]:
     return [json.dumps({"ts": ts, "s": 1, "t": t}) for ts in times]
-
-
-def simulated(run: Query) -> tuple[list[Item], Counter[str], list[str]]:
-    """What `simulate` passes on of the same files, the codes of what it sets aside, and their places."""
-    rejected: list[tuple[Input, str]] = []
-    names = ("r",) if run.query == STATELESS else ("sums", "r")
-    sinks = {name: str(run.root / "simulated" / name) for name in names}
-    options = Options(sources={"r": str(run.root / "in" / "r")}, sinks=sinks)
-    simulate(run.query, options, lambda line, code: rejected.append((line, code)))
-    output = [item for name in names for item in decode(read_output(Path(sinks[name])))]
-    places = [line.line.place.rpartition("/")[2] for line, _ in rejected]
-    return output, Counter(code for _, code in rejected), places
 
 
 ODD = {
@@ -105,11 +90,10 @@ def test_simulate_and_validate_say_the_same_of_odd_lines(tmp_path: Path) -> None
     folder.mkdir(parents=True)
     lines = [line if isinstance(line, bytes) else line.encode() for line in ODD.values()]
     (folder / "1.jsonl").write_bytes(b"\n".join([*lines, FAHRENHEIT.encode(), tuples(4, t=0.0)[0].encode()]))
-    nothing: SparkSession = None  # type: ignore[assignment]
-    output, codes, places = simulated(Query(nothing, tmp_path, QUERY))
-    assert [row["t"] for row in output if "ts" in row] == [32.0]
-    assert codes == {"RQ301": len(ODD)}
-    assert places == [f"1.jsonl:{n}" for n in range(1, len(ODD) + 1)]
+    simulated = Query.without_engine(tmp_path, QUERY).simulate()
+    assert [row["t"] for row in decode(simulated.output("r"))] == [32.0]
+    assert simulated.codes == ["RQ301"] * len(ODD)
+    assert [each.place for each in simulated.rejections] == [f"1.jsonl:{n}" for n in range(1, len(ODD) + 1)]
     schema, (read,) = with_schema(streams_at(str(folder)), None)
     assert validate(read.lines, schema).findings == {"RQ301": len(ODD)}
 
@@ -132,10 +116,10 @@ def test_compressed_files_are_read_as_others(
     packed.write_bytes(compressed(text))
     found = [(line.text, line.is_utf8, line.place.removeprefix(str(packed))) for line in lines_of(packed)]
     assert found == expected
-    nothing: SparkSession = None  # type: ignore[assignment]
-    output, codes, places = simulated(Query(nothing, tmp_path, QUERY))
-    assert [row["t"] for row in output if "ts" in row] == [32.0]
-    assert (codes, places) == ({"RQ301": 2}, [f"{packed.name}:4", f"{packed.name}:5"])
+    simulated = Query.without_engine(tmp_path, QUERY).simulate()
+    assert [row["t"] for row in decode(simulated.output("r"))] == [32.0]
+    assert simulated.codes == ["RQ301"] * 2
+    assert [each.place for each in simulated.rejections] == [f"{packed.name}:4", f"{packed.name}:5"]
     not_packed.write_bytes(compressed(text))  # its name does not say so
     assert [line.text for line in lines_of(not_packed)] != [text for text, *_ in found]
 
@@ -235,9 +219,7 @@ def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
         assert diagnostic.code == "RQ212"
         assert diagnostic.notes[-1].endswith(f".jsonl:3: {near}")
         assert len(decode(run.output("r"))) == 2
-        with pytest.raises(DiagnosticError) as caught:
-            simulated(run)
-        assert caught.value.diagnostics[0].message == diagnostic.message
+        assert error_of(run.simulate).message == diagnostic.message
         schema, (read,) = with_schema(streams_at(str(run.root / "in" / "r")), None)
         assert validate(read.lines, schema).findings == {"RQ212": 1}
 

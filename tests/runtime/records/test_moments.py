@@ -12,16 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import TIMESTAMP, Type
-from cedilla.runtime import simulate
 from cedilla.runtime.records.values import value_of_json
-from cedilla.runtime.reference.simulation import Input
 from cedilla.runtime.reference.values import read_value
 from cedilla.runtime.stream_tools.places import stream_lines
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
-from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query
-from tests.kit.stream import read_output
 from tests.runtime.records.moment_texts import DAYS, MOMENTS
 
 pytestmark = pytest.mark.either_engine
@@ -60,19 +56,10 @@ def judged(spark: SparkSession, root: Path, lines: list[str]) -> list[Any]:
     """What `run` passes on of each line, `None` where it is set aside; `simulate` and `validate` do the same."""
     run = Query(spark, root, QUERY)
     run.write("r", lines)
-    executor = run.process()
-    rejected = run.quarantine("r")
-    assert {(row["code"], row["raw"]) for row in rejected} == {
-        ("RQ301", lines[row["position"]["line"] - 1]) for row in rejected
-    }
-    bad = [row["position"]["line"] for row in rejected]
-    assert executor.last.counters.get("RQ301", 0) == len(bad)
-    aside: list[tuple[Input, str]] = []
-    options = Options(sources={"r": str(root / "in" / "r")}, sinks={"r": str(root / "simulated")})
-    simulate(QUERY, options, lambda line, code: aside.append((line, code)))
-    assert [(line.line.place.rpartition(":")[2], code) for line, code in aside] == [
-        (str(n), "RQ301") for n in bad
-    ]
+    tuples, rejections = run.agreed()
+    bad = [each.line for each in rejections]
+    assert [(each.code, each.raw) for each in rejections] == [("RQ301", lines[n - 1]) for n in bad]
+    assert run.executor().last.counters.get("RQ301", 0) == len(bad)
     wrong: list[str] = []
     schema = declared_schema("n: long, at?: timestamp, day?: date")
     validate(
@@ -82,10 +69,8 @@ def judged(spark: SparkSession, root: Path, lines: list[str]) -> list[Any]:
     )
     assert wrong == [f"RQ301 {n}" for n in bad]
     found: list[Any] = [None] * len(lines)
-    for item in run.output("r"):
+    for item in tuples:
         found[item.pop("n")] = item
-    simulated = [item for item in read_output(root / "simulated") if "n" in item]
-    assert [item | {"n": n} for n, item in enumerate(found) if item is not None] == simulated
     return found
 
 

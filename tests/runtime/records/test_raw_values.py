@@ -175,34 +175,19 @@ def judged(spark: SparkSession, root: Path, kind: str, rows: Sequence[str], file
     for number, part in enumerate(parts):
         run.write("r", [*header, *part], f"{number:03}.{kind}")
     run.process(files_per_epoch=1 if files > 1 else None)
-    place: Mapping[tuple[str, int], int] = {
-        (f"{file:03}.{kind}", line + len(header)): file * size + line - 1
+    place: Mapping[str, int] = {
+        f"{file:03}.{kind}:{line + len(header)}": file * size + line - 1
         for file, part in enumerate(parts)
         for line in range(1, len(part) + 1)
     }
     found: list[str | None] = [None] * len(rows)
-    for row in run.quarantine("r"):
-        file, line = row["position"]["file"].rpartition("/")[2], row["position"]["line"]
-        found[place[file, line]] = f"{row['code']} {row['reason']}"
+    for each in run.rejections():
+        found[place[each.place]] = each.text
     if kind != "xml":  # which `simulate` does not read
-        simulated(root, kind, rows, place, found)
+        assert run.simulate().rejections == run.rejections()
+        assert lines_of(root / "out" / "r") == lines_of(root / "simulated" / "r")
     assert all(reason is None or reason.startswith("RQ301 `") for reason in found)
     return found
-
-
-def simulated(
-    root: Path, kind: str, rows: Sequence[str], place: Mapping[tuple[str, int], int], found: list[str | None]
-) -> None:
-    aside: list[str | None] = [None] * len(rows)
-
-    def rejected(each: Any, code: str) -> None:
-        file, _, line = each.line.place.rpartition("/")[2].partition(":")
-        aside[place[file, int(line)]] = f"{code} {each.reason}"
-
-    options = Options(sources={"r": str(root / "in" / "r")}, sinks={"r": str(root / "simulated")})
-    simulate(query_of(kind), options, rejected)
-    assert [(row, a, b) for row, a, b in zip(rows, found, aside, strict=True) if a != b] == []
-    assert lines_of(root / "out" / "r") == lines_of(root / "simulated")
 
 
 @pytest.mark.parametrize("files", [1, rest(5)])

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.reference.simulation import Input
 from cedilla.runtime.stream_tools.places import stream_lines
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
@@ -80,19 +79,9 @@ def said(
     """Why `run` and `simulate` reject each line; `validate` says it, too."""
     run = Query(spark, root, query)
     run.write("r", lines)
-    run.process()
     found: list[str | None] = [None] * len(lines)
-    for row in run.quarantine("r"):
-        found[row["position"]["line"] - 1] = f"{row['code']} {row['reason']}"
-    aside: list[str | None] = [None] * len(lines)
-
-    def rejected(each: Input, code: str) -> None:
-        aside[int(each.line.place.rpartition(":")[2]) - 1] = f"{code} {each.reason}"
-
-    simulate(
-        query, Options(sources={"r": str(root / "in" / "r")}, sinks={"r": str(root / "simulated")}), rejected
-    )
-    assert aside == found
+    for each in run.agreed()[1]:
+        found[each.line - 1] = each.text
     findings: list[set[str]] = [set() for _ in lines]
 
     def finding(each: Diagnostic) -> None:
