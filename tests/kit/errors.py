@@ -33,3 +33,8 @@ def code_of(function: Callable[[], object]) -> str | None:
     """Returns the code of the first error that ends a function; `None` for one that returns."""
     errors = errors_of(function)
     return errors[0].code if errors else None
+
+
+def place_of(error: Diagnostic) -> str:
+    """Returns the last note of an error, without the folder: `FILE:LINE: TEXT`."""
+    return error.notes[-1].rpartition("/")[2]

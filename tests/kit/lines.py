@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,13 @@ from cedilla.runtime.records.lines import Line
 def marker(text: str) -> dict[str, str]:
     """Returns an accent or a punctuation as an item."""
     return {"$accent" if text.startswith("[[") else "$punctuation": text}
+
+
+def time_text(value: date) -> str:
+    """Returns a date or a timestamp as outputs have it."""
+    if not isinstance(value, datetime):
+        return value.isoformat()
+    return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def text_of(items: Iterable[Mapping[str, Any] | str]) -> str:

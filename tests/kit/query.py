@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import pyarrow as pa
 from attrs import define, evolve, field, frozen
+from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla import read, run, simulate
@@ -103,6 +105,14 @@ class Query:
         folder = self.root / "in" / source
         self._count += 1
         return write_lines(folder / (name or f"{self._count:05d}.jsonl"), items, self._count)
+
+    def write_table(self, source: str, table: pa.Table, number: int, **options: Any) -> Path:
+        """A file of Parquet of a source, as other programs write it; files are ordered by their numbers."""
+        path = self.root / "in" / source / f"{number}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(table, path, **options)
+        os.utime(path, (number, number))
+        return path
 
     def executor(
         self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None

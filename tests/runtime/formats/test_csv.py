@@ -26,7 +26,7 @@ from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
-from tests.kit.errors import error_of
+from tests.kit.errors import error_of, place_of
 from tests.kit.lines import write_files
 from tests.kit.query import Query
 from tests.kit.stream import is_tuple, packed_zstd
@@ -149,7 +149,7 @@ def test_what_is_no_place_for_markers_ends_the_query(tmp_path: Path, text: bytes
     code, place = STOPS[text]
     error = error_of(given(None, tmp_path, {"1.csv": text}).simulate)
     assert error.code == code
-    assert error.notes[-1].rpartition("/")[2].startswith(place)
+    assert place_of(error).startswith(place)
     complaints: list[Diagnostic] = []
     try:
         validate(
@@ -166,10 +166,10 @@ def test_run_ends_there_with_the_same_words(spark: SparkSession, tmp_path: Path)
     for number, text in enumerate(STOPS):
         run = given(spark, tmp_path / str(number), {"1.csv": text})
         expected, by_run = error_of(run.simulate), error_of(run.run)
-        assert (by_run.code, by_run.message, by_run.notes[-1]) == (
+        assert (by_run.code, by_run.message, place_of(by_run)) == (
             expected.code,
             expected.message,
-            expected.notes[-1],
+            place_of(expected),
         )
 
 
@@ -192,7 +192,7 @@ def test_a_file_without_a_known_column_ends_the_query(tmp_path: Path, query: str
     error = error_of(given(None, tmp_path, {"1.csv": text}, query).simulate)
     assert error.code == "RQ426"
     assert UNKNOWN[text] in error.message
-    assert error.notes[-1].rpartition("/")[2].startswith("1.csv:1: ")
+    assert place_of(error).startswith("1.csv:1: ")
 
 
 @pytest.mark.either_engine
@@ -204,10 +204,10 @@ def test_run_ends_at_a_file_without_a_known_column_too(spark: SparkSession, tmp_
         expected = error_of(run.simulate)
         for _ in range(2):
             by_run = error_of(partial(run.run, files_per_epoch=1 if number % 2 else None))
-            assert (by_run.code, by_run.message, by_run.notes[-1]) == (
+            assert (by_run.code, by_run.message, place_of(by_run)) == (
                 expected.code,
                 expected.message,
-                expected.notes[-1],
+                place_of(expected),
             )
         assert [item for item in run.output("r") if "city" in item] == [{"city": "York"}]
 

@@ -8,10 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.csv import blocks
 from cedilla.runtime.formats.csv.batches import CsvBatches, RecordBatches
-from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
+from cedilla.runtime.formats.csv.blocks import CsvPart
 from cedilla.runtime.formats.lines.blocks import lines_at
 from cedilla.runtime.records import csv_records
 from cedilla.runtime.records.csv_records import Header, records_of
@@ -19,21 +18,7 @@ from cedilla.runtime.records.lines import LONGEST_LINE
 from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
 from tests.runtime.formats.csv_texts import ODD, SPOILT, text_of
-from tests.runtime.formats.text_rows import TYPES, rows_of
-
-
-def blocks_of(
-    text: bytes,
-    monkeypatch: pytest.MonkeyPatch,
-    size: int = 1 << 22,
-    longest: int = LONGEST_LINE,
-    none: frozenset[str] = frozenset(),
-) -> list[CsvBlock]:
-    with monkeypatch.context() as patch:
-        patch.setattr(costs, "BLOCK", size)
-        patch.setattr(blocks, "opened_part", lambda part: io.BytesIO(text))
-        part = CsvPart("", 0, longest=longest, none=none)
-        return [block for block in part.blocks() if isinstance(block, CsvBlock)]
+from tests.runtime.formats.text_rows import TYPES, csv_blocks, rows_of
 
 
 @pytest.mark.parametrize("longest", [1 << 20, 30])
@@ -47,12 +32,12 @@ def test_records_end_where_they_end_however_a_file_is_cut(
     plain = 0
     for _ in range(60):
         text = text_of(chance)
-        whole = blocks_of(text, monkeypatch)
+        whole = csv_blocks(text, monkeypatch)
         with monkeypatch.context() as patch:
             patch.setattr(blocks, "_plain_bounds", lambda *_, **__: None)
-            assert rows_of(blocks_of(text, monkeypatch)) == rows_of(whole), text
+            assert rows_of(csv_blocks(text, monkeypatch)) == rows_of(whole), text
         for size in (1, 2, 7, 50):
-            assert rows_of(blocks_of(text, monkeypatch, size)) == rows_of(whole), (size, text)
+            assert rows_of(csv_blocks(text, monkeypatch, size)) == rows_of(whole), (size, text)
         size = chance.choice([1, 5, 100])
         read = list(records_of((text[n : n + size] for n in range(0, len(text), size)), LONGEST_LINE))
         assert [row for row, _ in read][1:] == [row for _, row in rows_of(whole)]
@@ -77,10 +62,10 @@ def test_records_that_are_too_long_are_the_same_however_a_file_is_cut(
         rest = text_of(chance)
         text = csv_records.separator_of(rest).join(TYPES).encode() + b"\n" + rest
         text = text.replace(b"today", b"today" * chance.choice([1, 1, 5, 40]))
-        all_rows = dict(rows_of(blocks_of(text, monkeypatch)))
+        all_rows = dict(rows_of(csv_blocks(text, monkeypatch)))
         long = {place: row for place, row in all_rows.items() if len(row) > limit}
         for size in (1 << 22, 1, 7, 50, 200):
-            found = blocks_of(text, monkeypatch, size, limit)
+            found = csv_blocks(text, monkeypatch, size, limit)
             assert {b.place: b.lines()[0].tolist() for b in found if b.exceeds} == {at: [0] for at in long}
             rows = dict(rows_of(found))
             assert rows.keys() == all_rows.keys()
@@ -100,7 +85,7 @@ def test_all_at_once_is_the_same_as_record_by_record(seed: int, monkeypatch: pyt
     at_once = 0
     for _ in range(100):
         none = frozenset(chance.sample(["NA", "-", "", "5"], chance.choice([0, 0, 2])))
-        for block in blocks_of(text_of(chance), monkeypatch, none=none):
+        for block in csv_blocks(text_of(chance), monkeypatch, none=none):
             found = batches.batch(block, 1000).to_pylist()
             with monkeypatch.context() as patch:
                 patch.setattr(RecordBatches, "parsed", lambda *_: None)

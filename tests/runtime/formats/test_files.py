@@ -29,6 +29,7 @@ from tests.kit.errors import error_text
 from tests.kit.lines import text_of, write_files
 from tests.kit.query import Query
 from tests.kit.stream import Item, packed_zstd
+from tests.runtime.formats.json_values import BLANKS, STRINGS, json_value
 
 QUERY = 'stream r(ts: long, s?: string) from json "r"; emit r to json "out";'
 
@@ -118,35 +119,7 @@ def test_a_query_does_not_read_what_it_writes(tmp_path: Path) -> None:
     assert code(r, r / "_out", r / ".checkpoint") is None
 
 
-BLANKS = ["", "", "", " ", "  ", "\t"]
-STRINGS = ['"a"', '""', '"\\u00e4\\n \u00e4"', '"\\ud83d\\ude00"', '"\\ud83d"', '"x\\ude00\\ud83d"', '"-INF"']
 STRINGS += ['"\\"+INF{"']
-WORDS = ["NaN", "Infinity", "-Infinity", "+Infinity", "INF", "-INF", "+INF", "nan", "-NaN", "+1", "-INFx"]
-NUMBERS = ["0", "-0", "1.50", "1e5", "-1E-7", "1.79e400", "-1e400", "1" + "0" * 400, "12345678901234567890.5"]
-
-
-def json_value(chance: Random, depth: int = 3) -> str:
-    """The text of a JSON value, oddly written; now and then of none."""
-    match chance.randrange(7 if depth else 4):
-        case 0:
-            return chance.choice([*NUMBERS, "true", "false", "null"])
-        case 1:
-            return chance.choice(WORDS)
-        case 2:
-            return chance.choice(STRINGS)
-        case 3:
-            return f'"{chance.choice([*NUMBERS, *WORDS])}"'
-        case 4:
-            fields = [
-                f"{chance.choice(STRINGS)}{chance.choice(BLANKS)}:{json_value(chance, depth - 1)}"
-                for _ in range(chance.randrange(3))
-            ]
-            return f"{{{chance.choice(BLANKS)}{', '.join(fields)}}}"
-        case 5:
-            values = [json_value(chance, depth - 1) for _ in range(chance.randrange(4))]
-            return f"[{chance.choice(BLANKS).join(['', ','.join(values), ''])}]"
-        case _:
-            return f"{chance.choice(BLANKS)}{json_value(chance, depth - 1)}{chance.choice(BLANKS)}"
 
 
 def test_a_value_is_the_same_for_all_readers(spark: SparkSession, tmp_path: Path) -> None:

@@ -20,10 +20,12 @@ from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
-from tests.kit.compare import same
+from tests.kit.compare import plain, same
 from tests.kit.lines import write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
+from tests.runtime.formats.nested_texts import line_of
+from tests.runtime.formats.text_rows import row_of
 
 TYPES = {name: Type(kind) for name, kind in (("ts", "long"), ("city", "string"), ("n", "double"))} | {
     "at": Type("timestamp"),
@@ -38,57 +40,6 @@ PATHS = {
     "deep": ("address", "geo", "more", "deep"),
 }
 BATCHES = JsonBatches(TYPES, paths=PATHS)
-LEAVES = [
-    "1",
-    "2.50",
-    "-0",
-    "true",
-    '"x"',
-    r'"\u00e4"',
-    "null",
-    "[1, 2.0]",
-    "{}",
-    '{"x": 1}',
-    "NaN",
-    '"NaN"',
-    "+INF",
-]
-MOMENTS = ['"2026-01-02T03:04:05Z"', '"2026-01-02T03:04:05+02:00"', '"noon"']
-
-
-def value(chance: Random, odd: float, good: list[str]) -> str:
-    return chance.choice(LEAVES if chance.random() < odd else good)
-
-
-def text_of(fields: list[tuple[str, str]], chance: Random, odd: float) -> str:
-    some = [field for field in fields if chance.random() < 0.8]
-    if some and chance.random() < odd / 2:
-        some.append(chance.choice([*some, (some[0][0], "null")]))
-    return f"{{{', '.join(f'{json.dumps(key)}: {text}' for key, text in some)}}}"
-
-
-def line_of(chance: Random, odd: float) -> str:
-    def parent(fields: list[tuple[str, str]]) -> str:
-        if chance.random() < odd:
-            return chance.choice(["null", "5", '"x"', "[{}]", "true", "1.50", "{}"])
-        return text_of(fields, chance, odd)
-
-    more = parent([("deep", value(chance, odd, ["true", "false"]))])
-    geo = parent([("n", value(chance, odd, ["1", "1.5", "NaN"])), ("more", more), ("other", '[{"a": 1}]')])
-    address = parent(
-        [("city", value(chance, odd, ['"Ulm"', "7", "null", "true"])), ("geo", geo), ("zip", "[1]")]
-    )
-    labels = parent([("team.name", value(chance, odd, ['"a"'])), ("team", '{"name": "no"}')])
-    when = chance.choice(MOMENTS if chance.random() < odd else MOMENTS[:1])
-    fields = [
-        ("ts", "5"),
-        ("address", address),
-        ("labels", labels),
-        ("when", when),
-        ("city", "99"),
-        ("at", "{}"),
-    ]
-    return text_of(fields, chance, odd)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -112,10 +63,6 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
     assert bad > 20
 
 
-def row(line: str) -> dict[str, Any]:
-    return BATCHES.batch(Block(line.encode(), 0), 0).to_pylist()[0]
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -132,7 +79,7 @@ def row(line: str) -> dict[str, Any]:
     ],
 )
 def test_a_path_leads_to_a_value_or_to_none(line: str, expected: tuple[Any, ...]) -> None:
-    found = row(line)
+    found = row_of(BATCHES, line)
     assert found["$corrupt"] is None
     assert (found["city"], found["n"], found["deep"]) == expected
 
@@ -148,7 +95,7 @@ def test_a_path_leads_to_a_value_or_to_none(line: str, expected: tuple[Any, ...]
     ],
 )
 def test_what_cannot_be_followed_says_where(line: str, reason: str) -> None:
-    assert row(line)["$corrupt"] == reason
+    assert row_of(BATCHES, line)["$corrupt"] == reason
 
 
 QUERY = """
@@ -189,14 +136,6 @@ REASONS = {
 }
 
 
-def rows(folder: Path) -> list[Item]:
-    found = [
-        {n: v if isinstance(v, str) else float(v) for n, v in each.items()}
-        for each in decode(read_output(folder))
-    ]
-    return sorted(found, key=lambda each: (each["ts"], each["city"]))
-
-
 @pytest.mark.either_engine
 @pytest.mark.parametrize("drift", ["ignore", "quarantine", "infer"])
 def test_a_nested_stream_on_an_engine(spark: SparkSession, tmp_path: Path, drift: str) -> None:
@@ -205,7 +144,12 @@ def test_a_nested_stream_on_an_engine(spark: SparkSession, tmp_path: Path, drift
     run.write("people", PEOPLE[:6])
     run.write("people", PEOPLE[6:])
     run.process(1)
-    assert rows(tmp_path / "out" / "people") == EXPECTED
+    assert (
+        sorted(
+            plain(decode(read_output(tmp_path / "out" / "people"))), key=lambda row: (row["ts"], row["city"])
+        )
+        == EXPECTED
+    )
     assert {(each["code"], each["reason"]) for each in run.quarantine("people")} == REASONS
 
 
@@ -218,7 +162,12 @@ def test_a_nested_stream_without_spark(tmp_path: Path, monkeypatch: pytest.Monke
         Options(sinks={"people": "out/people"}),
         on_rejected=lambda line, code: rejected.append((code, line.reason)),
     )
-    assert rows(tmp_path / "out" / "people") == EXPECTED
+    assert (
+        sorted(
+            plain(decode(read_output(tmp_path / "out" / "people"))), key=lambda row: (row["ts"], row["city"])
+        )
+        == EXPECTED
+    )
     assert set(rejected) == REASONS
 
 

@@ -183,10 +183,6 @@ def batches(metrics: tuple[str, ...] = (), *, plain: bool = False) -> PointBatch
     return PointBatches(types, reader=PointReader(types, PATHS, metrics))
 
 
-def rows(found: PointBatches, block: Block) -> list[dict[str, Any]]:
-    return found.batch(block, 1000).to_pylist()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_all_at_once_is_the_same_as_point_by_point(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = Random(seed)
@@ -196,11 +192,11 @@ def test_all_at_once_is_the_same_as_point_by_point(seed: int, monkeypatch: pytes
         lines = [writer.line() for _ in range(chance.choice([1, 3, 20]))]
         block = Block("\n".join(lines).encode(), 7)
         reading = batches(chance.choice([(), ("a", "c")]), plain=chance.random() < 0.7)
-        found = rows(reading, block)
+        found = reading.batch(block, 1000).to_pylist()
         at_once += reading.parsed(block.text, *block.lines()) is not None
         with monkeypatch.context() as patch:
             patch.setattr(PointBatches, "parsed", lambda *_: None)
-            expected = rows(reading, block)
+            expected = reading.batch(block, 1000).to_pylist()
         assert len(found) == len(expected)
         for row, same_row in zip(found, expected, strict=True):
             assert row["$position"] == same_row["$position"]
@@ -235,7 +231,7 @@ def test_a_request_is_read_as_its_messages_say() -> None:
             {"metric": "c", "time": 62, "int": 5, "attributes": {"http.route": ["x", "y"]}},
         ]
     )
-    first, second, third = rows(batches(), Block(line.encode(), 0))
+    first, second, third = batches().batch(Block(line.encode(), 0), 1000).to_pylist()
     assert [row["$position"] for row in (first, second, third)] == [1000, 1001, 1002]
     assert (first["metric"], first["unit"], first["value"], first["service"], first["count"]) == (
         "a",
@@ -259,10 +255,15 @@ def test_a_request_is_read_as_its_messages_say() -> None:
 
 def test_only_named_metrics_are_read_and_nothing_that_has_no_value() -> None:
     line = request([{"metric": name, "time": 1, "int": 1} for name in "abca"])
-    assert [row["metric"] for row in rows(batches(("a", "c")), Block(line.encode(), 0))] == ["a", "c", "a"]
+    assert [
+        row["metric"] for row in batches(("a", "c")).batch(Block(line.encode(), 0), 1000).to_pylist()
+    ] == ["a", "c", "a"]
     empty = line.replace('"asInt": "1"', '"flags": 1', 2)
-    assert [row["metric"] for row in rows(batches(), Block(empty.encode(), 0))] == ["c", "a"]
-    assert rows(batches(), Block(b"{}", 0)) == []
+    assert [row["metric"] for row in batches().batch(Block(empty.encode(), 0), 1000).to_pylist()] == [
+        "c",
+        "a",
+    ]
+    assert batches().batch(Block(b"{}", 0), 1000).to_pylist() == []
 
 
 @pytest.mark.parametrize(
@@ -270,7 +271,7 @@ def test_only_named_metrics_are_read_and_nothing_that_has_no_value() -> None:
     ['{"resourceSpans": []}', '{"resourceMetrics": null}', '{"resourceMetrics": [{"scopeMetrics": 5}]}'],
 )
 def test_what_is_no_request_is_one_bad_line(line: str) -> None:
-    (row,) = rows(batches(), Block(line.encode(), 0))
+    (row,) = batches().batch(Block(line.encode(), 0), 1000).to_pylist()
     assert row["$corrupt"] == "the line is not an ExportMetricsServiceRequest in JSON"
 
 
@@ -355,7 +356,7 @@ def plain(item: Mapping[str, Any]) -> Item:
     }
 
 
-def check(folder: Path) -> None:
+def check_averages(folder: Path) -> None:
     found = sorted(decode(read_output(folder / "averages")), key=lambda row: (row["service"], row["minute"]))
     assert [plain(row) for row in found] == AVERAGES
     points = decode(read_output(folder / "points"))
@@ -378,7 +379,7 @@ def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, 
     for lines in LINES:
         run.write("latency", lines)
     run.process(per_epoch)
-    check(tmp_path / "out")
+    check_averages(tmp_path / "out")
     aside = run.quarantine("latency")
     assert {(each["code"], each["reason"]) for each in aside} == REASONS
     for each in aside:
@@ -417,7 +418,7 @@ def test_a_stream_of_requests_without_spark(tmp_path: Path, monkeypatch: pytest.
         Options(sinks={"averages": "out/averages", "points": "out/points"}),
         on_rejected=lambda line, code: rejected.append((code, line.reason)),
     )
-    check(tmp_path / "out")
+    check_averages(tmp_path / "out")
     assert set(rejected) == REASONS
 
 

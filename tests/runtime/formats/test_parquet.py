@@ -6,9 +6,10 @@ import json
 import os
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -60,11 +61,7 @@ def put(run: Query, number: int, items: Sequence[Item], columns: str = COLUMNS) 
     table = pa.Table.from_pylist(
         list(items), schema=pa.schema([(name, ARROW[type_]) for name, type_ in parts])
     )
-    path = run.root / "in" / "r" / f"{number}.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    parquet.write_table(table, path)
-    os.utime(path, (number, number))
-    return path
+    return run.write_table("r", table, number)
 
 
 def rows_of(spark: SparkSession, path: Path) -> list[Item]:
@@ -369,15 +366,11 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
     executor = second.process(files_per_epoch=2)
     assert second.quarantine("r") == []
     output = second.output("r")
-    assert sorted(decode(output), key=_by_time) == [*rows, {"ts": 4, "l": "3", "t": 1.0, "q": 1}]
+    assert sorted(decode(output), key=itemgetter("ts")) == [*rows, {"ts": 4, "l": "3", "t": 1.0, "q": 1}]
     assert sorted(i["$accent"] for i in output if "$accent" in i) == sorted(
         ['[[l = "3", +(q: long)]]', *(i["$accent"] for i in [markers[0], *markers[2:]])]
     )
     assert executor.last.sources["r"].closed == first.executor().last.sources["r"].closed
-
-
-def _by_time(row: Mapping[str, Any]) -> Any:
-    return row["ts"]
 
 
 def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.records.values import value_of_json
+from tests.kit.lines import time_text
 from tests.kit.query import Query
 from tests.kit.tiers import rest
 
@@ -142,7 +143,7 @@ def test_nanoseconds_are_cut_to_microseconds(spark: SparkSession, tmp_path: Path
     run = Query(spark, tmp_path, query_of("timestamp"))
     run.process()
     assert passed(run) == {
-        n: None if value is None else written(START + timedelta(microseconds=value // 1000))
+        n: None if value is None else time_text(START + timedelta(microseconds=value // 1000))
         for n, value in enumerate(NANOSECONDS)
     }
     assert set_aside(run) == {}
@@ -160,12 +161,6 @@ def test_nanoseconds_of_a_required_attribute_in_a_window(spark: SparkSession, tm
     run.process()
     first, second = sorted(run.output("w"), key=lambda item: item["k"])
     assert second["w"] == first["w"] + 1
-
-
-def written(value: date) -> str:
-    if not isinstance(value, datetime):
-        return value.isoformat()
-    return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 ENDS: Mapping[str, tuple[Any, list[int], list[bool]]] = {

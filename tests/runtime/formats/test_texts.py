@@ -26,6 +26,7 @@ from tests.kit.command import cedilla
 from tests.kit.otlp import request
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, is_tuple, read_output
+from tests.runtime.formats.text_rows import row_of
 
 TYPES = {
     "ts": Type("long"),
@@ -59,10 +60,6 @@ TEXTS = [
     ),
     *("1.005", "1000.00", "999.99", "1" * 45, "1e400", "true", "null", "[1]", "1\u00a0"),
 ]
-
-
-def row(line: str) -> dict[str, Any]:
-    return BATCHES.batch(Block(line.encode(), 0), 0).to_pylist()[0]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -111,10 +108,10 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
     ],
 )
 def test_a_text_is_the_number_that_it_says(name: str, text: str, value: Any) -> None:
-    found = row(json.dumps({"ts": 1, name: {"v": text}}))
+    found = row_of(BATCHES, json.dumps({"ts": 1, name: {"v": text}}))
     assert found["$corrupt"] is None
     assert found[name] == value
-    assert row(json.dumps({"ts": 1, name: {"v": 5}}))[name] == 5  # a number as well
+    assert row_of(BATCHES, json.dumps({"ts": 1, name: {"v": 5}}))[name] == 5  # a number as well
 
 
 @pytest.mark.parametrize(
@@ -133,7 +130,7 @@ def test_a_text_is_the_number_that_it_says(name: str, text: str, value: Any) -> 
     ],
 )
 def test_a_text_that_is_no_number_is_rejected_by_name(name: str, text: str) -> None:
-    fault = row(json.dumps({"ts": 1, name: {"v": text}}))["$corrupt"]
+    fault = row_of(BATCHES, json.dumps({"ts": 1, name: {"v": text}}))["$corrupt"]
     assert fault.startswith(f"`{name}` is no {TYPES[name]}: ")
     assert fault.endswith(f"(read from {name}.v)")
 
@@ -169,7 +166,7 @@ REASONS = [
 ]
 
 
-def check(root: Path) -> None:
+def check_states(root: Path) -> None:
     states = read_output(root / "out" / "states")
     assert [(each["ts"], each.get("n")) for each in states if is_tuple(each)] == [
         (1, 3),
@@ -190,7 +187,7 @@ def test_numbers_in_texts_on_an_engine(spark: SparkSession, tmp_path: Path, per_
     for item in STATES:
         run.write("states", [item])
     run.process(per_epoch)
-    check(tmp_path)
+    check_states(tmp_path)
     assert [(each["code"], each["reason"]) for each in run.quarantine("states")] == REASONS
 
 
@@ -200,7 +197,7 @@ def test_numbers_in_texts_without_spark(tmp_path: Path, monkeypatch: pytest.Monk
     aside: list[str] = []
     sinks = {name: f"out/{name}" for name in ("states", "warm")}
     simulate(QUERY, Options(sinks=sinks), lambda line, code: aside.append(code))
-    check(tmp_path)
+    check_states(tmp_path)
     assert aside == [code for code, _ in REASONS]
     schema = 'ts: long, u: string, t: double from text "state.value" unit from u in {degF, degC}'
     checked = cedilla("validate", "in/states", "--schema", f'{schema}, n?: int from text "count"')

@@ -10,171 +10,17 @@ import pyarrow as pa
 import pytest
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.lines.blocks import lines_at
 from cedilla.runtime.formats.xml import batches, blocks
 from cedilla.runtime.formats.xml.batches import XmlBatches
-from cedilla.runtime.formats.xml.blocks import XmlBlock, XmlPart
+from cedilla.runtime.formats.xml.blocks import XmlPart
 from cedilla.runtime.formats.xml.fields import of_block
 from cedilla.runtime.formats.xml.markers import markers_in
 from cedilla.runtime.records import xml_records
 from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
-from tests.runtime.formats.text_rows import TYPES, rows_of
-
-ODD = {
-    "i": [
-        "1",
-        "-7",
-        "+5",
-        "007",
-        "0x1F",
-        "2147483648",
-        "5.0",
-        "-5.000",
-        "5.",
-        "5.5",
-        "0x1F.0",
-        "&#53;.0",
-        "1e3",
-        " 5 ",
-        "&#53;",
-        "-0",
-        "NaN",
-        "٣",
-        "",
-        "5\v",
-    ],
-    "l": ["9223372036854775807", "9223372036854775808", "0XFF", "1_000", "1,000", "\t3", "1" * 30],
-    "d": [
-        *("1.5", ".5", "5.", "NaN", "nan", "inf", "Infinity", "-Infinity", "+INF", "INF", " NaN", "1e999"),
-        *(
-            "1e-400",
-            "0x1p3",
-            "-nan",
-            "-0",
-            "infinity",
-            "1e",
-            "--1",
-            "12345678901234567890",
-            "0.1",
-            "1f",
-            "+.5e+1",
-        ),
-    ],
-    "m": [
-        "1.25",
-        "1.250",
-        "1.255",
-        "12345.67",
-        "9999.999",
-        "1e2",
-        "1,000",
-        ".5",
-        "5.",
-        "+1",
-        "NaN",
-        "0x1",
-        "-.005",
-        "",
-    ],
-    "s": [
-        "a",
-        "",
-        " a b\n",
-        "&#32;a&#9;",
-        "&lt;&amp;&bad;&#0;",
-        "5 > 4",
-        "é",
-        "[1, 2]",
-        "true",
-        "1.50",
-        "&#xD800;",
-        "&#1114112;",
-        "\u00a0a\u3000",
-    ],
-    "b": ["true", "false", "True", "1", " true\n", "TRUE", "yes", ""],
-    "at": [
-        "2020-01-02T03:04:05Z",
-        "2020-01-02",
-        "2020",
-        "2020-01-02T03:04:05+01:00",
-        "today",
-        "2020-02-30",
-        "",
-    ],
-    "day": ["2020-01-02", "2020-1-2", "0001-01-01", "2020-01-02T00:00:00Z", "5", ""],
-}
-BETWEEN = ["\n", "\n", "\n", "", " \n ", "<!-- <r> -->", "<?x <r> ?>"]
-MALFORMED = [
-    *(
-        "<r><i>1</i>",
-        "</r>",
-        "stray",
-        "<r",
-        "<r><i>1</i><i>2</i></r>",
-        "<r>text</r>",
-        "< r>",
-        "<r><i>1</l></r>",
-    ),
-    *(
-        "<r><s><b>true</b></s></r>",
-        "<r><i <l>2</l></r>",
-        "<r>\udc80</r>",
-        "<r><s>\udc80</s></r>",
-        "<!-- open",
-        ">",
-    ),
-    *("<r><punct:i/></r>", "<r><accent:i>1</accent:i></r>", "<r>&#32;</r>", "<>", "<r><1>2</1></r>", "<é/>"),
-]
-MARKERS = [
-    *("<punct:r/>", "<punct:r><i>[1,2]</i></punct:r>", "<accent:r>[[+(p: long)]]</accent:r>"),
-    *(
-        "<accent:r>[[i < 2, -(s)]]</accent:r>",
-        "<punct:r><i>1</i><i>2</i></punct:r>",
-        "<accent:r/>",
-        "<punct:r>",
-    ),
-    "<accent:r a='1'>[[i &lt; 2, -(s)]]</accent:r\n>",
-]
-
-
-def element(chance: Random, odd: float) -> str:
-    roll = chance.random()
-    if roll < odd / 8:
-        return chance.choice(MALFORMED)
-    if roll < odd / 5:
-        return chance.choice(MARKERS)
-    row = chance.choice(["r", "r", "r", "row"])
-    inside = ""
-    for name, texts in chance.sample([*ODD.items()], chance.choice([0, 3, 8, 8])):
-        if chance.random() < odd:
-            text, space = chance.choice(texts), chance.choice(["", " a='1'", "\n"])
-            leaf = (
-                f"<{name}{space}/>"
-                if text == ""
-                else f"<{name}{space}>{text}</{name}{chance.choice(['', ' '])}>"
-            )
-            inside += chance.choice(["", " ", "<!-- <i>1</i> -->"]) + leaf
-        else:
-            inside += f"<{name}>{texts[0]}</{name}>"
-    return f"<{row}/>" if inside == "" else f"<{row}>{inside}</{row}>"
-
-
-def text_of(chance: Random) -> bytes:
-    odd = chance.choice([0, 0.02, 0.3])
-    rows = [element(chance, odd) for _ in range(chance.randrange(40))]
-    text = "".join(row + (chance.choice(BETWEEN) if odd else "\n") for row in rows)
-    if chance.random() < 0.3:
-        text = f"<?xml version='1.0'?>\n<all>{text}</all >"
-    return chance.choice([b"", xml_records.MARK]) + text.encode("utf-8", "surrogateescape")
-
-
-def blocks_of(text: bytes, monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22) -> list[XmlBlock]:
-    with monkeypatch.context() as patch:
-        patch.setattr(costs, "BLOCK", size)
-        patch.setattr(blocks, "opened_part", lambda part: io.BytesIO(text))
-        return [block for block in XmlPart("", 0).blocks() if isinstance(block, XmlBlock)]
+from tests.runtime.formats.text_rows import TYPES, rows_of, xml_blocks
+from tests.runtime.formats.xml_texts import ODD, text_of
 
 
 @pytest.mark.parametrize("longest", [1 << 20, 150])
@@ -190,10 +36,10 @@ def test_elements_end_where_they_end_however_a_file_is_cut(
         text = text_of(chance)
         with monkeypatch.context() as patch:
             patch.setattr(blocks, "elements_of", lambda _: None)
-            expected = blocks_of(text, monkeypatch)
+            expected = xml_blocks(text, monkeypatch)
         for size, together in [(1 << 22, min(longest, 1 << 19)), (chance.choice([7, 50, 333]), 100)]:
             monkeypatch.setattr(blocks, "_WINDOW_SIZE", together)
-            found = blocks_of(text, monkeypatch, size)
+            found = xml_blocks(text, monkeypatch, size)
             assert rows_of(found) == rows_of(expected), (size, together, text)
             assert b"".join(block.text for block in found) == text
             assert [block.place for block in found] == [
@@ -211,7 +57,7 @@ def test_all_at_once_is_the_same_as_element_by_element(seed: int, monkeypatch: p
     batches = XmlBatches(TYPES)
     at_once = 0
     for _ in range(40):
-        for block in blocks_of(text_of(chance), monkeypatch):
+        for block in xml_blocks(text_of(chance), monkeypatch):
             found = batches.batch(block, 1000).to_pylist()
             with monkeypatch.context() as patch:
                 patch.setattr(XmlBatches, "parsed", lambda *_: None)
@@ -272,13 +118,13 @@ def test_what_is_meant_as_a_marker_is_never_taken_for_a_tuple(
     text: str, kind: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Theory G34: what follows a marker that is lost would be read in the wrong unit."""
-    found = [m for block in blocks_of(f"<r/>{text}<r/>".encode(), monkeypatch) for m in markers_in(block)]
+    found = [m for block in xml_blocks(f"<r/>{text}<r/>".encode(), monkeypatch) for m in markers_in(block)]
     assert [marker.kind for marker in found] == ([] if kind is None else [kind])
 
 
 def test_the_fields_of_elements_and_their_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"<r><i>1</i><x/><y>1</y></r><punct:r><z/></punct:r><r><y> 1.5 </y><w>a</w></r><r><i>bad</r>"
-    kinds = [of_block(block) for block in blocks_of(text, monkeypatch)]
+    kinds = [of_block(block) for block in xml_blocks(text, monkeypatch)]
     assert {name: kind for each in kinds for name, kind in each.items()} == {
         "i": "bigint",
         "x": "void",

@@ -1,12 +1,22 @@
-"""Rows of text formats: the types that random ones have, and the rows of blocks."""
+"""Rows of text formats: the types that random ones have, blocks of texts, and the rows of blocks."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from typing import Any
+
+import pytest
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.formats.csv.blocks import CsvBlock
-from cedilla.runtime.formats.xml.blocks import XmlBlock
+from cedilla.runtime.engines import costs
+from cedilla.runtime.formats.csv import blocks as csv_parts
+from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
+from cedilla.runtime.formats.jsonl.batches import JsonBatches
+from cedilla.runtime.formats.lines.blocks import Block
+from cedilla.runtime.formats.xml import blocks as xml_parts
+from cedilla.runtime.formats.xml.blocks import XmlBlock, XmlPart
+from cedilla.runtime.records.lines import LONGEST_LINE
 
 TYPES = {
     "i": Type("int"),
@@ -27,3 +37,29 @@ def rows_of(blocks: Sequence[CsvBlock | XmlBlock]) -> list[tuple[int, bytes]]:
         for block in blocks
         for a, b in zip(block.starts.tolist(), block.ends.tolist(), strict=True)
     ]
+
+
+def csv_blocks(
+    text: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int = 1 << 22,
+    longest: int = LONGEST_LINE,
+    none: frozenset[str] = frozenset(),
+) -> list[CsvBlock]:
+    with monkeypatch.context() as patch:
+        patch.setattr(costs, "BLOCK", size)
+        patch.setattr(csv_parts, "opened_part", lambda part: io.BytesIO(text))
+        part = CsvPart("", 0, longest=longest, none=none)
+        return [block for block in part.blocks() if isinstance(block, CsvBlock)]
+
+
+def xml_blocks(text: bytes, monkeypatch: pytest.MonkeyPatch, size: int = 1 << 22) -> list[XmlBlock]:
+    with monkeypatch.context() as patch:
+        patch.setattr(costs, "BLOCK", size)
+        patch.setattr(xml_parts, "opened_part", lambda part: io.BytesIO(text))
+        return [block for block in XmlPart("", 0).blocks() if isinstance(block, XmlBlock)]
+
+
+def row_of(batches: JsonBatches, line: str) -> dict[str, Any]:
+    """Returns the row of one line."""
+    return batches.batch(Block(line.encode(), 0), 0).to_pylist()[0]

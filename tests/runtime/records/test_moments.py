@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +16,7 @@ from cedilla.runtime.reference.values import read_value
 from cedilla.runtime.stream_tools.places import stream_lines
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
+from tests.kit.lines import time_text
 from tests.kit.query import Query
 from tests.runtime.records.moment_texts import DAYS, MOMENTS
 
@@ -33,12 +33,6 @@ TEXTS = [("at", text, value) for text, value in MOMENTS.items()]
 TEXTS += [("day", text, value) for text, value in DAYS.items()]
 
 
-def written(value: Any) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
-    return value.isoformat()
-
-
 @pytest.mark.parametrize(("name", "text", "expected"), TEXTS)
 def test_the_reference_and_the_stream_tools_take_the_same_texts(name: str, text: Any, expected: Any) -> None:
     type_ = TIMESTAMP if name == "at" else DATE
@@ -49,7 +43,7 @@ def test_the_reference_and_the_stream_tools_take_the_same_texts(name: str, text:
         return
     value = read_value(type_, text)
     assert (type(value), value) == (type(expected), expected)
-    assert value_of_json(type_, text) == value_of_json(type_, written(expected))
+    assert value_of_json(type_, text) == value_of_json(type_, time_text(expected))
 
 
 def judged(spark: SparkSession, root: Path, lines: list[str]) -> list[Any]:
@@ -78,7 +72,7 @@ def test_every_command_takes_the_same_texts(spark: SparkSession, tmp_path: Path)
     """Also where nothing reads the attribute, and beside a line that is bad for something else."""
     lines = [json.dumps({"n": n, name: text}) for n, (name, text, _) in enumerate(TEXTS)]
     found = judged(spark, tmp_path, [*lines, '{"n": "x", "at": "2020-01-02"}'])
-    assert found == [None if value is None else {name: written(value)} for name, _, value in TEXTS] + [None]
+    assert found == [None if value is None else {name: time_text(value)} for name, _, value in TEXTS] + [None]
 
 
 def test_random_texts(spark: SparkSession, tmp_path: Path) -> None:
@@ -105,6 +99,6 @@ def test_elements_of_xml_take_them_too(spark: SparkSession, tmp_path: Path) -> N
     run = Query(spark, tmp_path, QUERY.replace("from json", "from xml"))
     run.process()
     found = {item.pop("n"): item for item in run.output("r")}
-    assert found == {n: {name: written(v)} for n, (name, _, v) in enumerate(texts) if v is not None}
+    assert found == {n: {name: time_text(v)} for n, (name, _, v) in enumerate(texts) if v is not None}
     assert {row["code"] for row in run.quarantine("r")} == {"RQ301"}
     assert len(run.quarantine("r")) == len(texts) - len(found)

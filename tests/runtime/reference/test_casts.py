@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from cedilla.compiler.expressions import expression_sql
 from cedilla.compiler.expressions.types import STRING
 from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.reference.evaluate import evaluate
+from tests.kit.lines import time_text
 from tests.kit.query import Query
 from tests.runtime.records.moment_texts import DAYS, MOMENTS
 
@@ -175,12 +175,6 @@ def test_outputs_have_the_moments_of_the_reference(spark: SparkSession, tmp_path
     found = {item["n"]: item for item in run.output("t") if "n" in item}
     for n, text in enumerate(texts):
         expected = {"t": cast("timestamp", text), "d": cast("date", text)}
-        assert found[n] == {"n": n} | {name: written(v) for name, v in expected.items() if v is not None}, (
+        assert found[n] == {"n": n} | {name: time_text(v) for name, v in expected.items() if v is not None}, (
             text
         )
-
-
-def written(value: date) -> str:
-    if not isinstance(value, datetime):
-        return value.isoformat()
-    return json.loads(json.dumps(value.isoformat(timespec="microseconds"))).replace("+00:00", "Z")
