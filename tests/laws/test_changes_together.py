@@ -7,261 +7,26 @@ it may mean either.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator
-from fractions import Fraction
-from functools import cache
 from random import Random
 from typing import Any
 
 import pytest
-from attrs import define, field, frozen
 
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.units.units import conversion
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.records.lines import Line
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.seeds import soak_seeds
-from tests.kit.stream import Decoder, Item, nested
+from tests.kit.stream import Decoder, Item
+from tests.laws.senders import SCHEMA, UNITS, Sender, tuples
 
-SCHEMA = (
-    'site: string in {"A", "B"}, u: string in {"degF", "degC"}, k?: long, x: double unit m, h: double unit degF, '
-    "n: int, t: double unit from u in {degF, degC}, p?: double unit hPa, q?: double unit hPa"
-)
 QUERY = f"""
 stream r({SCHEMA}) from json "r";
 emit r to json "all";
 emit select[h > 10 degC](r) to json "warm";
 emit project[site, h, x, n](r) to json "few";
 """
-UNITS = {"x": "m", "t": "degF", "h": "degF", "p": "hPa", "q": "hPa"}
-VALUES: dict[str, list[Any]] = {
-    "site": ["A", "B"],
-    "u": ["degF", "degC"],
-    "t": [14, 50, 212],
-    "x": [1, 4, 12, 6000],
-    "h": [5, 23, 50, 104, 302],
-    "k": [1, 2, 3, 10],
-    "n": [1, 10],
-    "p": [1, 1000],
-    "q": [7, 800],
-}
-OPTIONAL = {"k", "p", "q"}
-
-
-def meets(name: str, test: Callable[[Any], bool]) -> Callable[[Item, Item], bool]:
-    """Whether the value of an attribute as it is written meets a condition; none does."""
-    return lambda raw, _: name in raw and test(raw[name])
-
-
-def measures(name: str, test: Callable[[Any], bool]) -> Callable[[Item, Item], bool]:
-    """The same of the canonical value, as constants with units are of quantities."""
-    return lambda raw, canonical: name in raw and test(canonical[name])
-
-
-CONDITIONS: list[tuple[str, Callable[[Item, Item], bool]]] = [
-    ('site = "B"', meets("site", lambda v: v == "B")),
-    ("x > 10 m", measures("x", lambda v: v > 10)),
-    ("x > 10", meets("x", lambda v: v > 10)),
-    ("h > 30 degC", measures("h", lambda v: v > 86)),
-    ("h > 80", meets("h", lambda v: v > 80)),
-    ("k = 1", meets("k", lambda v: v == 1)),
-    ("k in {1, 10}", meets("k", lambda v: v in (1, 10))),
-    ("k in [3, 20)", meets("k", lambda v: 3 <= v < 20)),
-    ('u = "degC"', meets("u", lambda v: v == "degC")),
-    ('u = "F"', meets("u", lambda v: v == "F")),
-    ("p > 500", meets("p", lambda v: v > 500)),
-]
-
-
-@frozen
-class Change:
-    """What an accent does: its text, its attribute, and what it is. `by`: a function, a unit, codes, a name."""
-
-    text: str
-    attribute: str
-    kind: str
-    by: Any = None
-
-
-def alters(name: str, text: str, function: Callable[[Fraction], Fraction]) -> Change:
-    return Change(f"alter({name}, y -> {text})", name, "alter", function)
-
-
-def recodes(name: str, codes: dict[Any, Any]) -> Change:
-    pairs = ", ".join(f"{json.dumps(a)}: {json.dumps(b)}" for a, b in codes.items())
-    return Change(f"recode({name}, {{{pairs}}})", name, "recode", codes)
-
-
-CHANGES = [
-    *(Change(f"unit(h, {unit})", "h", "unit", unit) for unit in ("degC", "degF", "K")),
-    *(Change(f"unit(x, {unit})", "x", "unit", unit) for unit in ("km", "m")),
-    *(Change(f"unit(p, {unit})", "p", "unit", unit) for unit in ("kPa", "hPa")),
-    alters("h", "y * 2 + 1", lambda y: y * 2 + 1),
-    alters("x", "y * 2", lambda y: y * 2),
-    alters("x", "y / 2", lambda y: y / 2),
-    alters("x", "y / 1000, unit km", lambda y: y / 1000),
-    alters("h", "(y - 32) * 5 / 9, unit degC", lambda y: (y - 32) * 5 / 9),
-    alters("p", "y * 3", lambda y: y * 3),
-    alters("t", "y + 1", lambda y: y + 1),
-    *[alters("n", "y * 3", lambda y: y * 3)] * 4,
-    recodes("k", {1: 10, 2: 3}),
-    recodes("k", {10: 1, 3: 2}),
-    recodes("u", {"degF": "F", "degC": "C"}),
-    recodes("u", {"F": "degF", "C": "degC"}),
-    *(
-        Change(f"rename({to}, {name})", name, "rename", to)
-        for to, name in (("hh", "h"), ("h", "h"), ("kk", "k"), ("xx", "x"))
-    ),
-    *(Change(f'rename("{to}", {name})', name, "rename", to) for to, name in (("box.h.v", "h"), ("k.v", "k"))),
-    *(
-        Change(f"missing({name}, {{{', '.join(map(str, values))}}})", name, "missing", values)
-        for name, values in (("k", (-1, 3)), ("k", ()), ("p", (-999.5, 9999)), ("p", (1000,)))
-    ),
-    *[Change("swap(p, q)", "p", "swap", "q")] * 3,
-    *(Change(f"-({name})", name, "drop") for name in "khxp"),
-    *(
-        Change(f"+({name}: {type_})", name, "add")
-        for name, type_ in (("k", "long"), *((n, "double") for n in "hxp"))
-    ),
-    *(
-        Change(f"+({name}: double unit {unit})", name, "add", unit)
-        for name, unit in (("h", "K"), ("x", "km"), ("p", "kPa"))
-    ),
-]
-
-
-@cache
-def converted(name: str, unit: str) -> Any:
-    return conversion(UNITS[name], unit)
-
-
-@define
-class Sender:
-    """The accents so far, and what they make of tuples; and what is closed, behind how many of them."""
-
-    texts: list[str] = field(factory=list[str])
-    closed: list[tuple[int, list[Callable[[Item, Item], bool]]]] = field(factory=list[Any])
-    accents: list[tuple[list[Callable[[Item, Item], bool]], Change]] = field(factory=list[Any])
-
-    def accent(self, rng: Random) -> str | None:
-        """A random accent, if it can be here."""
-        change = rng.choice(CHANGES)
-        conditions = rng.sample(CONDITIONS, rng.choice([0, 1, 1, 2]))
-        text = f"[[{', '.join([*(each for each, _ in conditions), change.text])}]]"
-        if not is_valid([*self.texts, text]):
-            return None
-        self.texts.append(text)
-        self.accents.append(([test for _, test in conditions], change))
-        return text
-
-    def punctuation(self, rng: Random) -> str:
-        """A random punctuation, of few tuples."""
-        conditions = rng.sample(CONDITIONS, 2)
-        self.closed.append((len(self.accents), [test for _, test in conditions]))
-        return f"[{', '.join(text for text, _ in conditions)}]"
-
-    def is_closed(self, canonical: Item) -> bool | None:
-        """Whether a tuple, as it was written then, is one of those that never come; `None` if it had no code then."""
-        found = False
-        for accents, tests in self.closed:
-            if (raw := self.raw(canonical, accents)) is None:
-                return None
-            found |= all(test(raw[0], canonical) for test in tests)
-        return found
-
-    def written(self, canonical: Item) -> tuple[Item, Item] | None:
-        """A tuple as it is sent, and as it is canonical: of attributes that are there. `None` if it has no code, or if
-        it cannot be told what is there."""
-        for _ in range(6):
-            if (found := self.raw(canonical, len(self.accents))) is None:
-                return None
-            raw, names, gone, sentinels = found
-            if (first := next(filter(canonical.__contains__, gone), None)) is None:
-                raw |= {
-                    n: values[len(self.texts) % len(values)]
-                    for n, values in sentinels.items()
-                    if n not in raw
-                }
-                plain = {n: v if isinstance(v, str | int) else float(v) for n, v in raw.items()}
-                return nested({names.get(n, n): v for n, v in plain.items()}), canonical
-            # Accents are about the tuple as it comes, so about one without this attribute from the start.
-            canonical = {n: v for n, v in canonical.items() if n != first}
-        return None
-
-    def raw(
-        self, canonical: Item, accents: int
-    ) -> tuple[Item, dict[str, str], list[str], dict[str, tuple[float, ...]]] | None:
-        """A tuple as it is written behind so many accents, by the names of attributes; the names that it has; which
-        attributes are not there, in the order in which they went; and the values that mean undefined."""
-        raw = {**canonical, "t": converted("t", canonical["u"])(Fraction(canonical["t"]))}
-        names: dict[str, str] = {}
-        gone: list[str] = []
-        sentinels: dict[str, tuple[float, ...]] = {}
-        for tests, change in self.accents[:accents]:
-            name = change.attribute
-            if not all(test(raw, canonical) for test in tests):
-                continue
-            match change.kind:
-                case "swap":
-                    raw, sentinels = (in_places(each, name, change.by) for each in (raw, sentinels))
-                case "missing":
-                    sentinels[name] = change.by
-                case "drop":
-                    gone.append(name)
-                case "rename":
-                    names[name] = change.by
-                case "add":
-                    gone = [each for each in gone if each != name]
-                    names.pop(name, None)
-                    sentinels.pop(name, None)
-                    if name in raw:
-                        unit = change.by
-                        value = canonical[name]
-                        raw[name] = value if unit is None else converted(name, unit)(Fraction(value))
-                case _ if name not in raw:
-                    pass
-                case "alter":
-                    raw[name] = change.by(Fraction(raw[name]))
-                case "unit":
-                    raw[name] = converted(name, change.by)(Fraction(canonical[name]))
-                case "recode":
-                    if raw[name] not in change.by:
-                        return None
-                    raw[name] = change.by[raw[name]]
-        sentinels = {name: values for name, values in sentinels.items() if values}
-        if any(raw.get(name) in values for name, values in sentinels.items()):
-            return None  # such a value cannot be written
-        return raw, names, gone, sentinels
-
-
-def in_places(row: dict[str, Any], one: str, other: str) -> dict[str, Any]:
-    """The same with two keys that have changed places."""
-    names = {one: other, other: one}
-    return {names.get(name, name): value for name, value in row.items()}
-
-
-def is_valid(accents: list[str]) -> bool:
-    """Whether a stream may have these accents, and none takes away what others are told apart by."""
-    found: list[Diagnostic] = []
-    lines = [Line(json.dumps({"$accent": text}), str(number)) for number, text in enumerate(accents)]
-    validate(lines, declared_schema(SCHEMA), found.append)
-    return not any(each.severity == "error" or each.code == "RQ229" for each in found)
-
-
-def tuples(rng: Random, sender: Sender) -> Iterator[tuple[Item, Item, bool]]:
-    """Tuples as they are sent, as they are canonical, and whether they are closed."""
-    for _ in range(4):
-        canonical = {n: rng.choice(of) for n, of in VALUES.items() if n not in OPTIONAL or rng.random() < 0.8}
-        if (found := sender.written(canonical)) is not None:
-            sent, canonical = found
-            if (is_closed := sender.is_closed(canonical)) is not None:
-                yield sent, canonical, is_closed
 
 
 def rounded(rows: list[Item]) -> Counter[Any]:

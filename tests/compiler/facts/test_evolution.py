@@ -20,7 +20,7 @@ from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.step_functions import stepped
 from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.facts.facts import ABSENT, COMMON_HISTORY, LATENT, PRESENT, Facts, History, Presence
-from cedilla.compiler.operators import Aggregate, Call, CountWindow, Join, Project, Select, Union, Window
+from cedilla.compiler.operators import Aggregate, Call, CountWindow, Join, Project, Select, Union
 from cedilla.compiler.operators.base import Kind
 from cedilla.compiler.operators.reactions import reaction, signature
 from cedilla.compiler.regions import UNDEFINED
@@ -28,6 +28,15 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.node import control
+from tests.compiler.facts.evolution_checks import (
+    STEPS,
+    TS,
+    check_join,
+    check_purge,
+    check_steps,
+    check_union,
+    check_window,
+)
 from tests.compiler.worlds import (
     FUNCTIONS_IN_ORDER,
     HISTORIES,
@@ -55,26 +64,6 @@ from tests.kit.strategies import (
 )
 
 # --- union ---
-
-
-def check_union(left: World, right: World) -> None:
-    out = Union(name="u", inputs=("l", "r")).facts((left.facts, right.facts))
-    names = {**left.axes, **right.axes}
-    probes = (-1, 0, 1, 2, 3, 4, UNDEFINED) if len(names) < 3 else (1, 3, UNDEFINED)
-    for cell in rows(dict.fromkeys(names, probes)):
-        feeders = [(left, cell), (right, cell)]
-        for name in names:
-            assert regions.contains(out.present[name], cell) == presence(feeders, name), (name, cell)
-            if name in out.units:
-                assert regions.contains(out.units[name], cell) == history(feeders, name), (name, cell)
-            gone = closed(feeders) or presence(feeders, name) is ABSENT
-            expected = () if gone else history(feeders, name)
-            assert regions.contains(out.live_units(name), cell) == expected, (name, cell)
-        assert regions.contains(out.closed, cell) == closed(feeders)
-    for name, domain in out.universe.items():
-        for world in (left, right):
-            possible = world.axes[name].values if name in world.axes else [UNDEFINED]
-            assert all(regions.contains(domain.members, {name: v}) for v in possible)
 
 
 @LIGHT
@@ -233,7 +222,6 @@ def test_selection_closes_what_it_excludes(
 
 # --- window ---
 
-TS = tuple(range(-13, 26))
 SHAPES = [(3, 3), (1, 1), (4, 2), (5, 2), (4, 3)]
 
 
@@ -263,40 +251,6 @@ def timed(
         st.fixed_dictionaries({}, optional={"X": paints(sets, HISTORIES)}),
         paints({**sets, "X": INTEGERS}),
     )
-
-
-def extents(length: int, step: int) -> dict[int, list[int]]:
-    """Windows with the times that fall into them, away from the edges of `TS`."""
-    inside = {k: list(range(k * step, k * step + length)) for k in range(-10 // step, 20 // step)}
-    return {k: times for k, times in inside.items() if TS[0] < times[0] and times[-1] < TS[-1]}
-
-
-def check_window(world: World, shape: tuple[int, int], *, exact: bool) -> None:
-    length, step = shape
-    out = Window(name="w", inputs=("s",), length=length, step=step, on="ts", alias="wid").facts(
-        (world.facts,)
-    )
-    times = set(world.axes["ts"].values)
-    for k, extent in extents(length, step).items():
-        for cell in rows({"s": (0, 1, 3, UNDEFINED), "X": (1, UNDEFINED)}):
-            feeders = [(world, {**cell, "ts": t}) for t in extent if t in times]
-            image = {**cell, "wid": k}
-            got = regions.contains(out.present["X"], image)
-            units = regions.contains(out.live_units("X"), image) if "X" in out.units else None
-            shut = all(regions.contains(out.closed, {**image, "ts": t}) for t in extent)
-            if exact:
-                assert got == presence(feeders, "X"), image
-                assert units is None or units == history(feeders, "X"), image
-                assert shut == closed(feeders), image
-            else:
-                # That a window is closed by its declared times alone is not known.
-                assert got >= presence(feeders, "X") or closed(feeders), image
-                assert not shut or closed(feeders), image
-                if units and not closed(feeders) and presence(feeders, "X") is not ABSENT:
-                    assert set(units) <= set(history(feeders, "X")), image
-            for t in extent:  # a pattern on the time itself stays
-                if world.closed.meaning({**cell, "ts": t}):
-                    assert regions.contains(out.closed, {**image, "ts": t})
 
 
 @LIGHT
@@ -438,47 +392,6 @@ def test_a_call_reads_back_from_its_text(text: str) -> None:
 
 # --- step functions ---
 
-STEPS: dict[str, Callable[[int], int]] = {
-    "floor(ts / 3)": lambda t: t // 3,
-    "floor((ts - 1) / 4)": lambda t: (t - 1) // 4,
-    "2 * floor(ts * 0.2) + 1": lambda t: 2 * (t // 5) + 1,
-    "floor(floor(ts / 2) / 3)": lambda t: t // 6,
-    "floor((floor(ts / 2) + 1) / 2)": lambda t: (t // 2 + 1) // 2,
-    "floor(2 * ts / 3)": lambda t: 2 * t // 3,
-    "floor(ts * 1.5 - 2)": lambda t: (3 * t - 4) // 2,
-}
-
-
-def check_steps(world: World, text: str, *, kept: bool) -> None:
-    """`kept`: the attribute itself is in the output too, so descriptions go on with it."""
-    exact = "2 * ts / 3" not in text and "1.5" not in text
-    items = {"y": text, "s": "s", "X": "X", **({"ts": "ts"} if kept else {})}
-    out = Project(name="p", inputs=("s",), items=items).facts((world.facts,))
-    cells: dict[int, list[int]] = {}
-    for t in range(-60, 61):
-        cells.setdefault(STEPS[text](t), []).append(t)
-    times = set(world.axes["ts"].values)
-    for y, extent in cells.items():
-        if not TS[0] < extent[0] <= extent[-1] < TS[-1]:
-            continue
-        for cell in rows({"s": (0, 1, 3, UNDEFINED), "X": (1, UNDEFINED)}):
-            feeders = [(world, {**cell, "ts": t}) for t in extent if t in times]
-            image = {**cell, "y": y}
-            shut = all(regions.contains(out.closed, {**image, "ts": t} if kept else image) for t in extent)
-            assert shut == closed(feeders) if exact else not shut or closed(feeders), image
-            if kept:
-                continue
-            got = regions.contains(out.present["X"], image)
-            units = regions.contains(out.live_units("X"), image) if "X" in out.units else None
-            if exact:
-                assert got == presence(feeders, "X"), image
-                assert units is None or units == history(feeders, "X"), image
-            elif not closed(feeders):
-                assert got >= presence(feeders, "X"), image
-                assert not units or set(units) <= set(history(feeders, "X")) or not history(feeders, "X")
-            if feeders:
-                assert regions.contains(out.universe["y"].members, image)
-
 
 @LIGHT
 @given(timed(["whole"]), st.sampled_from(list(STEPS)), st.booleans())
@@ -537,36 +450,6 @@ def test_other_functions_have_no_axis(text: str) -> None:
 # --- join ---
 
 
-def check_join(left: World, right: World) -> None:
-    out = Join(name="j", inputs=("l", "r"), on=[("k", "k")]).facts((left.facts, right.facts))
-    both = set(left.axes["k"].values) & set(right.axes["k"].values) - {UNDEFINED}
-    for key in both:
-        feeders = [(left, c) for c in left.fibre({"k": key}, ["X", "a"])]
-        feeders += [(right, c) for c in right.fibre({"k": key}, ["Y", "b"])]
-        if "k" in out.units:
-            assert regions.contains(out.units["k"], {"k": key}) == history(feeders, "k"), key
-    space = {
-        "k": sorted(both),
-        "a": (0, 1, UNDEFINED),
-        "X": (1, 3),
-        "b": (0, 2, UNDEFINED),
-        "Y": (1, UNDEFINED),
-    }
-    for cell in rows(space):
-        assert regions.contains(out.closed, cell) == (
-            left.closed.meaning(cell) and right.closed.meaning(cell)
-        )
-        assert regions.contains(out.present["X"], cell) == left.presence("X", cell)
-        assert regions.contains(out.present["Y"], cell) == right.presence("Y", cell)
-        assert regions.contains(out.present["k"], cell) == PRESENT
-        for name, world in (("X", left), ("Y", right)):
-            assert name not in out.units or regions.contains(out.units[name], cell) == world.history(
-                name, cell
-            )
-    for value in WHOLE:
-        assert regions.contains(out.universe["k"].members, {"k": value}) == (value in both)
-
-
 @LIGHT
 @given(worlds("ka"), worlds("kb", ("Y",)))
 def test_a_join_coordinates_its_shared_attribute(left: World, right: World) -> None:
@@ -584,22 +467,6 @@ def test_a_join_refuses_an_attribute_that_both_inputs_have(left: World, right: W
     ]
     join = Join(name="j", inputs=("l", "r"), on=[("k", "k")])
     assert join.conflict((left.facts, right.facts)) == ("X" if all(here) else None)
-
-
-def check_purge(left: World, right: World, pairs: list[tuple[str, str]]) -> None:
-    regions_of = Join(name="j", inputs=("l", "r"), on=pairs).purge((left.facts, right.facts))
-    sides = [(left, right, pairs), (right, left, [(b, a) for a, b in pairs])]
-    for (mine, other, on), purged in zip(sides, regions_of, strict=True):
-        partners = list(rows(values(other.axes)))
-        keys = {a for a, _ in on}
-        for cell in rows({n: mine.axes[n].values for n in keys}):
-            if keys - cell.keys():
-                continue
-            joinable = [t for t in partners if all(t.get(b) == cell[a] for a, b in on)]
-            if not joinable:
-                continue
-            kept = any(not other.closed.meaning(t) for t in joinable)
-            assert regions.contains(purged, cell) == (not kept), (pairs, cell)
 
 
 @LIGHT

@@ -4,7 +4,7 @@ A left or right tuple is *live* where its input has not closed it. Which tuples 
 to facts, so every tuple that its input allows may be in state.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -19,45 +19,24 @@ from cedilla.compiler.operators.base import KINDS
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.operators.reactions import Reaction, reaction, signature
 from cedilla.compiler.regions import UNDEFINED, Domain
+from tests.compiler.operators.join_worlds import (
+    Pairs,
+    agree,
+    built,
+    meets_later,
+    partners,
+    plain,
+    possible,
+    swapped,
+)
 from tests.compiler.worlds import HISTORIES, INTEGERS, World, worlds
-from tests.kit.strategies import LIGHT, Row, paints, rows, values
+from tests.kit.strategies import LIGHT, paints, rows, values
 
-Pairs = Sequence[tuple[str, str]]
 WHOLE_KINDS = ("finite", "range", "whole")
 ONE: Pairs = [("k", "k")]
 TWO_NAMES: Pairs = [("b", "c")]
 TWICE: Pairs = [("a", "d"), ("b", "c")]
 FORKED: Pairs = [("a", "c"), ("a", "d")]
-
-
-def agree(left: Row, right: Row, on: Pairs) -> bool:
-    """Whether two tuples have equal, defined join attributes."""
-    return all(a in left and left[a] == right.get(b) for a, b in on)
-
-
-def partners(tuple_: Row, other: World, on: Pairs) -> list[Row]:
-    return [row for row in rows(values(other.axes)) if agree(tuple_, row, on)]
-
-
-def meets_later(tuple_: Row, other: World, on: Pairs) -> bool:
-    """Whether some tuple that it agrees with is live."""
-    return bool(other.live(partners(tuple_, other, on)))
-
-
-def swapped(on: Pairs) -> Pairs:
-    return [(b, a) for a, b in on]
-
-
-def possible(facts: Facts, row: Row) -> bool:
-    """Whether a relation's universe has room for a tuple."""
-    return all(
-        regions.contains(domain.members, {name: row[name]} if name in row else {})
-        for name, domain in facts.universe.items()
-    )
-
-
-def built(operator: type[Matching], on: Pairs) -> Matching:
-    return operator(name="j", inputs=("l", "r"), on=on)
 
 
 WORLDS = {
@@ -250,11 +229,6 @@ def reacts(join: Matching, inputs: tuple[Facts, Facts], side: int) -> Mapping[st
         name: [reaction(join, kind, name, frozenset({"k"}), inputs, side) for kind in KINDS]
         for name in inputs[side].types
     }
-
-
-def plain(*names: str) -> Facts:
-    universe = {n: Domain(regions.defined(n), True) for n in names}
-    return Facts(dict.fromkeys(names, LONG), universe, dict.fromkeys(names, PRESENT))
 
 
 @pytest.mark.parametrize("operator", [SemiJoin, AntiJoin])

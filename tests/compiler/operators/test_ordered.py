@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import chain, combinations, pairwise, product
-from typing import Any
+from itertools import pairwise, product
 
 import pytest
-from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.expressions.types import LONG
-from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts, StateFacts
-from cedilla.compiler.operators import Session, Sort, Top
+from cedilla.compiler.facts.facts import ABSENT, PRESENT, StateFacts
+from cedilla.compiler.operators import Sort, Top
 from cedilla.compiler.operators.reactions import reaction, signature
-from cedilla.compiler.operators.sort import prefix
-from cedilla.compiler.regions import UNDEFINED, Domain
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar import DiagnosticError
-from tests.kit.strategies import HEAVY, LIGHT, Members, Paint, Row, members, paints, rows
+from tests.compiler.operators.ordered_worlds import (
+    CELLS,
+    KEYS,
+    RESTS,
+    TIMES,
+    Ordered,
+    Tuple,
+    as_row,
+    between,
+    check_prefix,
+    check_session,
+    facts,
+    is_closed,
+    operator,
+    ordered,
+    session_facts,
+    sessions,
+)
+from tests.kit.strategies import HEAVY, LIGHT, Members, Paint, members, paints, rows
 
 # --- spans ---
 
 HALVES = tuple(Fraction(n, 2) for n in range(-4, 13))
-
-
-def between(value: Any, run: tuple[Any, Any]) -> bool:
-    low, high = run
-    return (low is None or low <= (value, 0)) and (high is None or (value, 0) < high)
 
 
 @LIGHT
@@ -54,43 +62,6 @@ def test_spans_are_the_runs_of_a_set(paint: Paint, integral: bool) -> None:
 # --- prefix ---
 
 
-@frozen
-class Ordered:
-    """A key's domain: every value that can matter, with three in each gap of a dense one.
-
-    Before an open gap there are values that a finite list cannot show, so only the middle of three is judged.
-    """
-
-    domain: Domain
-    values: tuple[Any, ...]
-    judged: tuple[Any, ...]
-
-
-def ordered(name: str, kind: str, *, undefined: bool) -> Ordered:
-    quarters = tuple(Fraction(n, 4) for n in range(1, 8))  # 1/4 to 7/4, with 1 in the middle
-    inside, integral, probes, judged = {
-        "finite": (regions.values(name, [0, 1, 2]), True, (0, 1, 2), (0, 1, 2)),
-        "range": (regions.interval(name, (0, 0), (3, 0)), True, (0, 1, 2), (0, 1, 2)),
-        "whole": (regions.defined(name), True, tuple(range(-3, 7)), tuple(range(-2, 6))),
-        "between": (
-            regions.interval(name, (0, 1), (2, 1)),
-            False,
-            (*quarters, 2),
-            (Fraction(1, 2), 1, Fraction(3, 2), 2),
-        ),
-        "dense": (
-            regions.defined(name),
-            False,
-            (-3, -2, -1, 0, *quarters, 2, 3, 4, 5),
-            (-2, 0, Fraction(1, 2), 1, Fraction(3, 2), 2, 4),
-        ),
-    }[kind]
-    if undefined:
-        inside = regions.union(inside, regions.complement(regions.defined(name)))
-        probes, judged = (*probes, UNDEFINED), (*judged, UNDEFINED)
-    return Ordered(Domain(inside, integral), probes, judged)
-
-
 AXES = st.builds(
     lambda a, b, undefined: {
         "a": ordered("a", a, undefined=undefined in ("a", "ab")),
@@ -100,27 +71,6 @@ AXES = st.builds(
     st.sampled_from(["", "a", "b", "ab"]),
 )
 WORLDS = paints(dict.fromkeys("ab", members((0, 1, 2))), layers=5)
-
-
-def rank(row: Row, keys: Iterable[tuple[str, bool]]) -> list[tuple[bool, Any]]:
-    """Where a tuple comes in the order; ⊥ is last."""
-    return [(n not in row, (-row[n] if descending else row[n]) if n in row else 0) for n, descending in keys]
-
-
-def check_prefix(axes: dict[str, Ordered], paint: Paint, keys: Sequence[tuple[str, bool]]) -> None:
-    closed = regions.quantify(
-        paint.tree(), set(axes) - {n for n, _ in keys}, regions.INTERSECTION, universe(axes)
-    )
-    found = prefix(closed, keys, universe(axes))
-    cells = [(rank(c, keys), paint.meaning(c)) for c in rows({n: a.values for n, a in axes.items()})]
-    first_open = min((place for place, shut in cells if not shut), default=None)
-    for cell in rows({n: axes[n].judged for n, _ in keys}):
-        passable = first_open is None or not first_open < rank(cell, keys)
-        assert regions.contains(found, cell) == passable, (cell, keys)
-
-
-def universe(axes: dict[str, Ordered]) -> dict[str, Domain]:
-    return {name: axis.domain for name, axis in axes.items()}
 
 
 DIRECTIONS = st.permutations(["a", "b"]).flatmap(
@@ -148,17 +98,6 @@ def test_a_prefix_ends_at_the_first_open_tuple_at_length(
 
 
 # --- sort ---
-
-
-def facts(axes: dict[str, Ordered], closed: Paint, present: Any = PRESENT, units: Any = None) -> Facts:
-    names = [*axes, "X"]
-    return Facts(
-        dict.fromkeys(names, LONG),
-        {**universe(axes), "X": Domain(True, True)},
-        {**dict.fromkeys(axes, PRESENT), "X": present},
-        {} if units is None else {"X": units},
-        closed.tree(),
-    )
 
 
 @LIGHT
@@ -198,87 +137,11 @@ def test_a_top_closes_its_groups(axes: dict[str, Ordered], paint: Paint, per: tu
 
 # --- session ---
 
-TIMES = tuple(range(7))
-KEYS = (0, 1)
-RESTS = (0, 1)
-GAP = 2
-Tuple = tuple[int, int, int]
-"""Key, time, rest."""
-CELLS: tuple[Tuple, ...] = tuple(product(KEYS, TIMES, RESTS))
-
-
-def session_facts(closed: Paint, present: Any = PRESENT, units: Any = None) -> Facts:
-    universe = {
-        "k": Domain(regions.values("k", KEYS), True),
-        "ts": Domain(regions.interval("ts", (0, 0), (7, 0)), True),
-        "v": Domain(regions.values("v", RESTS), True),
-        "X": Domain(True, True),
-    }
-    return Facts(
-        dict.fromkeys(universe, LONG),
-        universe,
-        {**dict.fromkeys("kv", PRESENT), "ts": PRESENT, "X": present},
-        {} if units is None else {"X": units},
-        closed.tree(),
-    )
-
-
-def operator() -> Session:
-    return Session(name="w", inputs=("r",), gap=GAP, on="ts", per=("k",), alias="sid")
-
-
-def as_row(cell: Tuple) -> Row:
-    return dict(zip(("k", "ts", "v"), cell, strict=True))
-
-
-Run = tuple[Tuple, ...]
-"""The tuples of a session, in order."""
-
-
-def sessions(present: Iterable[Tuple]) -> list[Run]:
-    """The sessions of a bag of tuples."""
-    found: list[Run] = []
-    for one in sorted(present):
-        last = found[-1][-1] if found else None
-        if last is not None and last[0] == one[0] and one[1] - last[1] < GAP:
-            found[-1] = (*found[-1], one)
-        else:
-            found.append((one,))
-    return found
-
-
-def is_closed(closed: Paint, run: Run) -> bool:
-    """The pass rule: all times in (first - gap, last + gap) are closed for the key (theory 1.3)."""
-    key, first, last = run[0][0], run[0][1], run[-1][1]
-    around = [t for t in TIMES if first - GAP < t < last + GAP]
-    return all(closed.meaning(as_row((key, t, v))) for t in around for v in RESTS)
-
 
 SETS = {"k": members(KEYS, half_open=True), "ts": members(TIMES, half_open=True), "v": members(RESTS)}
 MOSTLY_CLOSED = st.builds(
     lambda paint: Paint(True, paint.layers), paints(SETS, st.sampled_from([True, True, False]), layers=4)
 )
-
-
-def check_session(closed: Paint, arrived: Iterable[Tuple]) -> None:
-    """Against completions: the arrived tuples and any set of open ones."""
-    opened = [c for c in CELLS if not closed.meaning(as_row(c))][:6]
-    passed = {run for run in sessions(arrived) if is_closed(closed, run)}
-    starts = [run[0][1] for run in sessions(arrived) if run not in passed]
-    source = session_facts(closed)
-    done = operator().done(source, min(starts, default=None))
-    out = operator().facts((source,), StateFacts(closed=done)).closed
-    for more in chain.from_iterable(combinations(opened, n) for n in range(len(opened) + 1)):
-        completion = sessions([*arrived, *more])
-        assert passed <= set(completion)
-        for run in set(completion) - passed:
-            for cell in run:
-                assert not regions.contains(out, {**as_row(cell), "sid": run[0][1]}), (cell, run)
-    runs = operator().closed_times(source)
-    for key in KEYS:
-        times = [t for t in TIMES if all(closed.meaning(as_row((key, t, v))) for v in RESTS)]
-        mine = regions.contains(runs, {"k": key})
-        assert [t for t in TIMES if any(between(t, run) for run in mine)] == times
 
 
 @LIGHT
@@ -310,16 +173,20 @@ def test_a_session_is_not_kept_longer_than_it_is_uncertain(closed: Paint, arrive
 
 def test_starts_are_closed_up_to_each_keys_first_open_time() -> None:
     """Below 4 for key 0, for which times below 4 are closed, and not for key 1; never from an open start on."""
-    early = Paint(False, (((("k", Members("points", points=frozenset({0}))), ("ts", below(4))), True),))
+    early = Paint(
+        False,
+        (
+            (
+                (("k", Members("points", points=frozenset({0}))), ("ts", Members("interval", None, (4, 0)))),
+                True,
+            ),
+        ),
+    )
     source = session_facts(early)
     first = operator().done(source, 4)
     assert regions.contains(first, {"k": 0, "ts": 5, "v": 0, "sid": 3})
     assert not regions.contains(first, {"k": 1, "ts": 5, "v": 0, "sid": 3})
     assert not regions.contains(first, {"k": 0, "ts": 5, "v": 0, "sid": 4})
-
-
-def below(value: int) -> Members:
-    return Members("interval", None, (value, 0))
 
 
 HISTORIES = st.sampled_from([(IDENTITY,), (IDENTITY, Affine(2, 0)), (IDENTITY, Affine(2, 0), Affine(3, 1))])

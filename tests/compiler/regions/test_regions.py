@@ -1,10 +1,7 @@
 """Regions against plain sets of tuples (theory 1.1: a Boolean algebra of boxes, with ⊥ in every domain)."""
 
-import sys
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -29,6 +26,7 @@ from tests.kit.strategies import (
     universe,
     values,
 )
+from tests.kit.work import operations
 
 REGIONS = paints("ab")
 NUMBERS = paints("ab", st.integers(0, 3))
@@ -332,30 +330,6 @@ def test_an_image_under_new_names_is_the_same_tree_by_them(paint: Paint) -> None
 
 
 # --- cost ---
-
-
-PACKAGE = Path(regions.__file__).parent
-
-
-def operations(work: Callable[[], object]) -> int:
-    """How many bytecode instructions of `compiler/regions` some work runs: no other process disturbs that."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        if Path(frame.f_code.co_filename).parent != PACKAGE:
-            return None
-        frame.f_trace_opcodes = True
-        count += event == "opcode"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 FINITE = Domain(Level("s", False, (), (False,), Map(dict.fromkeys(range(2000), True))), True)

@@ -19,58 +19,10 @@ from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query
 from tests.kit.tiers import rest
+from tests.runtime.records.value_lines import FORMATS, NUMBERS, TYPES
 
 pytestmark = pytest.mark.either_engine
 
-TYPES = {
-    name: Type.parse(text)
-    for name, text in {
-        "i": "int",
-        "l": "long",
-        "x": "double",
-        "m": "decimal(5,1)",
-        "w": "decimal(38,0)",
-        "f": "decimal(38,38)",
-        "s": "string",
-        "b": "boolean",
-        "at": "timestamp",
-        "day": "date",
-    }.items()
-}
-NUMBERS = (
-    *(
-        "0",
-        "-0",
-        "5",
-        "-5",
-        "5.0",
-        "-5.000",
-        "5e0",
-        "50e-1",
-        "5E+0",
-        "0.0",
-        "-0.0",
-        "0e9",
-        "1.5",
-        "1.50",
-        "1.05",
-    ),
-    *("1.005", "-0.004", "0.1", "1e-38", "1e-39", "9999.9", "9999.95", "10000", "99999", "1e4", "1E2"),
-    *("2147483647", "2147483647.0", "2147483648", "-2147483648", "-2147483649.0", "9007199254740993"),
-    *("9007199254740993.0", "9007199254740993.5", "9223372036854775807", "9223372036854775807.00", "9.3e18"),
-    *(
-        "9223372036854775808",
-        "-9223372036854775808.0",
-        "9" * 38,
-        "1" + "0" * 38,
-        "1e37",
-        "1e38",
-        "1e400",
-        "-1e-400",
-    ),
-    *("0." + "0" * 60 + "1", "5." + "0" * 60, "12345678901234567890.5"),
-)
-"""As JSON has them."""
 OTHERS = (
     *(
         "+5",
@@ -108,40 +60,6 @@ def taken(type_: Type, text: str) -> bool:
         scaled = number * 10**scale
         return scaled.denominator == 1 and abs(scaled) < 10**precision
     return name in ("double", "string")
-
-
-def as_json(name: str, text: str, number: int) -> list[str]:
-    as_number = [f'{{"n": {number}, "{name}": {text}}}'] if text in NUMBERS else []
-    return [
-        *as_number,
-        json.dumps({"n": number, name: text}),
-        json.dumps({"n": number, name: text}, ensure_ascii=False),
-    ]
-
-
-def as_csv(name: str, text: str, number: int) -> list[str]:
-    quoted = ['"' + text.replace('"', '""') + '"', text if "," not in text else '""']
-    return [",".join([str(number), *(field if each == name else "" for each in TYPES)]) for field in quoted]
-
-
-def as_xml(name: str, text: str, number: int) -> list[str]:
-    return [f"<r><n>{number}</n><{name}>{text}</{name}></r>"]
-
-
-def as_otlp(name: str, text: str, number: int) -> list[str]:
-    values = [{"stringValue": text}]
-    if text in NUMBERS:
-        values += [{"intValue": text}, {"doubleValue": "@"}]
-    points = ({"asInt": str(number), "attributes": [{"key": name, "value": value}]} for value in values)
-    return [request(point).replace('"@"', text) for point in points]
-
-
-def request(point: Mapping[str, Any]) -> str:
-    metrics = [{"gauge": {"dataPoints": [point]}}]
-    return json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]})
-
-
-FORMATS = {"json": as_json, "csv": as_csv, "xml": as_xml, "otlp": as_otlp}
 
 
 def query_of(kind: str) -> str:
