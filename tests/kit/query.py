@@ -61,6 +61,10 @@ class Simulated:
     def output(self, emit: str) -> list[Item]:
         return read_output(self.folder / emit)
 
+    def canonical(self, emit: str) -> list[Item]:
+        """The canonical tuples of an output, with numbers as floats."""
+        return canonical_rows(self.folder / emit)
+
     def rows(self, emit: str) -> list[Item]:
         """The canonical tuples of an output, as `cedilla read` gives them, in an order."""
         return _rows(self.folder / emit)
@@ -230,7 +234,7 @@ class Query:
 
     def canonical(self, emit: str) -> list[Item]:
         """The canonical tuples of an output, with numbers as floats."""
-        return plain(decode(self.output(emit)))
+        return canonical_rows(self.root / "out" / emit)
 
     def output_by_epoch(self, emit: str) -> list[list[Item]]:
         """The lines of an output as they were after each epoch."""
@@ -257,6 +261,11 @@ class Query:
             file, line = Path(item["position"]["file"]).name, item["position"]["line"]
             found.append(Rejection(file, line, item["code"], item["reason"], item["raw"]))
         return sorted(found, key=_by_place)
+
+
+def canonical_rows(folder: Path | str, digits: int | None = None) -> list[Item]:
+    """Returns the canonical tuples of an output folder, with numbers as in `plain`."""
+    return plain(decode(read_output(Path(folder))), digits)
 
 
 def _by_place(rejection: Rejection) -> tuple[str, int]:

@@ -22,8 +22,10 @@ from cedilla.runtime.ingest import intake
 from cedilla.runtime.pipeline.sessions import engine_of
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
+from tests.kit.compare import plain, texts
 from tests.kit.errors import code_of
 from tests.kit.lines import write_lines
+from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, decode, read_output
 
 pytest.importorskip("pysail")
@@ -58,28 +60,17 @@ def lines(number: int) -> Sequence[Item | str]:
     return [*rows, {"$punctuation": f"[ts < {number * 10 + 10}]" if number < 5 else "[]"}]
 
 
-def output(folder: Path, name: str) -> list[Item]:
-    files = sorted((folder / name).glob("epoch=*/*.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-
-def expected(folder: Path, name: str) -> list[Item]:
+def by_reference(folder: Path, name: str) -> list[Item]:
     if not (folder / "plain").exists():
         simulate("q.rq", Options(sinks={n: f"plain/{n}" for n in ("average", "late")}))
-    files = sorted((folder / "plain" / name).rglob("*.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    return read_output(folder / "plain" / name)
 
 
-def rounded(rows: Sequence[Item]) -> list[str]:
-    """Tuples as texts, but for the last digits of numbers."""
-    return [str({n: round(float(v), 9) for n, v in sorted(row.items())}) for row in rows]
-
-
-def check(folder: Path) -> None:
-    assert sorted(rounded(decode(output(folder, "average")))) == sorted(
-        rounded(decode(expected(folder, "average")))
+def check_outputs(folder: Path) -> None:
+    assert texts(canonical_rows(folder / "average", 9)) == texts(
+        plain(decode(by_reference(folder, "average")), 9)
     )
-    assert rounded(decode(output(folder, "late"))) == rounded(decode(expected(folder, "late")))
+    assert canonical_rows(folder / "late", 9) == plain(decode(by_reference(folder, "late")), 9)
     (bad,) = (folder / ".cedilla" / "q" / "quarantine" / "pumps").iterdir()
     assert [
         (line["code"], line["position"]["line"]) for line in map(json.loads, bad.read_text().splitlines())
@@ -113,9 +104,8 @@ def test_parquet_in_and_out_on_sail(folder: Path, monkeypatch: pytest.MonkeyPatc
         Options(once=True, engine="sail", files_per_epoch=2, checkpoint="of_tables"),
     )
     for name in ("average", "late"):
-        found = rounded(decode(read_output(folder / name)))
-        wanted = rounded(decode(expected(folder, name)))
-        assert (found if name == "late" else sorted(found)) == (wanted if name == "late" else sorted(wanted))
+        found, wanted = canonical_rows(folder / name, 9), plain(decode(by_reference(folder, name)), 9)
+        assert found == wanted if name == "late" else texts(found) == texts(wanted)
     (rejected,) = (folder / "of_tables" / "quarantine" / "pumps").iterdir()
     (line,) = map(json.loads, rejected.read_text().splitlines())
     assert (line["code"], line["position"]["line"], json.loads(line["raw"])) == ("RQ301", 30, bad)
@@ -142,8 +132,8 @@ def test_what_is_sorted_is_written_so(folder: Path) -> None:
     parquet.write_table(table_of([{"$punctuation": "[]"}]), folder / "table" / "2.parquet")
     run(compile_query(SORTED), Options(once=True, engine="sail", checkpoint="of_sorted"))
     wanted = np.sort(values[1:])[::-1].tolist()
-    assert [row["t"] for row in output(folder, "numbers") if "t" in row] == wanted
-    assert [row["t"] for row in output(folder, "texts") if "t" in row] == ["NaN", *wanted]
+    assert [row["t"] for row in read_output(folder / "numbers") if "t" in row] == wanted
+    assert [row["t"] for row in read_output(folder / "texts") if "t" in row] == ["NaN", *wanted]
     files = sorted((folder / "tables").glob("epoch=*/1-tuples*.parquet"))
     assert [t for file in files for t in parquet.ParquetFile(file).read()["t"].to_pylist()][1:] == wanted
 
@@ -162,7 +152,7 @@ def test_a_damaged_page_of_a_table_is_told(folder: Path) -> None:
 @pytest.mark.parametrize("files_per_epoch", [None, 1])
 def test_a_query_runs_on_sail(folder: Path, files_per_epoch: int | None) -> None:
     run("q.rq", Options(once=True, engine="sail", files_per_epoch=files_per_epoch))
-    check(folder)
+    check_outputs(folder)
 
 
 def test_a_checkpoint_goes_from_engine_to_engine(folder: Path, spark: SparkSession) -> None:
@@ -172,7 +162,7 @@ def test_a_checkpoint_goes_from_engine_to_engine(folder: Path, spark: SparkSessi
     for number in range(6):
         write_lines(folder / "pumps" / f"{number}.jsonl", lines(number), number)
         run("q.rq", Options(once=True, engine="sail"), spark=None if number in (1, 2, 4) else spark)
-    check(folder)
+    check_outputs(folder)
 
 
 def test_the_command_says_what_it_does(folder: Path) -> None:
@@ -197,7 +187,7 @@ def test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one(folder: Path
     done = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True, env=environment
     )
-    check(folder)
+    check_outputs(folder)
     processes = done.stdout.split()
     assert len(processes) in (3, 4)  # the last epoch may end the run, or its process
     assert len(set(processes)) == 1  # whoever started it still has it
@@ -259,7 +249,7 @@ emit a to json "words_out";
     row = {name: number for number, name in enumerate(names)}
     (folder / "words" / "1.jsonl").write_text(json.dumps(row) + "\n" + json.dumps({**row, "all": -1}) + "\n")
     run(compile_query(text), Options(once=True, engine="sail", checkpoint="words_checkpoint"))
-    assert decode(output(folder, "words_out")) == [row]
+    assert decode(read_output(folder / "words_out")) == [row]
 
 
 @pytest.mark.parametrize("bad", [False, True])
@@ -283,7 +273,7 @@ def test_no_job_counts_what_is_valid(folder: Path, monkeypatch: pytest.MonkeyPat
                 number,
             )
     run("q.rq", Options(once=True, engine="sail"))
-    assert sorted(rounded(decode(output(folder, "average")))) == sorted(
-        rounded(decode(expected(folder, "average")))
+    assert texts(canonical_rows(folder / "average", 9)) == texts(
+        plain(decode(by_reference(folder, "average")), 9)
     )
     assert len(counted) == bad

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -19,7 +18,8 @@ from cedilla.runtime.records.lines import merged
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
 from tests.kit.lines import text_of, write_at
-from tests.kit.stream import Item, decode, read_output
+from tests.kit.query import canonical_rows
+from tests.kit.stream import Item, read_output
 from tests.kit.tiers import tiered
 
 pytestmark = pytest.mark.either_engine
@@ -57,10 +57,6 @@ def root(tmp_path: Path) -> Path:
     write_at(tmp_path / "ops", OPS)
     (tmp_path / "q.rq").write_text(query(tmp_path))
     return tmp_path
-
-
-def numbers(rows: Sequence[Item]) -> list[Item]:
-    return [{name: float(value) for name, value in row.items()} for row in rows]
 
 
 def test_files_are_merged_by_their_times_and_markers_come_first() -> None:
@@ -112,7 +108,7 @@ def test_a_checkpoint_is_of_a_query_with_the_clause_or_without(
 
 def test_simulate_puts_markers_where_their_files_stand(root: Path) -> None:
     simulate(query(root), Options(sinks={"flow": str(root / "flow")}))
-    assert numbers(decode(read_output(root / "flow"))) == EXPECTED
+    assert canonical_rows(root / "flow") == EXPECTED
     assert {"$accent": "[[alter(litres, y -> y / 1000)]]"} in read_output(root / "flow")
 
 
@@ -142,7 +138,7 @@ def test_a_stray_tuple_ends_the_query_with_all_before_it_done(root: Path) -> Non
     result = cedilla("simulate", str(root / "q.rq"), "--sink", f"flow={root}/flow")
     assert (result.exit_code, f'{root}/ops/40.jsonl:2: {{"ts": 90}}' in result.output) == (1, True)
     assert "RQ224" in result.output
-    assert numbers(decode(read_output(root / "flow"))) == EXPECTED
+    assert canonical_rows(root / "flow") == EXPECTED
 
 
 def test_validate_and_canonize_read_both_folders(root: Path) -> None:

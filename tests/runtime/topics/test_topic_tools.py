@@ -14,10 +14,12 @@ from pyspark.sql import SparkSession
 from cedilla import Options, read, run, simulate
 from cedilla.produce import Stream
 from tests.kit.command import cedilla
+from tests.kit.compare import texts
 from tests.kit.errors import code_of
 from tests.kit.kafka import Broker, accent, closed, row
 from tests.kit.lines import write_lines
-from tests.kit.stream import Item, decode, read_output
+from tests.kit.query import canonical_rows
+from tests.kit.stream import Item
 
 pytestmark = pytest.mark.rest
 pytest.importorskip("confluent_kafka")
@@ -58,12 +60,6 @@ def partitions(rng: Random) -> list[list[Item]]:
     return found
 
 
-def plain(folder: str) -> list[list[tuple[str, float]]]:
-    """The canonical tuples of an output."""
-    rows = decode(read_output(Path(folder)))
-    return sorted(sorted((name, round(float(value), 6)) for name, value in each.items()) for each in rows)
-
-
 @pytest.mark.parametrize("promise", ["punctuated on ts", "partitioned by s", "heartbeat ts delay 30"])
 def test_simulate_and_verify_read_topics_as_run_does(
     kafka: Broker, sail: SparkSession, tmp_path: Path, promise: str
@@ -79,7 +75,7 @@ def test_simulate_and_verify_read_topics_as_run_does(
     set_aside: list[str] = []
     simulate(query, Options(sinks=outputs["sim"]), lambda line, code: set_aside.append(code))
     for emit in ("r", "aggregate"):
-        here, there = (plain(each[emit]) for each in outputs.values())
+        here, there = (texts(canonical_rows(each[emit], 6)) for each in outputs.values())
         assert here == there
         assert here
     kept = (tmp_path / "ck" / "quarantine" / "r").glob("*.jsonl")

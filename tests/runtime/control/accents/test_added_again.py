@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
+from tests.kit.compare import values_of
 from tests.kit.reference import stepped
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode
@@ -163,15 +163,11 @@ def ran(items: list[Item]) -> tuple[list[Item], ...]:
     return [item for item in items if id(item) not in wrong], written, canonical, few
 
 
-def numbers(rows: list[Item]) -> list[Any]:
-    return sorted((float(row["t"]), float(row.get("x") or 0), float(row.get("p") or 0)) for row in rows)
-
-
 def check(seed: int) -> None:
     items, written, canonical, few = ran(valid(Random(seed), 24))
-    assert numbers(decode(items)) == numbers(canonical), items
-    assert numbers(decode(written)) == numbers(canonical), items
-    assert [t for t, *_ in numbers(decode(few))] == [t for t, *_ in numbers(canonical)], items
+    assert values_of(decode(items), "t", "x", "p") == values_of(canonical, "t", "x", "p"), items
+    assert values_of(decode(written), "t", "x", "p") == values_of(canonical, "t", "x", "p"), items
+    assert values_of(decode(few), "t") == values_of(canonical, "t"), items
 
 
 @pytest.mark.parametrize("seed", range(10))

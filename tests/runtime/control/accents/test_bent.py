@@ -20,7 +20,8 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
-from tests.kit.lines import write_lines
+from tests.kit.lines import marker, write_lines
+from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, decode, read_output
 
 QUERY = """
@@ -83,16 +84,8 @@ def test_a_double_leads_next_to_the_exact_number_and_back(function: Bent, value:
 # --- streams ---
 
 
-def accent(text: str) -> Item:
-    return {"$accent": text}
-
-
 def row(ts: int, p: float | None, s: int = 1) -> Item:
     return {"ts": ts, "s": s, "q": 1.0} | ({} if p is None else {"p": p})
-
-
-def decoded(folder: str) -> list[Item]:
-    return [{n: float(v) for n, v in item.items()} for item in decode(read_output(Path(folder)))]
 
 
 @pytest.fixture
@@ -102,19 +95,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 CASES: dict[str, tuple[Sequence[Item], list[float]]] = {
-    "a sign": ([row(1, -500.0), accent("[[s = 1, alter(p, y -> -y)]]"), row(2, 500.0)], [-500.0, -500.0]),
+    "a sign": ([row(1, -500.0), marker("[[s = 1, alter(p, y -> -y)]]"), row(2, 500.0)], [-500.0, -500.0]),
     "a sign twice": (
-        [accent("[[alter(p, y -> -y)]]"), row(1, -51.0), accent("[[alter(p, y -> -y)]]"), row(2, 52.0)],
+        [marker("[[alter(p, y -> -y)]]"), row(1, -51.0), marker("[[alter(p, y -> -y)]]"), row(2, 52.0)],
         [51.0, 52.0],
     ),
     "a reciprocal": (
-        [row(1, 7.0), accent("[[alter(p, y -> 235.215 / y)]]"), row(2, 33.60214285714286)],
+        [row(1, 7.0), marker("[[alter(p, y -> 235.215 / y)]]"), row(2, 33.60214285714286)],
         [7.0, 7.0],
     ),
     "points": (
         [
             row(1, 50.0),
-            accent("[[alter(p, by points {(0, 0), (50, 56), (100, 100)})]]"),
+            marker("[[alter(p, by points {(0, 0), (50, 56), (100, 100)})]]"),
             row(2, 56.0),
             row(3, 28.0),
         ],
@@ -122,19 +115,19 @@ CASES: dict[str, tuple[Sequence[Item], list[float]]] = {
     ),
     "a scale before and after": (
         [
-            accent("[[alter(p, y -> y / 10)]]"),
+            marker("[[alter(p, y -> y / 10)]]"),
             row(1, 0.7),
-            accent("[[alter(p, y -> 100 - y)]]"),
+            marker("[[alter(p, y -> 100 - y)]]"),
             row(2, 99.3),
-            accent("[[alter(p, y -> y * 2)]]"),
+            marker("[[alter(p, y -> y * 2)]]"),
             row(3, 198.6),
         ],
         [7.0, 7.0, 7.0],
     ),
     "descriptions by raw values": (
         [
-            accent("[[alter(p, y -> -y)]]"),
-            accent("[[p < -5, alter(q, y -> y * 2)]]"),
+            marker("[[alter(p, y -> -y)]]"),
+            marker("[[p < -5, alter(q, y -> y * 2)]]"),
             row(1, -7.0),
             row(2, -5.0),
             row(3, 7.0),
@@ -143,7 +136,7 @@ CASES: dict[str, tuple[Sequence[Item], list[float]]] = {
     ),
     "a punctuation by raw values": (
         [
-            accent("[[alter(p, y -> -y)]]"),
+            marker("[[alter(p, y -> -y)]]"),
             row(1, 5.0),
             {"$punctuation": "[p >= 3]"},
             row(2, 2.0),
@@ -154,7 +147,7 @@ CASES: dict[str, tuple[Sequence[Item], list[float]]] = {
     ),
     "values that the function does not take": (
         [
-            accent("[[s = 1, alter(p, y -> 12 / y)]]"),
+            marker("[[s = 1, alter(p, y -> 12 / y)]]"),
             row(1, 0.0),
             row(2, -3.0),
             row(3, 4.0),
@@ -173,11 +166,11 @@ def test_a_source_undoes_the_function(spark: SparkSession, here: Path, case: str
     query = QUERY.replace("p: double", "p?: double")
     write_lines(here / "r/1.jsonl", [*items, {"$punctuation": "[]"}])
     run(query, Options(once=True, checkpoint="ck"), spark=spark)
-    rows = decoded("out/r")
+    rows = canonical_rows("out/r")
     assert [item["p"] for item in rows if "p" in item] == expected
-    assert [item["p"] for item in decoded("out/high")] == [p for p in expected if p > 5]
+    assert [item["p"] for item in canonical_rows("out/high")] == [p for p in expected if p > 5]
     simulate(query, Options(sinks={"r": "simulated/r", "high": "simulated/high"}))
-    assert decoded("simulated/r") == rows
+    assert canonical_rows("simulated/r") == rows
     announced = [parse_accent(each["$accent"]) for each in read_output(Path("out/r")) if "$accent" in each]
     assert all("by points" not in str(each) for each in announced)
 
@@ -186,18 +179,18 @@ def test_doubled_values_are_described_by_what_was_sent(here: Path) -> None:
     items, _ = CASES["descriptions by raw values"]
     write_lines(here / "r/1.jsonl", items)
     simulate(QUERY, Options(sinks={"r": "out/r", "high": "out/high"}))
-    assert [item["q"] for item in decoded("out/r")] == [0.5, 1.0, 1.0]
+    assert [item["q"] for item in canonical_rows("out/r")] == [0.5, 1.0, 1.0]
 
 
 @pytest.mark.either_engine
 def test_it_goes_on_after_a_restart_and_is_shown(spark: SparkSession, here: Path) -> None:
     options = Options(once=True, checkpoint="ck")
-    write_lines(here / "r/1.jsonl", [accent("[[s = 1, alter(p, y -> 12 / y)]]"), row(1, 4.0)], 1)
+    write_lines(here / "r/1.jsonl", [marker("[[s = 1, alter(p, y -> 12 / y)]]"), row(1, 4.0)], 1)
     run(QUERY, options, spark=spark)
     assert "alter(p, y -> 12 / y)" in cedilla("status", "ck").output
     write_lines(here / "r/2.jsonl", [row(2, 3.0), row(3, 3.0, 2)], 2)
     run(QUERY, options, spark=spark)
-    assert [item["p"] for item in decoded("out/r")] == [3.0, 4.0, 3.0]
+    assert [item["p"] for item in canonical_rows("out/r")] == [3.0, 4.0, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -213,22 +206,22 @@ def test_it_goes_on_after_a_restart_and_is_shown(spark: SparkSession, here: Path
     ],
 )
 def test_what_has_no_inverse_is_refused(here: Path, texts: list[str], code: str) -> None:
-    write_lines(here / "r/1.jsonl", map(accent, texts))
+    write_lines(here / "r/1.jsonl", map(marker, texts))
     assert code_of(lambda: simulate(QUERY)) == code
 
 
 def test_a_unit_of_turned_values_is_refused(here: Path) -> None:
-    turned, unit = accent("[[s = 1, alter(p, y -> -y)]]"), accent("[[unit(p, kW)]]")
+    turned, unit = marker("[[s = 1, alter(p, y -> -y)]]"), marker("[[unit(p, kW)]]")
     query = QUERY.replace("p: double", "p: double unit W")
     write_lines(here / "r/1.jsonl", [turned, unit])
     assert code_of(lambda: simulate(query)) == "RQ463"
-    write_lines(here / "r/1.jsonl", [turned, accent("[[s = 2, unit(p, kW)]]"), row(1, 0.5, 2)])
+    write_lines(here / "r/1.jsonl", [turned, marker("[[s = 2, unit(p, kW)]]"), row(1, 0.5, 2)])
     simulate(query, Options(sinks={"r": "out/r", "high": "out/high"}))
-    assert [item["p"] for item in decoded("out/r")] == [500.0]
+    assert [item["p"] for item in canonical_rows("out/r")] == [500.0]
 
 
 def test_tools_know_it(here: Path) -> None:
-    write_lines(here / "r/1.jsonl", [accent("[[alter(p, y -> 12 / y)]]"), row(1, 4.0), row(2, 0.0)])
+    write_lines(here / "r/1.jsonl", [marker("[[alter(p, y -> 12 / y)]]"), row(1, 4.0), row(2, 0.0)])
     (here / "q.rq").write_text(QUERY)
     assert "RQ315" in cedilla("validate", "r", "--query", "q.rq").output
     assert "RQ213" in cedilla("canonize", "r", "--query", "q.rq").output
@@ -253,16 +246,16 @@ def moment(at: str, n: int, s: int = 1) -> Item:
 
 MOMENTS: Sequence[Item] = (
     moment("2000-01-01T01:30:00Z", 1),
-    accent("[[s = 1, alter(at, y -> y + 1 hour)]]"),
+    marker("[[s = 1, alter(at, y -> y + 1 hour)]]"),
     moment("2000-01-01T02:40:00Z", 2),
     moment("2000-01-01T01:50:00Z", 3, 2),
-    accent('[[at >= "2000-01-01T05:00:00Z", alter(n, y -> y * 2)]]'),
-    accent("[[s = 1, alter(at, y -> y + 30 minutes)]]"),
+    marker('[[at >= "2000-01-01T05:00:00Z", alter(n, y -> y * 2)]]'),
+    marker("[[s = 1, alter(at, y -> y + 30 minutes)]]"),
     moment("2000-01-01T05:15:00Z", 8),  # 03:45, before what the description means
     moment("0001-01-01T00:10:00Z", 5),
     {"$punctuation": '[at < "2000-01-01T06:30:00Z", s = 1]'},
     moment("2000-01-01T06:29:00Z", 14),
-    accent("[[s = 1, alter(at, y -> y - 1.5 hours)]]"),
+    marker("[[s = 1, alter(at, y -> y - 1.5 hours)]]"),
     moment("2000-01-01T05:00:00Z", 18),
     {"$punctuation": "[]"},
 )
@@ -312,7 +305,7 @@ def test_a_source_undoes_a_shift_of_timestamps(spark: SparkSession, here: Path, 
     ],
 )
 def test_timestamps_are_only_shifted(here: Path, text: str, code: str) -> None:
-    write_lines(here / "r/1.jsonl", [accent(f"[[{text}]]")])
+    write_lines(here / "r/1.jsonl", [marker(f"[[{text}]]")])
     assert code_of(lambda: simulate(SHIFTED)) == code
 
 
@@ -323,7 +316,7 @@ def test_a_shift_is_written_as_it_is_read(here: Path, length: str) -> None:
     (here / "q.rq").write_text(SHIFTED)
     traced = cedilla("trace", "q.rq", f"[[alter(at, y -> y + {length})]]").output
     assert "undone at the source" in traced
-    write_lines(here / "r/1.jsonl", [accent(f"[[alter(at, y -> y - {length})]]")])
+    write_lines(here / "r/1.jsonl", [marker(f"[[alter(at, y -> y - {length})]]")])
     simulated = cedilla("validate", "r", "--query", "q.rq")
     assert simulated.exit_code == 0, simulated.output
 
@@ -342,7 +335,7 @@ def test_shifts_add_up_by_group(steps: list[tuple[int | None, int, bool]]) -> No
         if is_accent:
             described = "" if group is None else f"s = {group}, "
             text = f"[[{described}alter(at, y -> y {'-' if half_hours < 0 else '+'} {abs(half_hours) * 30} minutes)]]"
-            reference.step([("r", accent(text))])
+            reference.step([("r", marker(text))])
             ahead = {s: n + (half_hours if group in (None, s) else 0) for s, n in ahead.items()}
             continue
         at = start + timedelta(minutes=number)

@@ -47,10 +47,6 @@ def stream(rng: random.Random) -> list[list[Item]]:
     return [first, second, third, fourth]
 
 
-def exact(row: Item) -> dict[str, Any]:
-    return {name: round(float(Fraction(value)), 9) for name, value in row.items()}
-
-
 def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path, QUERY)
     decoder = Decoder()
@@ -60,7 +56,9 @@ def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -
             if row := decoder.feed(
                 {k: Fraction(v) if not isinstance(v, str) else v for k, v in item.items()}
             ):
-                expected[int(row["id"])] = exact(row)
+                expected[int(row["id"])] = {
+                    name: round(float(Fraction(value)), 9) for name, value in row.items()
+                }
         path = run.write("r", items)
         executor = run.executor()  # as each time a new process would have one
         new = [file for file in run.files(executor)["r"] if file.path.endswith(path.name)]
@@ -72,7 +70,9 @@ def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -
         for line in path.read_text().splitlines():
             item = json.loads(line)
             if row := out.feed({k: Fraction(v) if not isinstance(v, str) else v for k, v in item.items()}):
-                found[int(row["id"])] = exact(row)
+                found[int(row["id"])] = {
+                    name: round(float(Fraction(value)), 9) for name, value in row.items()
+                }
     assert found == expected
     assert list((tmp_path / "checkpoint" / "trees").iterdir())
 

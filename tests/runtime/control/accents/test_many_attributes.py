@@ -15,6 +15,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
+from tests.kit.errors import error_of
 from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item
 
@@ -29,14 +30,13 @@ def accents(count: int, factor: Callable[[int], int]) -> list[Item]:
     return [{"$accent": f"[[a{n} = 1, alter(t, y -> y * {factor(n)})]]"} for n in range(count)]
 
 
-def refused(run: Query, items: list[Item], tmp_path: Path) -> None:
+def check_refused(run: Query, items: list[Item]) -> None:
     """The last marker, by the engine and by the reference."""
     path = run.write("r", items)
-    options = Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "simulated")})
-    for process in (lambda: simulate(run.query, options), run.process):
-        with pytest.raises(DiagnosticError, match="RQ480") as caught:
-            process()
-        assert f"{path.name}:{len(items)}" in str(caught.value)
+    for act in (run.simulate, run.process):
+        error = error_of(act)
+        assert error.code == "RQ480"
+        assert f"{path.name}:{len(items)}" in str(error)
 
 
 @pytest.mark.either_engine
@@ -60,7 +60,7 @@ def test_alters_by_five_attributes_mean_each_combination(spark: SparkSession, tm
 
 @pytest.mark.either_engine
 def test_more_combinations_than_can_be_announced_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    refused(Query(spark, tmp_path, query(60)), accents(7, lambda n: n + 2), tmp_path)
+    check_refused(Query(spark, tmp_path, query(60)), accents(7, lambda n: n + 2))
 
 
 @pytest.mark.either_engine
@@ -70,7 +70,7 @@ def test_a_marker_by_hundreds_of_attributes_is_refused(
 ) -> None:
     conditions = ", ".join(f"a{n} = 1" for n in range(300))
     text = f"[[{conditions}, alter(t, y -> y * 2)]]" if marker == "accent" else f"[{conditions}]"
-    refused(Query(spark, tmp_path, query(300)), [{f"${marker}": text}], tmp_path)
+    check_refused(Query(spark, tmp_path, query(300)), [{f"${marker}": text}])
 
 
 def test_attributes_that_decide_each_others_units_are_right_or_refused(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, run, simulate
 from tests.kit.command import cedilla
+from tests.kit.compare import values_of
 from tests.kit.errors import code_of
-from tests.kit.lines import write_lines
+from tests.kit.lines import marker, write_lines
+from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, decode, read_output
 
 QUERY = """
@@ -22,10 +24,6 @@ average := aggregate[avg(x) as x, count() as n by s](r);
 emit r to json "out/r" in original units;
 emit average to json "out/average" in original units;
 """
-
-
-def accent(text: str) -> Item:
-    return {"$accent": text}
 
 
 def row(ts: int, x: float | None = None, s: int = 1, **more: object) -> Item:
@@ -39,46 +37,41 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-LIST = accent("[[s = 1, missing(x, {-999, 9999.9})]]")
+LIST = marker("[[s = 1, missing(x, {-999, 9999.9})]]")
 CASES: dict[str, tuple[Sequence[Item], list[tuple[int, float | None]]]] = {
     "from its accent on, of the described tuples": (
         [row(1, -999.0), LIST, row(2, -999), row(3, 9999.9), row(4, 5.0), row(5, -999.0, 2)],
         [(1, -999.0), (2, None), (3, None), (4, 5.0), (5, -999.0)],
     ),
     "as they are written, whatever the unit is": (
-        [LIST, accent("[[unit(x, degF)]]"), row(1, -999.0), row(2, 50.0), row(3, -1766.2)],
+        [LIST, marker("[[unit(x, degF)]]"), row(1, -999.0), row(2, 50.0), row(3, -1766.2)],
         [(1, None), (2, 10.0), (3, -999.0)],
     ),
     "as they are written, when they come after the unit": (
-        [accent("[[unit(x, degF)]]"), LIST, row(1, -999.0), row(2, 50.0), row(3, -1766.2)],
+        [marker("[[unit(x, degF)]]"), LIST, row(1, -999.0), row(2, 50.0), row(3, -1766.2)],
         [(1, None), (2, 10.0), (3, -999.0)],
     ),
     "among values that are turned": (
-        [accent("[[alter(x, y -> 10 / y)]]"), row(1, -999.0), LIST, row(2, -999.0), row(3, 2.0)],
+        [marker("[[alter(x, y -> 10 / y)]]"), row(1, -999.0), LIST, row(2, -999.0), row(3, 2.0)],
         [(2, None), (3, 5.0)],
     ),
     "a later list takes the place of the first": (
-        [LIST, accent("[[missing(x, {0})]]"), row(1, -999.0), row(2, 0.0), row(3, 0.0, 2)],
+        [LIST, marker("[[missing(x, {0})]]"), row(1, -999.0), row(2, 0.0), row(3, 0.0, 2)],
         [(1, -999.0), (2, None), (3, None)],
     ),
     "an empty list": (
-        [LIST, accent("[[missing(x, {})]]"), row(1, -999.0)],
+        [LIST, marker("[[missing(x, {})]]"), row(1, -999.0)],
         [(1, -999.0)],
     ),
     "under another name": (
-        [LIST, accent("[[rename(t, x)]]"), row(1, t=-999.0), row(2, t=5.0)],
+        [LIST, marker("[[rename(t, x)]]"), row(1, t=-999.0), row(2, t=5.0)],
         [(1, None), (2, 5.0)],
     ),
     "after an add": (
-        [LIST, accent("[[-(x)]]"), row(1, -999.0), accent("[[+(x: double)]]"), row(2, -999.0)],
+        [LIST, marker("[[-(x)]]"), row(1, -999.0), marker("[[+(x: double)]]"), row(2, -999.0)],
         [(1, None), (2, -999.0)],
     ),
 }
-
-
-def values(folder: str) -> list[tuple[int, float | None]]:
-    rows = decode(read_output(Path(folder)))
-    return [(item["ts"], None if "x" not in item else round(float(item["x"]), 9)) for item in rows]
 
 
 def simulated() -> None:
@@ -90,21 +83,23 @@ def test_a_source_removes_the_values(here: Path, case: str) -> None:
     items, expected = CASES[case]
     write_lines(here / "r/1.jsonl", items)
     simulated()
-    assert sorted(values("out/r")) == expected
+    assert values_of(canonical_rows("out/r", 9), "ts", "x") == expected
     problems = cedilla("validate", "r", "--query", "q.rq").output
     assert problems.count("error") == sum("ts" in item for item in items) - len(expected)
 
 
-def everything() -> tuple[list[Item], list[tuple[int, float | None]]]:
-    """All cases one after the other, with names of their own, and what is expected."""
-    return (
+@pytest.mark.either_engine
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+def test_an_engine_removes_the_values(spark: SparkSession, here: Path, files_per_epoch: int | None) -> None:
+    # All cases one after the other, with names of their own, and what is expected.
+    items, expected = (
         [
             row(1, -999.0, k="none"),
             LIST,
-            accent('[[s = 1, missing(k, {"none", ""})]]'),
+            marker('[[s = 1, missing(k, {"none", ""})]]'),
             row(2, -999, k="a"),
             row(3, 9999.9, k="none"),
-            accent('[[k = "a", alter(x, y -> y * 2)]]'),
+            marker('[[k = "a", alter(x, y -> y * 2)]]'),
             row(4, -999.0, k="none"),
             row(5, 8.0, k="a"),
             row(6, 9999.9, k="a"),
@@ -112,23 +107,17 @@ def everything() -> tuple[list[Item], list[tuple[int, float | None]]]:
         ],
         [(1, -999.0), (2, None), (3, None), (4, None), (5, 4.0), (6, None), (7, -999.0)],
     )
-
-
-@pytest.mark.either_engine
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
-def test_an_engine_removes_the_values(spark: SparkSession, here: Path, files_per_epoch: int | None) -> None:
-    items, expected = everything()
     options = Options(once=True, checkpoint="ck", files_per_epoch=files_per_epoch)
     for number, half in enumerate((items[:6], items[6:], [{"$punctuation": "[]"}])):
         write_lines(here / f"r/{number}.jsonl", half, number)
     run(QUERY, options, spark=spark)
-    assert sorted(values("out/r")) == expected
+    assert values_of(canonical_rows("out/r", 9), "ts", "x") == expected
     keys = [item.get("k") for item in sorted(decode(read_output(Path("out/r"))), key=lambda i: i["ts"])]
     assert keys == ["none", "a", None, None, "a", "a", "none"]
     averages = {item["s"]: (item["x"], item["n"]) for item in decode(read_output(Path("out/average")))}
     assert averages == {1: (-497.5, 6), 2: (-999.0, 1)}
     simulate(QUERY, Options(sinks={"r": "again/r", "average": "again/average"}))
-    assert sorted(values("again/r")) == expected
+    assert values_of(canonical_rows("again/r", 9), "ts", "x") == expected
 
 
 @pytest.mark.either_engine
@@ -139,15 +128,15 @@ def test_it_goes_on_after_a_restart_and_is_shown(spark: SparkSession, here: Path
     assert "missing(x, {-999, 9999.9}) where s = 1" in cedilla("status", "ck").output
     write_lines(here / "r/2.jsonl", [row(2, 9999.9), row(3, 9999.9, 2)], 2)
     run(QUERY, options, spark=spark)
-    assert values("out/r") == [(1, None), (2, None), (3, 9999.9)]
+    assert values_of(canonical_rows("out/r", 9), "ts", "x") == [(1, None), (2, None), (3, 9999.9)]
 
 
 def test_a_punctuation_does_not_close_them(here: Path) -> None:
     """`x < 0` describes no tuple without x, however it is written; later -999 is a number again."""
     closing = [LIST, {"$punctuation": "[s = 1, x < 0]"}, row(1, -999.0), row(2, -1.0)]
-    write_lines(here / "r/1.jsonl", [*closing, accent("[[missing(x, {})]]"), row(3, -999.0)])
+    write_lines(here / "r/1.jsonl", [*closing, marker("[[missing(x, {})]]"), row(3, -999.0)])
     simulated()
-    assert values("out/r") == [(1, None), (3, -999.0)]
+    assert values_of(canonical_rows("out/r", 9), "ts", "x") == [(1, None), (3, -999.0)]
 
 
 WRONG: dict[str, tuple[list[str], str]] = {
@@ -172,12 +161,12 @@ WRONG: dict[str, tuple[list[str], str]] = {
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_lists_end_the_query(here: Path, case: str) -> None:
     texts, code = WRONG[case]
-    write_lines(here / "r/1.jsonl", map(accent, texts))
+    write_lines(here / "r/1.jsonl", map(marker, texts))
     assert code_of(lambda: simulate(QUERY)) == code
 
 
 def test_tools_know_it(here: Path) -> None:
-    write_lines(here / "r/1.jsonl", [accent("[[missing({x}, {-999})]]"), row(1, -999.0)])
+    write_lines(here / "r/1.jsonl", [marker("[[missing({x}, {-999})]]"), row(1, -999.0)])
     assert "RQ213" in cedilla("canonize", "r", "--query", "q.rq").output
     assert "undone at the source" in cedilla("trace", "q.rq", "[[missing(x, {-999})]]").output
     assert "changes nothing" in cedilla("trace", "q.rq", "[[missing(x, {})]]").output

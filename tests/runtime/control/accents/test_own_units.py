@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from tests.kit.command import cedilla
 from tests.kit.query import Query
-from tests.kit.stream import Item, decode
+from tests.kit.stream import Item
 from tests.runtime.checkpoint.plan_edits import edited, ran
 
 QUERY = """
@@ -48,10 +48,6 @@ ITEMS: Sequence[Item] = (
 )
 
 
-def prices(items: Sequence[Item]) -> list[float]:
-    return [float(item["p"]) for item in decode(items)]
-
-
 @pytest.mark.either_engine
 @pytest.mark.parametrize("files", [1, len(ITEMS)], ids=["one file", "a file a line"])
 def test_markers_and_tuples_name_own_units(spark: SparkSession, tmp_path: Path, files: int) -> None:
@@ -59,7 +55,7 @@ def test_markers_and_tuples_name_own_units(spark: SparkSession, tmp_path: Path, 
     for item in [ITEMS] if files == 1 else [[item] for item in ITEMS]:
         run.write("r", item)
     run.process(1)
-    assert prices(run.output("r")) == [0.25, 0.26, 0.27, 0.29]
+    assert [row["p"] for row in run.canonical("r")] == [0.25, 0.26, 0.27, 0.29]
     assert [each["code"] for each in run.quarantine("r")] == ["RQ311"]
     assert [item for item in run.output("cost") if "ts" in item] == [
         {"ts": 1, "cost": 50.0, "g": 110.0},
@@ -67,7 +63,7 @@ def test_markers_and_tuples_name_own_units(spark: SparkSession, tmp_path: Path, 
         {"ts": 11, "cost": 58.0, "g": 110.0},
     ]
     simulated = run.simulate()
-    assert prices(simulated.output("r")) == prices(run.output("r"))
+    assert [row["p"] for row in simulated.canonical("r")] == [row["p"] for row in run.canonical("r")]
     assert simulated.codes == ["RQ311"]
 
 
@@ -82,7 +78,9 @@ def test_readers_of_an_output_need_no_definitions(tmp_path: Path, monkeypatch: p
     reader = 'unit EUR; stream r(ts: long, src: string, p: double unit "EUR/kWh") from json "in/r"; '
     again = Query.without_engine(tmp_path / "again", f'{reader}emit r to json "out/r";')
     again.write("r", simulated.output("r"))
-    assert prices(again.simulate().output("r")) == prices(simulated.output("r"))
+    assert [row["p"] for row in again.simulate().canonical("r")] == [
+        row["p"] for row in simulated.canonical("r")
+    ]
 
 
 def test_a_marker_of_another_kind_ends_the_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

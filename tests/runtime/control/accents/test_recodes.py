@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from attrs import evolve
@@ -17,10 +16,11 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
+from tests.kit.compare import values_of
 from tests.kit.lines import write_lines
-from tests.kit.query import Query
+from tests.kit.query import Query, canonical_rows
 from tests.kit.reference import stepped
-from tests.kit.stream import Item, decode, read_output
+from tests.kit.stream import Item
 from tests.kit.tiers import tiered
 from tests.runtime.control.accents.streams_in_formats import quarantine, stream
 
@@ -77,23 +77,14 @@ MARKERS: list[list[Item]] = [
     ],
 ]
 CODES = {5: "RQ314", 6: "RQ314", 7: "RQ314", 9: "RQ303", 14: "RQ314"}
+NAMES = ("n", "site", "state", "k", "t")
 ITEMS = [item for markers, rows in zip(MARKERS, TUPLES, strict=True) for item in (*markers, *rows)]
 
 
-def by_reference() -> tuple[list[Item], dict[int, str]]:
-    """The canonical tuples and the codes of the others."""
-    run = stepped(QUERY, ITEMS)
-    return run.canonical("r"), run.codes("n")
-
-
-def ordered(rows: list[Item]) -> list[Any]:
-    return sorted((row["n"], row["site"], row.get("state"), row["k"], float(row["t"])) for row in rows)
-
-
 def test_the_reference_undoes_recodes() -> None:
-    tuples, codes = by_reference()
-    assert codes == CODES
-    assert ordered(tuples) == [
+    expected = stepped(QUERY, ITEMS)
+    assert expected.codes("n") == CODES
+    assert values_of(expected.canonical("r"), *NAMES) == [
         (1, "A", "M", 1, 1.0),
         (2, "B", "F", 2, 2.0),
         (3, "B", "M", 1, 3.0),
@@ -114,9 +105,11 @@ def test_every_format_brings_codes(
 ) -> None:
     options = evolve(stream(tmp_path, format_, TUPLES, MARKERS), files_per_epoch=files_per_epoch)
     run(QUERY.replace('from json "r"', f'from {format_} "r"'), options, spark=spark)
-    tuples, codes = by_reference()
-    assert ordered(list(read(str(tmp_path / "out/r")).rows())) == ordered(tuples)
-    assert quarantine(tmp_path) == codes
+    expected = stepped(QUERY, ITEMS)
+    assert values_of(read(str(tmp_path / "out/r")).rows(), *NAMES) == values_of(
+        expected.canonical("r"), *NAMES
+    )
+    assert quarantine(tmp_path) == expected.codes("n")
 
 
 @pytest.mark.parametrize("per_file", [len(ITEMS), 1])
@@ -129,9 +122,11 @@ def test_codes_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_fi
         if start % 3 == 0:
             run_.go_on(run_.executor(), start)  # a fresh one: what it knows is in the checkpoint
     run_.go_on(run_.executor(), len(ITEMS))
-    tuples, codes = by_reference()
-    assert ordered(decode(run_.output("r"))) == ordered(tuples)
-    assert {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")} == codes
+    expected = stepped(QUERY, ITEMS)
+    assert values_of(run_.canonical("r"), *NAMES) == values_of(expected.canonical("r"), *NAMES)
+    assert {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")} == expected.codes(
+        "n"
+    )
 
 
 def test_of_several_faults_the_same_one_is_told(sail: SparkSession, tmp_path: Path) -> None:
@@ -295,7 +290,9 @@ def test_one_stream_tools_know_recodes(tmp_path: Path, monkeypatch: pytest.Monke
     assert "undone at the source (N2, N3, N11)" in traced.output
     simulated = cedilla("simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim")
     assert simulated.exit_code == 0, simulated.output
-    assert ordered(decode(read_output(tmp_path / "sim"))) == ordered(by_reference()[0])
+    assert values_of(canonical_rows(tmp_path / "sim"), *NAMES) == values_of(
+        stepped(QUERY, ITEMS).canonical("r"), *NAMES
+    )
 
 
 def test_an_exchange_of_codes_that_comes_twice_is_warned_of(tmp_path: Path) -> None:
@@ -318,7 +315,7 @@ def test_status_and_an_edited_query_know_recodes(sail: SparkSession, tmp_path: P
     run_.yes = True
     run_.write("r", ITEMS[11:])
     run_.go_on(run_.executor(), 1)
-    assert ordered(decode(run_.output("r"))) == ordered(by_reference()[0])
+    assert values_of(run_.canonical("r"), *NAMES) == values_of(stepped(QUERY, ITEMS).canonical("r"), *NAMES)
 
 
 def test_a_recode_that_keeps_others_is_shown_and_written_again(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,11 @@ from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.file_statistics import proven_valid
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
+from tests.kit.compare import values_of
 from tests.kit.lines import write_lines
-from tests.kit.query import Query
+from tests.kit.query import Query, canonical_rows
 from tests.kit.reference import stepped
-from tests.kit.stream import Item, decode, read_output
+from tests.kit.stream import Item, decode
 from tests.kit.tiers import tiered
 from tests.runtime.control.accents.streams_in_formats import MARKERS, TUPLES, quarantine, stream
 
@@ -33,24 +33,23 @@ emit r to json "out/r";
 emit aggregate[avg(t) as t, count(city) as n by s](r) to json "out/groups";
 """
 CODES = {5: "RQ313", 6: "RQ313", 7: "RQ312", 8: "RQ302", 11: "RQ313"}
+NAMES = ("n", "s", "t", "city")
 ITEMS = [item for markers, rows in zip(MARKERS, TUPLES, strict=True) for item in (*markers, *rows)]
 
 
-def by_reference(size: int = 1) -> tuple[list[Item], dict[int, str]]:
-    """The canonical tuples and the codes of the others."""
-    run = stepped(QUERY, ITEMS, size)
-    return run.canonical("r"), run.codes("n")
-
-
-def ordered(rows: Sequence[Item]) -> list[Any]:
-    return sorted((row["n"], row["s"], float(row["t"]), row.get("city")) for row in rows)
-
-
 def test_the_reference_undoes_renames() -> None:
-    tuples, codes = by_reference()
-    assert codes == CODES
-    assert {row["n"]: float(row["t"]) for row in tuples} == {1: 10, 2: 20, 3: 30, 4: 40, 9: 45, 10: 10, 12: 6}
-    assert [row.get("city") for row in tuples] == ["A", "B", "C", None, "D", "E", "F"]
+    expected = stepped(QUERY, ITEMS)
+    assert expected.codes("n") == CODES
+    assert {row["n"]: float(row["t"]) for row in expected.canonical("r")} == {
+        1: 10,
+        2: 20,
+        3: 30,
+        4: 40,
+        9: 45,
+        10: 10,
+        12: 6,
+    }
+    assert [row.get("city") for row in expected.canonical("r")] == ["A", "B", "C", None, "D", "E", "F"]
 
 
 @pytest.mark.parametrize("format_", ["json", "csv", "parquet", "xml"])
@@ -61,9 +60,11 @@ def test_every_format_brings_names(
 ) -> None:
     options = evolve(stream(tmp_path, format_), files_per_epoch=files_per_epoch)
     run(QUERY.replace('from json "r"', f'from {format_} "r"'), options, spark=spark)
-    tuples, codes = by_reference()
-    assert ordered(list(read(str(tmp_path / "out/r")).rows())) == ordered(tuples)
-    assert quarantine(tmp_path) == codes
+    expected = stepped(QUERY, ITEMS)
+    assert values_of(read(str(tmp_path / "out/r")).rows(), *NAMES) == values_of(
+        expected.canonical("r"), *NAMES
+    )
+    assert quarantine(tmp_path) == expected.codes("n")
 
 
 @pytest.mark.parametrize("per_file", [len(ITEMS), 1])
@@ -77,11 +78,11 @@ def test_names_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_fi
         if start % 3 == 0:
             run_.go_on(run_.executor(), start)  # a fresh one: what it knows is in the checkpoint
     run_.go_on(run_.executor(), len(ITEMS))
-    tuples, codes = by_reference()
-    assert ordered(decode(run_.output("r"))) == ordered(tuples)
+    expected = stepped(QUERY, ITEMS)
+    assert values_of(run_.canonical("r"), *NAMES) == values_of(expected.canonical("r"), *NAMES)
     found = {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")}
     # What comes in the epoch of a rename and before it is judged by it (limits): here nothing does.
-    assert found == codes
+    assert found == expected.codes("n")
 
 
 def test_files_vouch_for_their_names(
@@ -228,7 +229,9 @@ def test_one_stream_tools_know_renames(tmp_path: Path, monkeypatch: pytest.Monke
     assert "undone at the source (N2, N3, N11)" in traced.output
     simulated = cedilla("simulate", "q.rq", "--source", "r=r.jsonl", "--sink", "r=sim")
     assert simulated.exit_code == 0, simulated.output
-    assert ordered(decode(read_output(tmp_path / "sim"))) == ordered(by_reference()[0])
+    assert values_of(canonical_rows(tmp_path / "sim"), *NAMES) == values_of(
+        stepped(QUERY, ITEMS).canonical("r"), *NAMES
+    )
 
 
 def test_status_plan_and_verify_know_renames(sail: SparkSession, tmp_path: Path) -> None:
@@ -246,7 +249,7 @@ def test_status_plan_and_verify_know_renames(sail: SparkSession, tmp_path: Path)
     run_.yes = True
     run_.write("r", ITEMS[9:])
     run_.go_on(run_.executor(), 1)
-    assert ordered(decode(run_.output("r"))) == ordered(by_reference()[0])
+    assert values_of(run_.canonical("r"), *NAMES) == values_of(stepped(QUERY, ITEMS).canonical("r"), *NAMES)
 
 
 def test_an_inferred_attribute_keeps_its_name() -> None:

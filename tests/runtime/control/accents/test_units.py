@@ -15,17 +15,8 @@ from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
-from tests.kit.query import Query
-from tests.kit.stream import Item, decode, read_output
-
-
-def canonical(folder: Path) -> list[Item]:
-    rows = [
-        {name: (value if isinstance(value, str) else round(float(value), 6)) for name, value in row.items()}
-        for row in decode(read_output(folder))
-    ]
-    return sorted(rows, key=lambda row: sorted(row.items()))
-
+from tests.kit.query import Query, canonical_rows
+from tests.kit.stream import Item
 
 ACCENTS: list[Item] = [
     {"ts": 1, "s": 1, "t": 77},
@@ -60,7 +51,7 @@ def test_unit_accents_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoc
         run.write("r", items[start : start + per_epoch])
     run.process(1)
     assert run.quarantine("r") == []
-    assert {row["t"] for row in canonical(tmp_path / "out" / "r")} == {77}
+    assert {row["t"] for row in canonical_rows(tmp_path / "out" / "r", 6)} == {77}
 
 
 def test_one_stream_tools_read_unit_accents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +107,7 @@ def test_tuples_name_their_units_on_an_engine(spark: SparkSession, tmp_path: Pat
         run.go_on(run.executor(), start)
     assert [(item["code"], item["position"]["line"]) for item in run.quarantine("r")] == [("RQ311", 1)]
     for emit in ("r", "project"):
-        assert [row["t"] for row in canonical(tmp_path / "out" / emit)] == [77] * 4
+        assert [row["t"] for row in canonical_rows(tmp_path / "out" / emit, 6)] == [77] * 4
     # Of all units together nothing is announced but where an accent covers them.
     texts = [line["$accent"] for line in run.output("project") if "$accent" in line]
     assert len(texts) <= 1
@@ -128,7 +119,7 @@ def test_tuples_name_their_units_without_spark(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "q.rq").write_text(query)
     Query.without_engine(tmp_path, query).write("r", NAMED)
     simulate(query, Options(sinks={name: f"out/{name}" for name in ("r", "project")}))
-    assert [row["t"] for row in canonical(tmp_path / "out" / "r")] == [77] * 4
+    assert [row["t"] for row in canonical_rows(tmp_path / "out" / "r", 6)] == [77] * 4
     schema = "ts: long, u: string, t: double unit from u in {degF, Cel}"
     checked = cedilla("validate", "in/r", "--schema", schema)
     assert "RQ311" in checked.output

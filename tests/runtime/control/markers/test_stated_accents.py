@@ -13,7 +13,8 @@ from cedilla import Options, compile_query, run, simulate
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of, error_of
 from tests.kit.lines import marker, write_lines
-from tests.kit.stream import Item, decode, read_output
+from tests.kit.query import canonical_rows
+from tests.kit.stream import Item
 
 DECLARED = """
 stream pumps(ts: long, id: int in {1, 2}, fw: int, day: double unit Wh, total: double unit Wh)
@@ -39,10 +40,6 @@ HOURS: Sequence[Item] = (
 )
 
 
-def canonical(folder: Path) -> list[Item]:
-    return [{name: float(value) for name, value in row.items()} for row in decode(read_output(folder))]
-
-
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -57,10 +54,10 @@ def test_a_stated_accent_holds_from_the_first_tuple_on(spark: SparkSession, here
         write_lines(here / "pumps" / f"{number:03}.jsonl", ROWS[number * size : (number + 1) * size], number)
     query = DECLARED + STATED + EMITS
     run(query, Options(once=True, files_per_epoch=1, checkpoint="ck"), spark=spark)
-    assert canonical(here / "hours") == list(HOURS)
+    assert canonical_rows(here / "hours") == list(HOURS)
     simulated = outputs(query, "hours", "pumps")
     assert simulated["hours"] == list(HOURS)
-    assert canonical(here / "copy") == simulated["pumps"]
+    assert canonical_rows(here / "copy") == simulated["pumps"]
 
 
 def outputs(query: str, *names: str) -> dict[str, list[Item]]:
@@ -68,7 +65,7 @@ def outputs(query: str, *names: str) -> dict[str, list[Item]]:
     folders = {name: f"simulated/{name}" for name in names}
     shutil.rmtree("simulated", ignore_errors=True)
     simulate(query, Options(sinks=folders))
-    return {name: canonical(Path(folder)) for name, folder in folders.items()}
+    return {name: canonical_rows(folder) for name, folder in folders.items()}
 
 
 def copied(query: str) -> list[Item]:
@@ -173,7 +170,7 @@ def test_an_edit_of_the_statements_is_a_marker_where_the_run_goes_on(spark: Spar
     assert "[[unit(day, kWh)]] is gone" in shown
     assert "[[unit(day, Wh)]] holds from epoch" in shown
     edits.step("", row(4, 125.0))
-    assert [item["day"] for item in canonical(here / "copy")] == [500.0, 500.0, 250.0, 125.0]
+    assert [item["day"] for item in canonical_rows(here / "copy")] == [500.0, 500.0, 250.0, 125.0]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +213,7 @@ def test_several_attributes_change_in_one_place(spark: SparkSession, here: Path)
     both = marker("[[fw >= 1098, alter({day, total}, y -> y / 1000)]]")
     write_lines(here / "pumps/1.jsonl", [ROWS[0], both, *ROWS[1:]])
     run(DECLARED + EMITS, Options(once=True, checkpoint="ck"), spark=spark)
-    assert canonical(here / "hours") == list(HOURS)
+    assert canonical_rows(here / "hours") == list(HOURS)
 
 
 def test_whole_numbers_of_several_attributes_end_an_epoch_once(here: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
@@ -35,10 +34,6 @@ def follow(stream: list[Item]) -> SourceState:
     return state
 
 
-def exact(row: Item) -> dict[str, Any]:
-    return {name: Fraction(value) for name, value in row.items()}
-
-
 def check(seed: int, length: int) -> None:
     """At its own place, every tuple gets its canonical values, and is closed iff a punctuation before says so."""
     stream = wild_stream(random.Random(seed), length)
@@ -53,7 +48,7 @@ def check(seed: int, length: int) -> None:
     for place, item in enumerate(stream):
         expected = decoder.feed(item)
         if expected is not None:
-            row = {**exact(item), POSITION: place}
+            row = {**{name: Fraction(value) for name, value in item.items()}, POSITION: place}
             found = {
                 name: regions.contains(state.placed_original.get(name, IDENTITY), row)(row[name])
                 for name in item
@@ -86,7 +81,7 @@ def test_an_attributes_own_map_follows_its_new_values() -> None:
         {"$accent": "[[p > 51, alter(t, y -> y * 1000)]]"},
         {"ts": 1, "s": 1, "t": 90.25, "p": 55.0},
     ]
-    row = exact(stream[-1])
+    row = {name: Fraction(value) for name, value in stream[-1].items()}
     state = follow(stream)
     decoder = Decoder()
     expected = [decoder.feed(item) for item in stream][-1]
