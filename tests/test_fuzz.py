@@ -159,7 +159,7 @@ def test_lines_in_blocks(name: str, count: int, tmp_path: Path) -> None:
     markers: dict[str, Callable[[Any], Any]] = {"json": json_markers, "xml": xml_markers}
     for _ in range(-(-count // AT_ONCE)):
         lines = [*fuzz.mutations(rng, ROWS[name], AT_ONCE)]
-        path = written(tmp_path / f"rows.{name}", name, [*lines, *ROWS[name]])
+        path = write_file(tmp_path / f"rows.{name}", name, [*lines, *ROWS[name]])
         with in_time(lines):
             for block in PARTS[name](str(path), 0).blocks():
                 assert makers[name].batch(block, 0).num_rows <= len(block.text)
@@ -168,7 +168,7 @@ def test_lines_in_blocks(name: str, count: int, tmp_path: Path) -> None:
                 )
 
 
-def written(path: Path, name: str, lines: Sequence[str]) -> Path:
+def write_file(path: Path, name: str, lines: Sequence[str]) -> Path:
     header = ["ts,s,t,k,b,m,at,d"] if name == "csv" else []
     path.write_bytes("\n".join([*header, *lines]).encode("utf-8", "surrogatepass"))
     return path
@@ -191,7 +191,7 @@ def test_simulated_streams(count: int, tmp_path: Path, capsys: pytest.CaptureFix
     for _ in range(-(-count // 30)):
         lines = [*fuzz.mutations(rng, ROWS["json"], 30)]
         drift = rng.choice(("ignore", "infer", "quarantine"))
-        path = written(tmp_path / "r.json", "json", lines)
+        path = write_file(tmp_path / "r.json", "json", lines)
         with in_time(lines):
             try:
                 simulate(f"set drift = {drift};{QUERY}", Options(sources={"r": str(path)}))

@@ -162,11 +162,13 @@ def expected(spark: SparkSession, data: Data) -> Callable[[str], Bag]:
 
 
 def digest(rows: Bag) -> str:
-    text = "\n".join(sorted(f"{[(k, written(v)) for k, v in row]} {number}" for row, number in rows.items()))
+    text = "\n".join(
+        sorted(f"{[(k, value_text(v)) for k, v in row]} {number}" for row, number in rows.items())
+    )
     return f"{sum(rows.values())} rows, {sha256(text.encode()).hexdigest()[:16]}"
 
 
-def written(value: Any) -> str:
+def value_text(value: Any) -> str:
     """As a text, whichever type of number it has."""
     return f"{float(value):.9e}" if isinstance(value, int | float) else str(value)
 

@@ -28,10 +28,10 @@ FILES = sorted(GOLDEN.glob("*.txt"))
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_golden(path: Path) -> None:
-    check(path, run)
+    check(path, golden_output)
 
 
-def run(directive: str, text: str) -> str:
+def golden_output(directive: str, text: str) -> str:
     """`explain` or one of its views and forms, `compile`, `complain`, `check` (state too), or `markers`.
 
     With the path of a query where that is not the input, and with `NAME=VALUE` for its constants; `explain` with

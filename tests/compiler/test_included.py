@@ -27,15 +27,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write(name: str, text: str) -> Path:
+def write_query(name: str, text: str) -> Path:
     path = Path("queries") / name
     path.write_text(text)
     return path
 
 
 def test_a_query_may_use_the_statements_of_a_file(here: Path) -> None:
-    compiled = compile_query(write("q.rq", QUERY))
-    inline = compile_query(write("inline.rq", STREAMS + 'emit hot to json "out";\n'))
+    compiled = compile_query(write_query("q.rq", QUERY))
+    inline = compile_query(write_query("inline.rq", STREAMS + 'emit hot to json "out";\n'))
     assert compiled.plan.operators == inline.plan.operators
     assert compiled.plan.sources == inline.plan.sources
     assert "# shared/streams.rq:3" in compiled.program
@@ -44,10 +44,10 @@ def test_a_query_may_use_the_statements_of_a_file(here: Path) -> None:
 @pytest.mark.parametrize("params", [{}, {"low": "3"}])
 def test_the_text_of_a_plan_names_no_file(here: Path, params: dict[str, str]) -> None:
     """A program and a checkpoint contain it: they are of the files as they were."""
-    write("changes.rqm", ACCENTS)
+    write_query("changes.rqm", ACCENTS)
     stated = 'accent pumps from file "changes.rqm";'
     text = f'let low = 2;\n{QUERY}{stated}\nemit select[p > low * 2](hot) to json "low";\n'
-    plan = compile_query(write("q.rq", text), params=params).plan
+    plan = compile_query(write_query("q.rq", text), params=params).plan
     for path in Path("queries").rglob("*.rq*"):
         path.unlink()
     again = compile_query(plan.text, "q.rq", plan.params).plan
@@ -56,14 +56,14 @@ def test_the_text_of_a_plan_names_no_file(here: Path, params: dict[str, str]) ->
 
 
 def test_a_used_file_may_use_another(here: Path) -> None:
-    write("shared/more.rq", 'use "shared/streams.rq";\nset late = abort;\n')
-    plan = compile_query(write("q.rq", 'use "shared/more.rq";\nemit hot to json "out";\n')).plan
+    write_query("shared/more.rq", 'use "shared/streams.rq";\nset late = abort;\n')
+    plan = compile_query(write_query("q.rq", 'use "shared/more.rq";\nemit hot to json "out";\n')).plan
     assert plan.settings["late"] == "abort"
 
 
 def test_an_error_in_a_used_file_shows_its_line(here: Path) -> None:
-    write("shared/streams.rq", STREAMS.replace("p > limit", "q > limit"))
-    first = error_of(lambda: compile_query(write("q.rq", QUERY)))
+    write_query("shared/streams.rq", STREAMS.replace("p > limit", "q > limit"))
+    first = error_of(lambda: compile_query(write_query("q.rq", QUERY)))
     shown = render([first], {})
     assert first.code == "RQ102"
     assert "shared/streams.rq:4:15" in shown
@@ -83,11 +83,11 @@ def test_an_error_in_a_used_file_shows_its_line(here: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_used_is_an_error(here: Path, statement: str, said: str) -> None:
-    write("circle.rq", 'use "circle.rq";\n')
-    write("emits.rq", 'emit pumps to json "copy";\n')
+    write_query("circle.rq", 'use "circle.rq";\n')
+    write_query("emits.rq", 'emit pumps to json "copy";\n')
     Path("queries/bytes.rq").write_bytes(b"\xff")
     first = error_of(
-        lambda: compile_query(write("q.rq", f'{QUERY}{statement}\nemit pumps to json "other";\n'))
+        lambda: compile_query(write_query("q.rq", f'{QUERY}{statement}\nemit pumps to json "other";\n'))
     )
     assert first.code == "RQ237"
     assert said in first.message
@@ -102,8 +102,8 @@ ACCENTS = """# The fleet of March.
 
 
 def test_a_file_of_accents_is_one_statement_for_each_line(here: Path) -> None:
-    write("changes.rqm", ACCENTS)
-    compiled = compile_query(write("q.rq", f'{QUERY}accent pumps from file "changes.rqm";\n'))
+    write_query("changes.rqm", ACCENTS)
+    compiled = compile_query(write_query("q.rq", f'{QUERY}accent pumps from file "changes.rqm";\n'))
     accents = compiled.plan.source_of["pumps"].accents
     assert [accent.text for accent in accents] == [
         "[[fw >= 1098, unit(p, kW)]]",
@@ -117,8 +117,10 @@ def test_a_file_of_accents_is_one_statement_for_each_line(here: Path) -> None:
     [("[[fw > 2, unit(q, kW)]]", "RQ207"), ("[[fw > 2, unit(p kW)]]", "RQ001"), ("fw > 2", "RQ001")],
 )
 def test_a_wrong_line_of_a_file_of_accents_is_shown(here: Path, line: str, code: str) -> None:
-    write("changes.rqm", ACCENTS + line + "\n")
-    first = error_of(lambda: compile_query(write("q.rq", f'{QUERY}accent pumps from file "changes.rqm";\n')))
+    write_query("changes.rqm", ACCENTS + line + "\n")
+    first = error_of(
+        lambda: compile_query(write_query("q.rq", f'{QUERY}accent pumps from file "changes.rqm";\n'))
+    )
     shown = render([first], {})
     assert first.code == code
     assert "changes.rqm:5:" in shown
@@ -127,6 +129,6 @@ def test_a_wrong_line_of_a_file_of_accents_is_shown(here: Path, line: str, code:
 
 def test_a_file_may_hold_thousands_of_accents(here: Path) -> None:
     lines = "".join(f"[[fw = {number}, unit(p, kW)]]\n" for number in range(2_000))
-    write("changes.rqm", lines)
-    compiled = compile_query(write("q.rq", f'{QUERY}accent pumps from file "changes.rqm";\n'))
+    write_query("changes.rqm", lines)
+    compiled = compile_query(write_query("q.rq", f'{QUERY}accent pumps from file "changes.rqm";\n'))
     assert len(compiled.plan.source_of["pumps"].accents) == 2_000

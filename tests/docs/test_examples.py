@@ -213,7 +213,7 @@ N1, N2, N3, N4, N5, N6, N7, N10, N11, N14, N16
 """All rules of the theory: `tests/laws/rules.toml` has each with its files and tests."""
 
 
-def named(text: str) -> Iterator[str]:
+def rules_named(text: str) -> Iterator[str]:
     """The rules of a list such as `S1 to S6, J1 (left join)`."""
     for part in re.sub(r" \([^)]*\)", "", " ".join(text.split())).split(", "):
         if " to " not in part:
@@ -254,7 +254,9 @@ def test_every_rule_names_files_and_tests_that_exist(row: dict[str, str]) -> Non
 
 
 def test_the_rules_are_those_of_the_theory() -> None:
-    assert sorted({rule for row in RULE_ROWS for rule in named(row["rule"])}) == sorted(named(RULES))
+    assert sorted({rule for row in RULE_ROWS for rule in rules_named(row["rule"])}) == sorted(
+        rules_named(RULES)
+    )
 
 
 def test_examples_of_the_papers_name_tests_that_exist() -> None:

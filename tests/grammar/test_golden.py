@@ -25,10 +25,10 @@ PARSERS: dict[str, Callable[[str, str], Node]] = {
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_golden(path: Path) -> None:
-    check(path, run)
+    check(path, parsed_text)
 
 
-def run(directive: str, text: str) -> str:
+def parsed_text(directive: str, text: str) -> str:
     try:
         if directive == "format":
             return format_query(parse_query(text), text)

@@ -253,7 +253,7 @@ PRIMITIVES = (
 )
 
 
-def check(query: syntax.Query) -> None:
+def check_roundtrip(query: syntax.Query) -> None:
     text = format_query(query)
     again = parse_query(text)
     assert again == query
@@ -262,7 +262,7 @@ def check(query: syntax.Query) -> None:
 
 @given(QUERIES)
 def test_queries(query: syntax.Query) -> None:
-    check(query)
+    check_roundtrip(query)
 
 
 def test_the_case_of_a_functions_name_does_not_matter() -> None:
@@ -275,7 +275,7 @@ def test_the_case_of_a_functions_name_does_not_matter() -> None:
 def test_queries_over_many_lines(query: syntax.Query) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(formatter, "_WIDTH", 20)
-        check(query)
+        check_roundtrip(query)
 
 
 def change(primitive: syntax.Primitive, names: list[str]) -> tuple[syntax.Primitive, ...]:

@@ -30,7 +30,7 @@ from tests.kit.stream import Item
 from tests.laws.random_schemas import SCHEMAS, valid_stream
 
 
-def followed(stream: Sequence[Item], schema: Schema) -> tuple[Counter[object], list[Diagnostic]]:
+def tuples_and_errors(stream: Sequence[Item], schema: Schema) -> tuple[Counter[object], list[Diagnostic]]:
     """The canonical tuples of a stream, and what is wrong with it."""
     follower = StreamChecker(schema)
     rows = Counter[object]()
@@ -45,12 +45,12 @@ def followed(stream: Sequence[Item], schema: Schema) -> tuple[Counter[object], l
     return rows, wrong
 
 
-def check(seed: int) -> None:
+def check_canonical_stream(seed: int) -> None:
     rng = Random(seed)
     text = rng.choice(SCHEMAS)
     schema = declared_schema(text)
     stream = valid_stream(rng, schema, rng.randrange(4, 14))
-    rows, _ = followed(stream, schema)
+    rows, _ = tuples_and_errors(stream, schema)
     told = [json.dumps(item) for item in stream]
     # Before its Drop, and behind the next Add, some tuples may lack an attribute.
     gone = {name for name in "skt" if any(f"-({name})" in str(item.get("$accent")) for item in stream)}
@@ -64,7 +64,7 @@ def check(seed: int) -> None:
                 raise
             continue
         canonical = [json.loads(line) for line in output.getvalue().splitlines()]
-        assert followed(canonical, reader) == (rows, []), (told, canonical)
+        assert tuples_and_errors(canonical, reader) == (rows, []), (told, canonical)
 
 
 @BRIEF
@@ -72,19 +72,19 @@ def check(seed: int) -> None:
 def test_a_canonical_stream_is_valid(seed: int) -> None:
     """Adds of what is optional or closed, Drops and Alters of what domains rule out or nobody has (P-dead), by one pass
     and by the rules."""
-    check(seed)
+    check_canonical_stream(seed)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_canonical_streams_are_valid_in_many_cases(seed: int) -> None:
-    check(seed)
+    check_canonical_stream(seed)
 
 
 # --- what the law has found ---
 
 
-def written(schema: str, stream: Sequence[str | Item]) -> list[list[str | Item]]:
+def canonical_streams(schema: str, stream: Sequence[str | Item]) -> list[list[str | Item]]:
     """The canonical stream, by one pass and by the rules; accents are their texts."""
     items = [{"$accent": item} if isinstance(item, str) else item for item in stream]
     results: list[list[str | Item]] = []
@@ -92,7 +92,7 @@ def written(schema: str, stream: Sequence[str | Item]) -> list[list[str | Item]]
         output = StringIO()
         canonize(as_lines(items), declared_schema(schema), output, used)
         found = [json.loads(line) for line in output.getvalue().splitlines()]
-        assert followed(found, declared_schema(schema))[1] == []
+        assert tuples_and_errors(found, declared_schema(schema))[1] == []
         results.append([item.get("$accent", item) for item in found])
     return results
 
@@ -108,19 +108,19 @@ def test_an_add_that_describes_only_what_no_tuple_lacks_is_not_written_in_other_
         "[[q > 1, t > 100, +(p: double)]]",
     ]
     with pytest.raises(DiagnosticError, match="only tuples that lack what all tuples have"):
-        written("k: int, t: double in [0, 50]", stream)
+        canonical_streams("k: int, t: double in [0, 50]", stream)
 
 
 def test_an_add_of_what_is_optional_may_come_behind_tuples_that_have_it() -> None:
     stream: list[str | Item] = [{"s": 2, "p": 7.0}, "[[s = 2, alter(p, y -> y * 2)]]", {"s": 2, "p": 7.0}]
-    for result in written("s: int in {1, 2}, p?: double", [*stream, "[[+(p: double)]]"]):
+    for result in canonical_streams("s: int in {1, 2}, p?: double", [*stream, "[[+(p: double)]]"]):
         assert result == ["[[+(p: double)]]", {"s": 2, "p": 7.0}, {"s": 2, "p": 3.5}]
 
 
 def test_a_drop_says_nothing_of_values_outside_of_domains_in_other_units() -> None:
     """Behind the Alter `k` is 9 or 10: `k < 9` and `k > 9` make up what is not 9, and the first describes no tuple."""
     stream = ["[[+(p: double)]]", "[[alter(k, y -> y + 8)]]", "[[k != 9, -(p)]]"]
-    assert written("k: int in {1, 2}", stream)[0] == [*stream[:2], "[[k > 9, -(p)]]"]
+    assert canonical_streams("k: int in {1, 2}", stream)[0] == [*stream[:2], "[[k > 9, -(p)]]"]
 
 
 def test_an_alter_of_what_no_tuple_ever_had_is_left_out() -> None:
@@ -131,14 +131,14 @@ def test_an_alter_of_what_no_tuple_ever_had_is_left_out() -> None:
         {"$punctuation": "[t < 8]"},
         "[[t <= 2, alter(p, y -> y / 2)]]",
     ]
-    for result in written("s: int in {1, 2}, t: double", stream):
+    for result in canonical_streams("s: int in {1, 2}, t: double", stream):
         assert result[0] == stream[0]
         assert not any("alter(p" in str(item) for item in result)
 
 
 def test_whole_numbers_stay_whole_numbers() -> None:
     stream: list[str | Item] = ["[[alter(k, y -> y / 2)]]", {"k": 1}]
-    for result in written("k: int", stream):
+    for result in canonical_streams("k: int", stream):
         assert result[0] == {"k": 2}
         assert isinstance(result[0], dict)
         assert isinstance(result[0]["k"], int)
@@ -147,5 +147,5 @@ def test_whole_numbers_stay_whole_numbers() -> None:
 def test_tuples_that_name_their_unit_stay_in_it() -> None:
     """The first of them was written in degF, and was read in degC."""
     stream: list[str | Item] = [{"u": "degC", "t": 25.0}, "[[t > 50, +(p: double)]]"]
-    for result in written("u: string, t: double unit from u in {degF, degC}", stream):
+    for result in canonical_streams("u: string, t: double unit from u in {degF, degC}", stream):
         assert result == [stream[1], stream[0]]

@@ -74,7 +74,7 @@ def completions(rng: Random, open_rows: list[Item]) -> list[list[Item]]:
     return sets
 
 
-def check(rng: Random, query: str, maximal: bool) -> None:
+def check_certain(rng: Random, query: str, maximal: bool) -> None:
     plan = compile_query(f"{SOURCES} q := {query}; emit q to json 'out';").plan
     reference = Reference(plan)
     decoders = {"r": Decoder(), "s": Decoder()}
@@ -120,7 +120,7 @@ def check(rng: Random, query: str, maximal: bool) -> None:
 @given(seed=st.integers(0, 2**32))
 @BRIEF
 def test_what_passes_is_certain_and_what_is_certain_passes(name: str, seed: int) -> None:
-    check(Random(seed), *QUERIES[name])
+    check_certain(Random(seed), *QUERIES[name])
 
 
 @pytest.mark.soak
@@ -128,4 +128,4 @@ def test_what_passes_is_certain_and_what_is_certain_passes(name: str, seed: int)
 @given(seed=st.integers(0, 2**32))
 @HEAVY
 def test_certain_answers_in_many_cases(name: str, seed: int) -> None:
-    check(Random(seed), *QUERIES[name])
+    check_certain(Random(seed), *QUERIES[name])

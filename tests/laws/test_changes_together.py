@@ -46,7 +46,7 @@ def stating(rng: Random, sender: Sender) -> Plan:
     return plan
 
 
-def check(seed: int) -> Counter[str]:
+def check_changes(seed: int) -> Counter[str]:
     rng, sender = Random(seed), Sender()
     reference = Reference(stating(rng, sender))
     decoders = {name: Decoder(units=UNITS) for name in ("r", "select", "project")}
@@ -95,7 +95,7 @@ def check(seed: int) -> Counter[str]:
 
 def test_a_query_reads_what_a_sender_has_meant() -> None:
     """Hardly a tuple is set aside: by an old name, or a value that a recode has taken the code of."""
-    counts = sum((check(seed) for seed in range(25)), Counter[str]())
+    counts = sum((check_changes(seed) for seed in range(25)), Counter[str]())
     assert counts.pop("tuples") > 300
     assert counts.pop("RQ305") > 20
     assert counts.total() < 20
@@ -104,4 +104,4 @@ def test_a_query_reads_what_a_sender_has_meant() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(1000))
 def test_a_query_reads_what_a_sender_has_meant_in_many_cases(seed: int) -> None:
-    check(seed)
+    check_changes(seed)

@@ -27,7 +27,7 @@ def drive(reference: Reference, emit: str, items: Items, output: list[Item]) -> 
             output += outputs[emit].items()
 
 
-def check(rng: Random, size: int, length: int) -> str:
+def check_growth(rng: Random, size: int, length: int) -> str:
     """One random case; how it went: `refused` where something closed would be opened again."""
     made, small, items, cut = random_case(rng, size, length)
     told = f"{made.text}\n{cut} of " + "\n".join(f"{source} {item}" for source, item in items)
@@ -52,7 +52,7 @@ def check(rng: Random, size: int, length: int) -> str:
 @pytest.mark.parametrize("seeds", tiered([range(12), range(12, 40)]), ids=str)
 def test_a_stream_that_grows_says_what_the_wide_one_says(seeds: range) -> None:
     """And most streams do grow, otherwise it would say nothing."""
-    went = [check(rng, rng.randint(1, 4), 40) for rng in map(Random, seeds)]
+    went = [check_growth(rng, rng.randint(1, 4), 40) for rng in map(Random, seeds)]
     assert went.count("grown") > len(seeds) / 2
 
 
@@ -61,7 +61,7 @@ def test_a_stream_that_grows_says_what_the_wide_one_says(seeds: range) -> None:
 @HEAVY
 def test_growth_in_many_cases(seed: int) -> None:
     rng = Random(seed)
-    check(rng, rng.randint(1, 6), rng.randint(10, 60))
+    check_growth(rng, rng.randint(1, 6), rng.randint(10, 60))
 
 
 # --- growth by a marker (N1) ---

@@ -17,7 +17,7 @@ from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, is_tuple
 
 
-def check(seed: int, count: int = 60) -> None:
+def check_jumps(seed: int, count: int = 60) -> None:
     readings = Readings(Random(seed), count)
     reference = Reference(compile_query(JUMPS).plan)
     written: dict[str, list[Item]] = {}
@@ -34,10 +34,10 @@ def check(seed: int, count: int = 60) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_results_jump_where_the_numbers_on_paper_do(seed: int) -> None:
-    check(seed)
+    check_jumps(seed)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_results_jump_there_in_many_cases(seed: int) -> None:
-    check(seed)
+    check_jumps(seed)

@@ -29,7 +29,7 @@ STREAM = SCHEMA.replace("n: long", "n: long unit s")
 QUERY = f'stream r({STREAM}) from json "r"; emit r to json "out";'
 
 
-def check(seed: int) -> int:
+def check_quantities(seed: int) -> int:
     """How many tuples a punctuation had closed."""
     reference, decoder = Reference(compile_query(QUERY).plan), Decoder(units=UNITS)
     checker = StreamChecker(declared_schema(STREAM))
@@ -61,13 +61,13 @@ def check(seed: int) -> int:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_constants_with_units_describe_canonical_values(seed: int) -> None:
-    check(seed)
+    check_quantities(seed)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_constants_with_units_in_many_cases(seed: int) -> None:
-    check(seed)
+    check_quantities(seed)
 
 
 PRODUCTS = """

@@ -39,7 +39,7 @@ emit aggregate[avg(t) as t, count() as n by s, k](r) to json "groups";
 WIDE = QUERY.replace("{1, 2, 3}, state", "{1, 2, 3, 4, 10, 20}, state").replace('"C"}', '"C", "x", "y", "D"}')
 
 
-def ran(
+def outputs_of_recodes(
     items: list[Item],
     size: int,
     *,
@@ -61,14 +61,14 @@ def ran(
     return reference, output
 
 
-def check(seed: int, *, grows: bool = False) -> World:
+def check_recodes(seed: int, *, grows: bool = False) -> World:
     world = World(Random(seed), 70 if grows else 45, grows=grows)
-    one, first = ran(world.recoded, 1, ends=False, refused=world.refused)
+    one, first = outputs_of_recodes(world.recoded, 1, ends=False, refused=world.refused)
     in_force = one.states["r"]
     for outputs in one.step([("r", {"$punctuation": "[]"})]):
         for emit, each in outputs.items():
             first[emit] += each.items()
-    other, second = ran(world.plain, 1 + seed % 5, query=WIDE)
+    other, second = outputs_of_recodes(world.plain, 1 + seed % 5, query=WIDE)
     told = [json.dumps(item) for item in world.recoded]
     # After `else same` a strange value is itself, which the domain does not have.
     assert len(one.rejected) == world.wrong, told
@@ -77,7 +77,7 @@ def check(seed: int, *, grows: bool = False) -> World:
     for emit in first:
         assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
     # What is in force in the end is the same, and so is what is closed, but for codes.
-    mine, theirs = in_force, ran(world.plain, 1, ends=False, query=WIDE)[0].states["r"]
+    mine, theirs = in_force, outputs_of_recodes(world.plain, 1, ends=False, query=WIDE)[0].states["r"]
     for s, k in world.come(CELLS):
         for state in world.members["state"]:
             row = {"s": s, "k": k, "state": state, "t": 10**10}
@@ -98,19 +98,19 @@ def check(seed: int, *, grows: bool = False) -> World:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_stream_that_recodes_says_what_it_says_without(seed: int) -> None:
-    check(seed)
+    check_recodes(seed)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_recodes_in_many_cases(seed: int) -> None:
-    check(seed)
+    check_recodes(seed)
 
 
 @pytest.mark.parametrize("seeds", tiered([range(8), range(8, 16)]), ids=str)
 def test_what_is_new_where_codes_are_in_force_is_written_as_it_is(seeds: range) -> None:
     """The domains of both grow between recodes; a growth by what is another value's code is refused, and some are."""
-    worlds = [check(seed, grows=True) for seed in seeds]
+    worlds = [check_recodes(seed, grows=True) for seed in seeds]
     assert sum(len(world.refused) for world in worlds) > 1
     assert sum("grow" in str(item) for world in worlds for item in world.recoded) > 10
 
@@ -118,12 +118,12 @@ def test_what_is_new_where_codes_are_in_force_is_written_as_it_is(seeds: range) 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_growths_among_recodes_in_many_cases(seed: int) -> None:
-    check(seed, grows=True)
+    check_recodes(seed, grows=True)
 
 
 def right(world: World) -> tuple[Reference, list[Item]]:
     """The stream without the tuples that are set aside."""
-    one, _ = ran(world.recoded, 1, ends=False)
+    one, _ = outputs_of_recodes(world.recoded, 1, ends=False)
     wrong = [id(item) for _, _, item in one.rejected]
     return one, [item for item in world.recoded if id(item) not in wrong]
 
@@ -153,7 +153,7 @@ def test_a_canonical_stream_recodes_at_its_end(seed: int) -> None:
             [{**row, "t": 0} for row in world.plain if "n" in row]
         )
         assert rounded(decode(written)) == rounded(decode(world.plain))
-        again, _ = ran(written, 1, ends=False)
+        again, _ = outputs_of_recodes(written, 1, ends=False)
         assert not again.rejected
         for s, k in CELLS:
             if world.raw("k", s, k, k) is None:

@@ -34,7 +34,9 @@ emit aggregate[avg(t) as t, max(p) as p by s](r) to json "groups";
 """
 
 
-def ran(items: list[Item], size: int, *, ends: bool = True) -> tuple[Reference, dict[str, list[Item]]]:
+def outputs_of_renames(
+    items: list[Item], size: int, *, ends: bool = True
+) -> tuple[Reference, dict[str, list[Item]]]:
     """The items in steps of a size, and the outputs of each emit."""
     reference = Reference(compile_query(QUERY).plan)
     output: dict[str, list[Item]] = {"r": [], "aggregate": []}
@@ -46,17 +48,20 @@ def ran(items: list[Item], size: int, *, ends: bool = True) -> tuple[Reference, 
     return reference, output
 
 
-def check(seed: int) -> None:
+def check_renames(seed: int) -> None:
     world = World(Random(seed))
-    one, first = ran(world.renamed, 1)
-    other, second = ran(world.plain, 1 + seed % 5)
+    one, first = outputs_of_renames(world.renamed, 1)
+    other, second = outputs_of_renames(world.plain, 1 + seed % 5)
     told = [json.dumps(item) for item in world.renamed]
     assert Counter(code for _, code, _ in one.rejected) == world.wrong, told
     assert not other.rejected
     for emit in first:
         assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
     # What is in force in the end is the same, and so is what is closed, but for names.
-    one, other = ran(world.renamed, 1, ends=False)[0], ran(world.plain, 1, ends=False)[0]
+    one, other = (
+        outputs_of_renames(world.renamed, 1, ends=False)[0],
+        outputs_of_renames(world.plain, 1, ends=False)[0],
+    )
     mine, theirs = (each.states["r"] for each in (one, other))
     possible = regions.union(regions.complement(regions.defined("p")), mine.facts().may_have("p"))
     closed = [regions.intersection(state.closed, possible) for state in (mine, theirs)]
@@ -75,20 +80,20 @@ def check(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_stream_that_renames_says_what_it_says_without(seed: int) -> None:
-    check(seed)
+    check_renames(seed)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_renames_in_many_cases(seed: int) -> None:
-    check(seed)
+    check_renames(seed)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_decoder_undoes_renames(seed: int) -> None:
     """The oracle that shares nothing with the engine; of tuples with right names."""
     world = World(Random(seed))
-    one, _ = ran(world.renamed, 1)
+    one, _ = outputs_of_renames(world.renamed, 1)
     wrong = [id(item) for _, _, item in one.rejected]
     decoder, plain = Decoder(), Decoder()
     rows = [decoder.feed(flat(item)) for item in world.renamed if id(item) not in wrong]
@@ -100,7 +105,7 @@ def test_the_decoder_undoes_renames(seed: int) -> None:
 def test_a_canonical_stream_renames_at_its_end(seed: int) -> None:
     """So that tuples which come behind it are read as they would have been."""
     world = World(Random(seed))
-    one, _ = ran(world.renamed, 1, ends=False)
+    one, _ = outputs_of_renames(world.renamed, 1, ends=False)
     wrong = [id(item) for _, _, item in one.rejected]
     right = [item for item in world.renamed if id(item) not in wrong]
     for rules in (False, True):
@@ -110,7 +115,7 @@ def test_a_canonical_stream_renames_at_its_end(seed: int) -> None:
         items = [json.loads(line) for line in out.getvalue().splitlines()]
         assert rounded(decode(items)) == rounded(decode(world.plain))
         assert all(item.keys() <= {"n", "s", "q", "t", "p"} for item in items if "s" in item)
-        again, _ = ran(items, 1, ends=False)
+        again, _ = outputs_of_renames(items, 1, ends=False)
         assert not again.rejected
         for s, q in CELLS:
             for name in NAMES:

@@ -64,7 +64,7 @@ def with_punctuations(items: list[Item], rng: Random) -> list[Item]:
     return items
 
 
-def check(seed: int, monkeypatch: pytest.MonkeyPatch, query: str = QUERY) -> int:
+def check_said_units(seed: int, monkeypatch: pytest.MonkeyPatch, query: str = QUERY) -> int:
     """How many outputs have Alters that say a unit."""
     rng = Random(seed)
     items = with_punctuations(World(rng).units, rng)
@@ -119,19 +119,19 @@ def check_readers(reader_: Reader, lines: list[Item], told: list[str]) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_outputs_say_is_true_and_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check(seed, monkeypatch) > 0
+    assert check_said_units(seed, monkeypatch) > 0
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_outputs_say_of_differences_is_true(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check(seed, monkeypatch, DIFFERENCES) > 0
+    assert check_said_units(seed, monkeypatch, DIFFERENCES) > 0
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(1000))
 @pytest.mark.parametrize("query", READERS)
 def test_what_outputs_say_in_many_cases(seed: int, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
-    check(seed, monkeypatch, query)
+    check_said_units(seed, monkeypatch, query)
 
 
 def claims(rng: Random, world: World) -> list[Item]:

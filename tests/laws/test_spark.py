@@ -54,7 +54,7 @@ SETTINGS = {
 }
 
 
-def check(
+def check_on_engine(
     spark: SparkSession,
     root: Path,
     seed: int,
@@ -78,7 +78,7 @@ def check(
     assert list(complaints(found, initial, read)) == [], told
 
 
-def mend(query: str, options: Options) -> None:
+def blank_bad_lines(query: str, options: Options) -> None:
     """Blank the lines of the sources that end the query by its settings."""
     aside = {name: "quarantine" if value == "abort" else value for name, value in options.settings.items()}
     bad: list[Input] = []
@@ -96,7 +96,7 @@ def mend(query: str, options: Options) -> None:
         os.utime(file, ns=(when, when))
 
 
-def same(
+def check_settings(
     spark: SparkSession, root: Path, seed: int, size: int, length: int, kinds: tuple[str, ...] = ALL
 ) -> None:
     """`run` and `simulate` give the same tuples and set the same lines aside, with the same settings. Where these end
@@ -119,7 +119,7 @@ def same(
     if ended is not None:
         if not is_fatal(ended, settings):  # an attribute that both inputs of a join have now (J2)
             return
-        mend(made.text, options)
+        blank_bad_lines(made.text, options)
         assert code_of(lambda: run.process(files_per_epoch, settings)) is None, told
     shutil.rmtree(root / "simulated", ignore_errors=True)
     aside: Counter[tuple[str, str]] = Counter()
@@ -131,23 +131,23 @@ def same(
 
 @pytest.mark.parametrize("seed", tiered(range(12), 3))
 def test_random_plans_keep_the_laws_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    check(spark, tmp_path, seed, 4, 40, *((ALL, 0), (ORDERED, 0), (ALL, 2))[seed % 3])
+    check_on_engine(spark, tmp_path, seed, 4, 40, *((ALL, 0), (ORDERED, 0), (ALL, 2))[seed % 3])
 
 
 @pytest.mark.parametrize("seed", tiered(range(4)))
 def test_run_and_simulate_agree_on_random_plans_and_bad_lines(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    same(spark, tmp_path, seed, 3, 40)
+    check_settings(spark, tmp_path, seed, 3, 40)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(60))
 def test_more_random_plans_keep_the_laws_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    check(spark, tmp_path, seed, 1 + seed % 6, 50, *((ALL, 0), (ORDERED, 0), (ALL, 2))[seed % 3])
+    check_on_engine(spark, tmp_path, seed, 1 + seed % 6, 50, *((ALL, 0), (ORDERED, 0), (ALL, 2))[seed % 3])
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(30))
 def test_run_and_simulate_agree_on_more_random_plans(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    same(spark, tmp_path, seed, 1 + seed % 5, 50, (ALL, ORDERED)[seed % 2])
+    check_settings(spark, tmp_path, seed, 1 + seed % 5, 50, (ALL, ORDERED)[seed % 2])

@@ -51,7 +51,9 @@ def grows(run: Query, rng: Random, later: Items, *, by_table: bool) -> bool:
     return True
 
 
-def check(spark: SparkSession, root: Path, seed: int, size: int, length: int, *, by_table: bool) -> None:
+def check_growth_on_engine(
+    spark: SparkSession, root: Path, seed: int, size: int, length: int, *, by_table: bool
+) -> None:
     rng = Random(seed)
     made, _, items, bound = random_case(rng, size, length)
     told = described(made, items)
@@ -75,10 +77,10 @@ def check(spark: SparkSession, root: Path, seed: int, size: int, length: int, *,
 @pytest.mark.either_engine
 @pytest.mark.parametrize("seed", tiered((0, 3, 2, 4, 5), 2))
 def test_random_queries_grow_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    check(spark, tmp_path, seed, 3, 40, by_table=seed % 2 == 0)
+    check_growth_on_engine(spark, tmp_path, seed, 3, 40, by_table=seed % 2 == 0)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(40))
 def test_more_random_queries_grow_on_spark(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    check(spark, tmp_path, seed, 1 + seed % 6, 50, by_table=seed % 2 == 0)
+    check_growth_on_engine(spark, tmp_path, seed, 1 + seed % 6, 50, by_table=seed % 2 == 0)

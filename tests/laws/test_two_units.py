@@ -33,8 +33,8 @@ def case(rng: Random) -> tuple[Ends, list[Any], list[Any]]:
     if "double" in types:  # in doubles, of which the last digit is none of the law
         types = [each if each == "double" else "long" for each in types]
     function = conversion(theirs, ours)
-    right = [value(rng, types[1]) for _ in range(rng.randint(1, 6))]
-    left = [value(rng, types[0]) for _ in range(rng.randint(0, 3))]
+    right = [random_value(rng, types[1]) for _ in range(rng.randint(1, 6))]
+    left = [random_value(rng, types[0]) for _ in range(rng.randint(0, 3))]
     for each in right:
         near = Fraction(function(Fraction(str(each))))
         step = 100 if types[0].startswith("decimal") else 1
@@ -44,7 +44,7 @@ def case(rng: Random) -> tuple[Ends, list[Any], list[Any]]:
     return (f"{types[0]} unit {ours}", f"{types[1]} unit {theirs}"), left, right
 
 
-def value(rng: Random, type_: str) -> Any:
+def random_value(rng: Random, type_: str) -> Any:
     whole = rng.choice(
         [rng.randint(-200, 200), rng.randint(0, 90) * 60, rng.randint(0, 9) * 1000 + rng.randint(-1, 1)]
     )

@@ -44,7 +44,7 @@ def check_alike(one: dict[str, list[Item]], other: dict[str, list[Item]], told: 
         assert rounded(decode(lines)) == rounded(decode(other[emit])), told
 
 
-def check(seed: int) -> None:
+def check_units(seed: int) -> None:
     world = World(Random(seed), {**UNITS, **KINDS})
     one, first = ran(OF_KINDS, world.units, 1 + seed % 7)
     other, second = ran(OF_KINDS, world.alters, 1 + seed % 5)
@@ -64,13 +64,13 @@ def check(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_unit_accents_mean_the_alters_that_they_stand_for(seed: int) -> None:
-    check(seed)
+    check_units(seed)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_unit_accents_in_many_cases(seed: int) -> None:
-    check(seed)
+    check_units(seed)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -41,7 +41,7 @@ def test_a_fate_is_what_applying_the_accent_comes_to(text: str) -> None:
     assert told
     for impact in told:
         if not impact.mentions:
-            check(plan, impact)
+            check_impact(plan, impact)
 
 
 SUMS = """
@@ -85,7 +85,7 @@ def test_an_alter_with_an_offset_has_a_row_of_its_own_where_it_ends() -> None:
     assert "with an offset absorbed (2.8)" in explain_text(alone)
 
 
-def check(plan: Plan, impact: AccentImpact) -> None:
+def check_impact(plan: Plan, impact: AccentImpact) -> None:
     name = NEW if impact.attribute == "*" else impact.attribute
     known = name in plan.start[impact.source].types
     before = [] if known or impact.kind == "add" else [f"[[+({name}: double)]]"]

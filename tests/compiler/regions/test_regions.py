@@ -33,7 +33,7 @@ NUMBERS = paints("ab", st.integers(0, 3))
 SPACE = list(rows({"a": DENSE, "b": DENSE}))
 
 
-def agree(
+def check_tree(
     tree: Tree, meaning: Callable[[dict[str, Any]], object], space: list[dict[str, Any]] = SPACE
 ) -> None:
     for row in space:
@@ -46,13 +46,13 @@ def agree(
 @LIGHT
 @given(members())
 def test_a_set_of_values_holds_what_its_predicate_says(chosen: Members) -> None:
-    agree(chosen.tree("a"), lambda row: chosen.has(row.get("a", UNDEFINED)))
+    check_tree(chosen.tree("a"), lambda row: chosen.has(row.get("a", UNDEFINED)))
 
 
 @LIGHT
 @given(NUMBERS)
 def test_updates_override_what_was_there(paint: Paint) -> None:
-    agree(paint.tree(), paint.meaning)
+    check_tree(paint.tree(), paint.meaning)
 
 
 @LIGHT
@@ -60,10 +60,10 @@ def test_updates_override_what_was_there(paint: Paint) -> None:
 def test_regions_form_the_algebra_of_sets(first: Paint, second: Paint) -> None:
     """Union, intersection, difference and complement are those of sets of tuples (theory 1.1)."""
     a, b = first.tree(), second.tree()
-    agree(regions.union(a, b), lambda row: first.meaning(row) or second.meaning(row))
-    agree(regions.intersection(a, b), lambda row: first.meaning(row) and second.meaning(row))
-    agree(regions.difference(a, b), lambda row: first.meaning(row) and not second.meaning(row))
-    agree(regions.complement(a), lambda row: not first.meaning(row))
+    check_tree(regions.union(a, b), lambda row: first.meaning(row) or second.meaning(row))
+    check_tree(regions.intersection(a, b), lambda row: first.meaning(row) and second.meaning(row))
+    check_tree(regions.difference(a, b), lambda row: first.meaning(row) and not second.meaning(row))
+    check_tree(regions.complement(a), lambda row: not first.meaning(row))
 
 
 @LIGHT
@@ -82,7 +82,7 @@ def test_regions_of_three_attributes_form_the_algebra_of_sets(p: Paint, q: Paint
     few = (0, Fraction(1, 4), 1, 2, 4, UNDEFINED)
     space = list(rows({"a": few, "b": few, "c": few}))
     x, y, z = (paint.tree() for paint in chosen)
-    agree(
+    check_tree(
         regions.difference(regions.union(x, y), z),
         lambda row: (chosen[0].meaning(row) or chosen[1].meaning(row)) and not chosen[2].meaning(row),
         space,
@@ -93,7 +93,7 @@ def test_regions_of_three_attributes_form_the_algebra_of_sets(p: Paint, q: Paint
 @given(NUMBERS, NUMBERS)
 def test_combination_works_on_leaves_of_any_kind(first: Paint, second: Paint) -> None:
     plus = Operation(lambda a, b: None, lambda a, b: a + b)
-    agree(
+    check_tree(
         regions.combine(first.tree(), second.tree(), plus),
         lambda row: first.meaning(row) + second.meaning(row),
     )
@@ -103,13 +103,13 @@ def test_combination_works_on_leaves_of_any_kind(first: Paint, second: Paint) ->
 @given(NUMBERS, REGIONS)
 def test_an_update_changes_leaves_inside_its_region_only(paint: Paint, where: Paint) -> None:
     changed = regions.update(paint.tree(), where.tree(), lambda leaf: leaf + 10)
-    agree(changed, lambda row: paint.meaning(row) + 10 * where.meaning(row))
+    check_tree(changed, lambda row: paint.meaning(row) + 10 * where.meaning(row))
 
 
 @LIGHT
 @given(NUMBERS)
 def test_leaves_can_be_mapped(paint: Paint) -> None:
-    agree(regions.map_leaves(paint.tree(), lambda leaf: leaf % 2), lambda row: paint.meaning(row) % 2)
+    check_tree(regions.map_leaves(paint.tree(), lambda leaf: leaf % 2), lambda row: paint.meaning(row) % 2)
 
 
 @LIGHT
@@ -118,8 +118,8 @@ def test_a_leaf_can_become_a_subtree(paint: Paint, below: Paint) -> None:
     """A leaf may become a tree on later attributes: `box` nests conditions so."""
     later = regions.map_children(Level("c", 0, (), (1,)), lambda leaf: leaf)
     tree = regions.map_leaves(paint.tree(), lambda leaf: later if leaf == 1 else leaf)
-    agree(tree, lambda row: 0 if paint.meaning(row) == 1 else paint.meaning(row))
-    agree(tree, paint.meaning, [{**row, "c": 7} for row in SPACE])
+    check_tree(tree, lambda row: 0 if paint.meaning(row) == 1 else paint.meaning(row))
+    check_tree(tree, paint.meaning, [{**row, "c": 7} for row in SPACE])
 
 
 # --- normal form ---

@@ -49,20 +49,20 @@ STATED = f"accent readings {ANNOUNCED};"
 Told = tuple[int, Diagnostic]
 
 
-def start(*droppable: str) -> SourceState:
+def source_state(*droppable: str) -> SourceState:
     return SourceState.start(SOURCE, frozenset(droppable))
 
 
-def day(n: int, rng: random.Random) -> float:
+def temperature(n: int, rng: random.Random) -> float:
     """Degrees Fahrenheit with the course of a day and weather."""
     return 60 + 8 * sin(n / 38) + 6 * sin(n / 400) + rng.gauss(0, 0.8)
 
 
-def at(function: Affine, value: float) -> float:
+def applied(function: Affine, value: float) -> float:
     return float(function.slope) * value + float(function.shift)
 
 
-def followed(
+def reported(
     epochs: Iterable[Sequence[tuple[int, float]]],
     state: SourceState | None = None,
     *,
@@ -70,7 +70,7 @@ def followed(
     watch: Monitor | None = None,
 ) -> list[Told]:
     """What a watch tells of epochs of sensors and values, with the epoch; by medians as the engine makes them."""
-    state, watch = state or start(), watch or Monitor.of(SOURCE)
+    state, watch = state or source_state(), watch or Monitor.of(SOURCE)
     found: list[Told] = []
     for number, values in enumerate(epochs):
         tuples = (((s,), f"epoch {number}", {"t": value}) for s, value in values)
@@ -89,8 +89,8 @@ def sensors(
     for size in sizes:
         epoch: list[tuple[int, float]] = []
         for _ in range(size):
-            value, sensor = day(n, rng), 1 + n % 3
-            epoch.append((sensor, at(function, value) if sensor == 2 and n >= since else value))
+            value, sensor = temperature(n, rng), 1 + n % 3
+            epoch.append((sensor, applied(function, value) if sensor == 2 and n >= since else value))
             n += 1
         yield epoch
 
@@ -102,7 +102,7 @@ def sensors(
 def test_a_change_is_told_once_with_its_group_place_and_accent(
     sizes: list[int], since: int, restart: bool
 ) -> None:
-    ((number, told),) = followed(sensors(sizes, since=since), restart=restart)
+    ((number, told),) = reported(sensors(sizes, since=since), restart=restart)
     assert (told.code, told.severity) == ("RQ223", "warning")
     epoch = next(n for n in range(len(sizes)) if sum(sizes[: n + 1]) > since)
     assert told.message == f"{JUMPS}, since epoch {epoch}: {STATED}"
@@ -113,7 +113,7 @@ def test_a_change_is_told_once_with_its_group_place_and_accent(
 @pytest.mark.parametrize("name", tiered(["x 1,000", "°C to K", "/ 100", "psi to kPa"], 2))
 def test_every_kind_of_change(name: str) -> None:
     function = FUNCTIONS[name]
-    ((_, told),) = followed(sensors([300] * 20, since=3000, function=function))
+    ((_, told),) = reported(sensors([300] * 20, since=3000, function=function))
     assert f"jumps like {name}," in told.message
 
 
@@ -155,26 +155,29 @@ def test_what_is_no_change_of_unit_is_not_told(kind: str, size: str) -> None:
     while sum(map(len, epochs)) < (3000 if size == "small" else 30_000):
         came = (rng.randint(1, 3) for _ in range(SIZES[size](rng)))
         epochs.append([(s, next(values[s])) for s in came])
-    assert followed(epochs) == []
-    assert followed(epochs, restart=True) == []
+    assert reported(epochs) == []
+    assert reported(epochs, restart=True) == []
 
 
 def test_a_new_group_in_another_unit_is_no_jump() -> None:
     rng = random.Random(1)
-    epochs = [[(1, day(n, rng)) for n in range(90)] for _ in range(4)]
+    epochs = [[(1, temperature(n, rng)) for n in range(90)] for _ in range(4)]
     epochs += [
-        [(1 + n % 3, day(n, rng) * (1 + n % 3) * 100) if n % 3 else (1, day(n, rng)) for n in range(90)]
+        [
+            (1 + n % 3, temperature(n, rng) * (1 + n % 3) * 100) if n % 3 else (1, temperature(n, rng))
+            for n in range(90)
+        ]
     ] * 4
-    assert followed(epochs) == []
+    assert reported(epochs) == []
 
 
 def test_what_goes_back_is_a_note_and_the_accent_says_all_that_is_not_announced() -> None:
     def value(epoch: int, n: int) -> float:
         factor = 1 if not 4 <= epoch < 12 else 1000 if epoch < 8 else 10
-        return factor * day(300 * epoch + n, rng)
+        return factor * temperature(300 * epoch + n, rng)
 
     rng = random.Random(1)
-    told = followed([(2, value(epoch, n)) for n in range(300)] for epoch in range(16))
+    told = reported([(2, value(epoch, n)) for n in range(300)] for epoch in range(16))
     assert [(each.severity, each.message.partition(",")[0]) for _, each in told] == [
         ("warning", "`t` of s = 2 jumps like x 1"),
         ("warning", "`t` of s = 2 jumps like / 100"),
@@ -185,35 +188,35 @@ def test_what_goes_back_is_a_note_and_the_accent_says_all_that_is_not_announced(
 
 
 def test_the_accent_is_in_the_units_in_force() -> None:
-    state = start()
+    state = source_state()
     state = with_accent(state, read_accent("[[s = 2, alter(t, y -> y / 10)]]", state.types), 0).next_epoch()
-    ((_, told),) = followed(sensors([600] * 8, since=3000), state)
+    ((_, told),) = reported(sensors([600] * 8, since=3000), state)
     # of what is written: tenths of °F, then of °C
     assert "[[s = 2, alter(t, y -> (y * 5 - 16) / 9)]];" in told.message
     # Where the group itself has two units, none can be named.
     state = with_accent(
         state, read_accent("[[s = 2, ts > 5, alter(t, y -> y / 10)]]", state.types), 0
     ).next_epoch()
-    ((_, told),) = followed(sensors([600] * 8, since=3000), state)
+    ((_, told),) = reported(sensors([600] * 8, since=3000), state)
     assert told.message.endswith("it has several units, each of which takes an accent")
 
 
 def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> None:
-    watch, state = Monitor.of(SOURCE), start("t")
+    watch, state = Monitor.of(SOURCE), source_state("t")
     epochs = list(sensors([600] * 8, since=2400))
-    assert followed(epochs[:4], state, watch=watch) == []
+    assert reported(epochs[:4], state, watch=watch) == []
     before = state
     for text in ("[[s = 2, -(t)]]", "[[s = 2, +(t: double)]]"):
         state = with_accent(state, read_accent(text, state.types), 0).next_epoch()
     tuples = (((s,), "epoch 4", {"t": value}) for s, value in epochs[4])
     assert watch.take(list(points_of(tuples, 0)), 1, before, before.next_epoch()) != []
     watch = Monitor.of(SOURCE)
-    assert followed(epochs[:4], before, watch=watch) == []
+    assert reported(epochs[:4], before, watch=watch) == []
     dropped = with_accent(before, read_accent("[[s = 2, -(t)]]", before.types), 0).next_epoch()
     assert watch.take([], 1, before, dropped) == []
     tuples = (((s,), "epoch 4", {"t": value}) for s, value in epochs[4])
     assert watch.take(list(points_of(tuples, 0)), 1, dropped, state) == []
-    assert followed(epochs[5:], state, watch=watch) == []
+    assert reported(epochs[5:], state, watch=watch) == []
 
 
 def test_of_many_groups_one_in_so_many_is_watched_which_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +238,7 @@ def test_of_many_groups_one_in_so_many_is_watched_which_is_said_once(monkeypatch
 
 
 def test_a_checkpoint_keeps_a_bounded_part() -> None:
-    rng, watch, state = random.Random(1), Monitor.of(SOURCE), start()
+    rng, watch, state = random.Random(1), Monitor.of(SOURCE), source_state()
     for number in range(3):
         tuples = (((s,), f"epoch {number}", {"t": rng.random()}) for s in range(900) for _ in range(3))
         watch.take(list(points_of(tuples, 0)), 1, state, state)
@@ -265,21 +268,25 @@ def test_points_are_few_however_many_tuples() -> None:
 # --- simulate ------------------------------------------------------------------------------------------------
 
 
-def items(numbers: Iterable[int], since: int | None = None, function: Affine = FAHRENHEIT) -> list[Item]:
+def minutes_of_sensors(
+    numbers: Iterable[int], since: int | None = None, function: Affine = FAHRENHEIT
+) -> list[Item]:
     """A minute of three sensors after the other, each ending in a punctuation; the second may change its unit."""
     found: list[Item] = []
     for minute in numbers:
         rng = random.Random(minute)
         for n in range(20):
             for s in (1, 2, 3):
-                value = day(20 * minute + n, rng)
-                value = at(function, value) if s == 2 and since is not None and minute >= since else value
+                value = temperature(20 * minute + n, rng)
+                value = (
+                    applied(function, value) if s == 2 and since is not None and minute >= since else value
+                )
                 found.append({"ts": 60 * minute + 3 * n, "s": s, "t": value})
         found.append({"$punctuation": f"[ts < {60 * minute + 60}]"})
     return found
 
 
-def simulated(root: Path, stream: Sequence[Item], *options: str) -> str:
+def simulate_messages(root: Path, stream: Sequence[Item], *options: str) -> str:
     (root / "in").mkdir(exist_ok=True)
     write_lines(root / "in" / "1.jsonl", stream)
     (root / "q.rq").write_text(QUERY.replace('"in"', f'"{root}/in"'))
@@ -289,15 +296,15 @@ def simulated(root: Path, stream: Sequence[Item], *options: str) -> str:
 
 
 def test_simulate_tells_of_a_change_at_its_line(tmp_path: Path) -> None:
-    stream = items(range(12), since=8)
-    told = simulated(tmp_path, stream)
+    stream = minutes_of_sensors(range(12), since=8)
+    told = simulate_messages(tmp_path, stream)
     assert told.count("RQ223") == 1
     line = 1 + stream.index(next(i for i in stream if i.get("s") == 2 and i["ts"] == 480))
     assert told == f"warning[RQ223]: {JUMPS}, since {tmp_path}/in/1.jsonl:{line}: {STATED}\n"
-    assert simulated(tmp_path, stream, "--set", "suspect=off") == ""
+    assert simulate_messages(tmp_path, stream, "--set", "suspect=off") == ""
     # Announced where it is, it is no jump.
     at_line = [*stream[: line - 1], {"$accent": ANNOUNCED}, *stream[line - 1 :]]
-    assert simulated(tmp_path, at_line) == ""
+    assert simulate_messages(tmp_path, at_line) == ""
 
 
 def test_an_unknown_value_of_the_setting(tmp_path: Path) -> None:
@@ -320,7 +327,7 @@ def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minut
     run = Query(spark, tmp_path, QUERY)
     executor = run.executor()
     for number, first in enumerate(range(0, 12, minutes)):
-        run.write("readings", items(range(first, first + minutes), since=7))
+        run.write("readings", minutes_of_sensors(range(first, first + minutes), since=7))
         run.go_on(executor, number)
         executor = run.executor()
     ((number, (told,)),) = warnings_of(run).items()
@@ -371,7 +378,7 @@ def test_other_formats_are_watched_too(
     run = Query(spark, tmp_path, QUERY.replace("from json", f"from {form}"))
     executor = run.executor()
     for number in range(4):
-        stream = items(range(3 * number, 3 * number + 3), since=7)
+        stream = minutes_of_sensors(range(3 * number, 3 * number + 3), since=7)
         if announced and number == 2:
             stream.insert(stream.index(next(i for i in stream if i.get("ts") == 420)), {"$accent": ANNOUNCED})
         WRITERS[form](run, number, stream)
@@ -392,7 +399,7 @@ def test_an_announced_change_is_not_told(spark: SparkSession, tmp_path: Path) ->
     run = Query(spark, tmp_path, QUERY)
     executor = run.executor()
     for number in range(4):
-        stream = items(range(3 * number, 3 * number + 3), since=7)
+        stream = minutes_of_sensors(range(3 * number, 3 * number + 3), since=7)
         at_line = [n for n, item in enumerate(stream) if item.get("ts") == 420 and item["s"] == 2]
         run.write(
             "readings",
@@ -413,7 +420,7 @@ def test_rejected_tuples_are_not_looked_at_and_a_growing_group_is_cut(
     rng = random.Random(1)
     for number in range(4):
         stream: list[Item] = [
-            {"ts": 60 * number + 30, "s": f"d{n % 120}", "t": day(n, rng)} for n in range(1200)
+            {"ts": 60 * number + 30, "s": f"d{n % 120}", "t": temperature(n, rng)} for n in range(1200)
         ]
         late: list[Item] = [{"ts": 0, "s": f"d{n % 120}", "t": 1e6} for n in range(1200)]
         run.write("readings", [*stream, {"$punctuation": f"[ts < {60 * number + 60}]"}, *late])
@@ -434,7 +441,7 @@ def test_what_the_driver_takes_is_bounded_and_counts_stay_right(
     run = Query(spark, tmp_path, QUERY)
     executor = run.executor()
     for number in range(3):
-        tuples: list[Item | str] = [item for item in items([number]) if "ts" in item]
+        tuples: list[Item | str] = [item for item in minutes_of_sensors([number]) if "ts" in item]
         bad = ['{"ts": "bad"}', '{"ts": 1'] if number == 1 else []
         run.write("readings", [{"$punctuation": f"[ts < {60 * number}]"}, *tuples, *bad])
         run.go_on(executor, number)
@@ -453,7 +460,7 @@ def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
     monkeypatch.setattr("cedilla.runtime.change_detection.points.TARGET_POINTS", 1200)
     run = Query(spark, tmp_path, QUERY)
     executor = run.executor()
-    run.write("readings", items(range(200), 120, FUNCTIONS["x 1,000"]))
+    run.write("readings", minutes_of_sensors(range(200), 120, FUNCTIONS["x 1,000"]))
     run.go_on(executor, 0)
     (told,) = [each for each in warnings_of(run)[0] if "`t`" in each.message]
     assert told.message.startswith("`t` of s = 2 jumps like x 1,000, and no accent says so")

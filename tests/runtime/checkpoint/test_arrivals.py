@@ -16,7 +16,7 @@ def arrivals(root: Path) -> Arrivals:
     return Arrivals(Checkpoint(Files(), str(root)))
 
 
-def found(*names: str, length: int = 1) -> Found:
+def found_files(*names: str, length: int = 1) -> Found:
     return Found([FoundFile(name, int(name), length) for name in names])
 
 
@@ -33,21 +33,21 @@ def take(root: Path, **given: Found) -> tuple[int, dict[str, list[str]]] | None:
 def test_a_batch_has_the_files_that_none_has_had(tmp_path: Path) -> None:
     assert arrivals(tmp_path).last is None
     assert take(tmp_path, r=Found()) is None
-    assert take(tmp_path, r=found("2", "1"), s=found("1")) == (0, {"r": ["1", "2"], "s": ["1"]})
-    assert take(tmp_path, r=found("1"), s=found("1")) is None
-    assert take(tmp_path, r=found("1", "2", "3"), s=found("1")) == (1, {"r": ["3"], "s": []})
+    assert take(tmp_path, r=found_files("2", "1"), s=found_files("1")) == (0, {"r": ["1", "2"], "s": ["1"]})
+    assert take(tmp_path, r=found_files("1"), s=found_files("1")) is None
+    assert take(tmp_path, r=found_files("1", "2", "3"), s=found_files("1")) == (1, {"r": ["3"], "s": []})
     assert arrivals(tmp_path).last == 1
     # Another engine finds all of them again.
-    assert take(tmp_path, r=found("1", "2", "3"), s=found("1", "2")) == (2, {"r": [], "s": ["2"]})
+    assert take(tmp_path, r=found_files("1", "2", "3"), s=found_files("1", "2")) == (2, {"r": [], "s": ["2"]})
 
 
 def test_a_file_that_has_no_bytes_yet_is_taken_later(tmp_path: Path) -> None:
-    assert take(tmp_path, r=found("1", length=0)) is None
-    assert take(tmp_path, r=found("1")) == (0, {"r": ["1"]})
+    assert take(tmp_path, r=found_files("1", length=0)) is None
+    assert take(tmp_path, r=found_files("1")) == (0, {"r": ["1"]})
 
 
 def test_markers_stand_where_their_folder_has_them(tmp_path: Path) -> None:
-    both = Found(found("1", "3").data, found("2").data)
+    both = Found(found_files("1", "3").data, found_files("2").data)
     batch = arrivals(tmp_path).batch({"r": both})
     assert batch is not None
     assert [(file.path, file.is_markers) for file in batch[1]["r"]] == [
@@ -59,12 +59,12 @@ def test_markers_stand_where_their_folder_has_them(tmp_path: Path) -> None:
 
 def test_files_are_added_to_a_batch_behind_its_own(tmp_path: Path) -> None:
     known = arrivals(tmp_path)
-    batch = known.batch({"r": found("5"), "s": found("1")})
+    batch = known.batch({"r": found_files("5"), "s": found_files("1")})
     assert batch is not None
     checkpoint = Checkpoint(Files(), str(tmp_path))
     files = checkpoint.order(*batch)
     assert known.added({"r": []}) == {"r": []}
-    added = known.added({"r": found("4", "5", "3").data})
+    added = known.added({"r": found_files("4", "5", "3").data})
     assert [file.path for file in added["r"]] == ["3", "4"]
     checkpoint.keep_order(0, {**files, "r": [*files["r"], *added["r"]]})
     kept = Checkpoint(Files(), str(tmp_path)).order(0, {"r": [], "s": []})
@@ -73,19 +73,19 @@ def test_files_are_added_to_a_batch_behind_its_own(tmp_path: Path) -> None:
         "s": ["1"],
     }
     for each in (known, arrivals(tmp_path)):
-        assert each.batch({"r": found("3", "4", "5"), "s": found("1")}) is None
+        assert each.batch({"r": found_files("3", "4", "5"), "s": found_files("1")}) is None
 
 
 def test_a_batch_that_was_never_kept_is_made_again(tmp_path: Path) -> None:
-    take(tmp_path, r=found("1"))
-    assert arrivals(tmp_path).batch({"r": found("1", "2")}) is not None
-    assert take(tmp_path, r=found("1", "2")) == (1, {"r": ["2"]})
+    take(tmp_path, r=found_files("1"))
+    assert arrivals(tmp_path).batch({"r": found_files("1", "2")}) is not None
+    assert take(tmp_path, r=found_files("1", "2")) == (1, {"r": ["2"]})
 
 
 def test_many_batches_have_few_records(tmp_path: Path) -> None:
     """Eight records of as many batches each become one; each file is in one of them."""
     for number in range(75):
-        assert take(tmp_path, r=found(*map(str, range(number + 1)))) == (number, {"r": [str(number)]})
+        assert take(tmp_path, r=found_files(*map(str, range(number + 1)))) == (number, {"r": [str(number)]})
     spans = [
         tuple(map(int, name.removesuffix(".json").split("-")))
         for name in sorted(path.name for path in (tmp_path / "files").iterdir())
@@ -98,11 +98,11 @@ def test_many_batches_have_few_records(tmp_path: Path) -> None:
 
 def test_a_record_that_a_crash_has_left_beside_the_longer_one_is_not_read(tmp_path: Path) -> None:
     for number in range(9):
-        take(tmp_path, r=found(str(number)))
+        take(tmp_path, r=found_files(str(number)))
     assert sorted(path.name for path in (tmp_path / "files").iterdir()) == ["000000000000-000000000007.json"]
     (tmp_path / "files" / "000000000003-000000000003.json").write_text(json.dumps({"r": ["3"]}))
     assert [len(paths) for _, paths in seen(Files(), str(tmp_path), None)] == [8]
-    assert take(tmp_path, r=found("3", "9")) == (9, {"r": ["9"]})
+    assert take(tmp_path, r=found_files("3", "9")) == (9, {"r": ["9"]})
 
 
 def test_files_of_topics_are_where_the_checkpoint_is() -> None:
@@ -124,7 +124,7 @@ def test_partitions_of_topics_are_in_no_order(tmp_path: Path) -> None:
     """Only files of folders are noted where their names deny it."""
     known = arrivals(tmp_path)
     names = [f"ck/topics/s/topic=t/partition={n:06d}/{0:020d}-{5:020d}.jsonl" for n in (3, 1)]
-    known.batch({"s": Found([FoundFile(name, n, 1) for n, name in enumerate(names)]), "r": found("7")})
+    known.batch({"s": Found([FoundFile(name, n, 1) for n, name in enumerate(names)]), "r": found_files("7")})
     assert known.notes == []
     known.batch({"r": Found([FoundFile("a9", 1, 1), FoundFile("a8", 2, 1)])})
     assert len(known.notes) == 1

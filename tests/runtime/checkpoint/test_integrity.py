@@ -88,7 +88,7 @@ def project(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return Project(spark, tmp_path, monkeypatch)
 
 
-def dying(monkeypatch: pytest.MonkeyPatch, name: str, epoch: int) -> None:
+def die_in_epoch(monkeypatch: pytest.MonkeyPatch, name: str, epoch: int) -> None:
     """The next process dies in an epoch, when it would call a method of its outputs."""
     original: Callable[..., object] = getattr(Outputs, name)
 
@@ -180,7 +180,7 @@ def test_a_torn_last_record_falls_back_to_the_one_before(
 ) -> None:
     """As a loss of power leaves it: nothing came after it. Its epoch is done again, and comes once."""
     with monkeypatch.context() as patch:
-        dying(patch, "publish", 3)
+        die_in_epoch(patch, "publish", 3)
         with pytest.raises(Killed):
             project.run()
     record = max((project.root / "ck/commits").glob("*.json"))
@@ -202,7 +202,7 @@ def test_a_lost_record_whose_epoch_is_in_an_output_is_refused(
 ) -> None:
     """The epoch would come twice, or the rows that waited in deleted state would be lost."""
     with monkeypatch.context() as patch, suppress(Killed):
-        dying(patch, "publish", epoch + 1)
+        die_in_epoch(patch, "publish", epoch + 1)
         project.run()
     for record in (project.root / "ck/commits").glob(f"{epoch + 1:012d}.json"):
         record.unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -34,7 +35,7 @@ def entry(number: int, **more: object) -> EpochEntry:
     return EpochEntry(number, 10, 5, 0.5, {"plan": 0.1}, {"RQ311": 1}, (7, 70), **more)  # type: ignore[arg-type]
 
 
-def lines(first: int) -> list[dict[str, object]]:
+def pump_lines(first: int) -> list[dict[str, object]]:
     return [{"ts": first + n, "pump": 1 + n % 2, "litres": 2.0} for n in range(4)]
 
 
@@ -48,7 +49,7 @@ def test_an_epoch_counts_tuples_by_described_value_whoever_parses_them(
     if how == "written":
         monkeypatch.setattr(costs, "KEPT_PARSED", 0)
     query = Query(spark, tmp_path, QUERY)
-    query.write("pumps", [*lines(0), ACCENT, "{'not': json}", *lines(10)])
+    query.write("pumps", [*pump_lines(0), ACCENT, "{'not': json}", *pump_lines(10)])
     executor = query.process()
     executor.close()
     journal = json.loads((query.root / "checkpoint" / "journal.json").read_text())
@@ -75,7 +76,7 @@ emit pumps to json "out";
 """
 
 
-def written(query: Query, number: int, columns: dict[str, pa.Array], **options: object) -> None:
+def written(query: Query, number: int, columns: dict[str, pa.Array], **options: Any) -> None:
     """A file of Parquet of the source."""
     folder = query.root / "in" / "pumps"
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,13 +123,13 @@ def test_values_of_a_delta_table_are_counted(sail: SparkSession, tmp_path: Path)
     query = Query(sail, tmp_path, QUERY.replace('json "pumps"', 'delta "pumps"'))
     home = str(tmp_path / "in" / "pumps")
     for first in (0, 10):
-        rows = lines(first)
+        rows = pump_lines(first)
         deltalake.write_deltalake(home, pa.Table.from_pylist(rows), mode="append")
     options = Options(once=True, sources={"pumps": home}, sinks={"flow": str(tmp_path / "out")})
     options = evolve(options, checkpoint=str(tmp_path / "checkpoint"))
     run(query.query, options, spark=sail)
     assert totals(query) == {"pump": {"1": 4, "2": 4}}
-    deltalake.write_deltalake(home, pa.Table.from_pylist(lines(20)), mode="append")
+    deltalake.write_deltalake(home, pa.Table.from_pylist(pump_lines(20)), mode="append")
     assert read_status(str(tmp_path / "checkpoint")).backlog == {"pumps": 1}
     deltalake.DeltaTable(home).optimize.compact()
     assert read_status(str(tmp_path / "checkpoint")).backlog == {"pumps": 1}
@@ -150,7 +151,7 @@ def test_a_file_that_a_marker_cuts_is_counted_once(
     bad = {"$accent": "[[pump = 1, alter(litres, y -> y * y)]]"}
 
     def write(marker: dict[str, str]) -> None:
-        items = [*lines(0), marker, *lines(10)]
+        items = [*pump_lines(0), marker, *pump_lines(10)]
         if form == "json":
             query.write("pumps", items, "1.jsonl")
         else:
@@ -171,7 +172,7 @@ def test_a_file_that_a_marker_cuts_is_counted_once(
 def test_values_of_a_renamed_attribute_are_counted_together(sail: SparkSession, tmp_path: Path) -> None:
     query = Query(sail, tmp_path, QUERY)
     renamed = [{"ts": 9, "id": 3, "litres": 1.0}]
-    query.write("pumps", [*lines(0), {"$accent": "[[rename(id, pump)]]"}, *renamed])
+    query.write("pumps", [*pump_lines(0), {"$accent": "[[rename(id, pump)]]"}, *renamed])
     query.process().close()
     members = json.loads((query.root / "checkpoint" / "journal.json").read_text())["members"]["pumps"]["pump"]  # type: ignore[index]
     assert {name: record[1] for name, record in members.items()} == {"1": 2, "2": 2, "3": 1}

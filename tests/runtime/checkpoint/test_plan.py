@@ -67,7 +67,7 @@ def test_what_each_edit_does() -> None:
 # --- what an output says after an edit ---
 
 
-def outputs(reference: Any, emit: str, items: Items) -> list[dict[str, Any]]:
+def outputs_after(reference: Any, emit: str, items: Items) -> list[dict[str, Any]]:
     """What an emit's stream gets; the first item must be a marker, by which a step is no quiet one."""
     return [each for item in items for o in reference.step([item]) for each in o[emit].items()]
 
@@ -84,7 +84,7 @@ def test_a_new_output_says_what_is_in_force() -> None:
     reference = ran(compile_query(QUERY).plan, [*STREAM, ("sensors", {"$accent": "[[s = 2, +(p: double)]]"})])
     changes, goes_on = edited(reference, edit('emit hot to json "out/hot";'))
     assert changes.effect == "at once"
-    stream = outputs(goes_on, "hot", [*LATER, ("sensors", {"ts": 21, "s": 1, "t": 60.0})])
+    stream = outputs_after(goes_on, "hot", [*LATER, ("sensors", {"ts": 21, "s": 1, "t": 60.0})])
     assert {"$accent": "[[s = 2, +(p: double)]]"} in stream
     assert [item["t"] for item in decode(stream)] == [30.0, 40.0, 30.0]
     assert stream[-1]["t"] == 60.0  # and from then on in the units that it has said
@@ -100,7 +100,7 @@ def test_an_output_that_goes_on_keeps_state_and_what_it_said() -> None:
     before = ran(compile_query(QUERY).plan, STREAM)
     changes, goes_on = edited(before, text)
     assert changes.effect == "continues"
-    stream = outputs(goes_on, "average", items)
+    stream = outputs_after(goes_on, "average", items)
     # North has 10 of before the edit and 30 of after it; south 10 and 40.
     rows = {item["l"]: item["t"] for item in stream if "l" in item}
     assert rows == {"north": 20.0, "south": 25.0}
@@ -111,7 +111,7 @@ def test_original_units_are_said_back() -> None:
     both = [*STREAM, ("sensors", {"$accent": "[[s = 2, alter(t, y -> y * 2)]]"})]
     text = edit('to json "out/average"; => to json "out/average" in original units;')
     _, goes_on = edited(ran(compile_query(QUERY).plan, both), text)
-    stream = outputs(goes_on, "average", LATER)
+    stream = outputs_after(goes_on, "average", LATER)
     assert {"$accent": "[[alter(t, y -> y / 2)]]"} in stream
 
 

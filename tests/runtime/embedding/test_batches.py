@@ -51,7 +51,7 @@ def frame_of(spark: SparkSession, rows: list[dict[str, Any]]) -> DataFrame:
     )
 
 
-def check(folder: Path) -> None:
+def check_batches(folder: Path) -> None:
     tuples = list(cedilla.read(folder / "raw").rows())
     assert [(row["ts"], row["pump"], row["litres"]) for row in tuples] == [
         (1, 1, 2.0),
@@ -88,7 +88,7 @@ def test_batches_count_once_whatever_is_repeated(
         process(frame_of(spark, rows), number)
         process = function()
         process(frame_of(spark, rows), number)
-    check(folder)
+    check_batches(folder)
     with pytest.raises(cedilla.DiagnosticError, match=r"RQ489.*batch 0 comes after batch 3"):
         process(frame_of(spark, BATCHES[0]), 0)
 
@@ -109,7 +109,7 @@ def test_a_stream_of_spark_gives_its_batches(spark: SparkSession, folder: Path) 
         (file,) = (folder / "made" / str(number)).glob("*.parquet")
         file.rename(folder / "in" / f"{number}.parquet")
         drain("spark")
-    check(folder)
+    check_batches(folder)
     with pytest.raises(Exception, match="RQ489"):
         drain("another")
 

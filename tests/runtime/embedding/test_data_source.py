@@ -47,14 +47,14 @@ def source(flow: Path, **options: str) -> cedilla.DataSource:
     return cedilla.DataSource({"path": str(flow), **options})
 
 
-def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+def sorted_rows(table: pa.Table) -> list[tuple[Any, ...]]:
     return sorted((row["ts"], row["litres"], row.get("place")) for row in table.to_pylist())
 
 
 def batches(flow: Path, **options: str) -> list[tuple[Any, ...]]:
     found = source(flow, **options)
     reader: Any = found.reader(found.schema())
-    return rows_of(pa.Table.from_batches([*reader.read(reader.partitions()[0])]))
+    return sorted_rows(pa.Table.from_batches([*reader.read(reader.partitions()[0])]))
 
 
 def test_units_are_canonical_latest_or_named(flow: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_stream_reads_each_epoch_once(
     for cuts in ([-1, 2], [-1, 0, 1, 2], [-1, 1, 2]):
         parts = [reader.partitions({"epoch": a}, {"epoch": b}) for a, b in pairwise(cuts)]
         tables = [pa.Table.from_batches([*reader.read(part)]) for (part,) in parts]
-        assert [row for table in tables for row in rows_of(table)] == [
+        assert [row for table in tables for row in sorted_rows(table)] == [
             (ts, litres / factor, place) for ts, litres, place in CANONICAL
         ]
 

@@ -63,7 +63,7 @@ FRAMES: dict[str, Callable[[], Any]] = {
 }
 
 
-def rows_of(frame: Any) -> list[dict[str, Any]]:
+def frame_rows(frame: Any) -> list[dict[str, Any]]:
     match frame:
         case pa.Table():
             table = frame
@@ -76,8 +76,8 @@ def rows_of(frame: Any) -> list[dict[str, Any]]:
 
 def test_rows_come_back_as_frames_with_markers_and_rejected_tuples() -> None:
     results = cedilla.query(QUERY).simulate(pumps=ROWS)
-    assert rows_of(results["flow"]) == [{"ts": 1, "litres": 5.0, "n": 2}]
-    assert rows_of(results["pumps"]) == [
+    assert frame_rows(results["flow"]) == [{"ts": 1, "litres": 5.0, "n": 2}]
+    assert frame_rows(results["pumps"]) == [
         {"ts": 1, "pump": 1, "litres": 2.0, "at": datetime(2020, 1, 1, tzinfo=UTC)},
         {"ts": 1, "pump": 1, "litres": 3.0, "at": datetime(2020, 1, 2, tzinfo=UTC), "n": 9007199254740993},
     ]
@@ -98,7 +98,7 @@ def test_run_and_simulate_read_a_frame_alike(kind: str) -> None:
     run = query.run(sources={"pumps": FRAMES[kind]()}, engine="sail")
     assert run is not None
     for results in (simulated, run):
-        assert rows_of(results["pumps"]) == [
+        assert frame_rows(results["pumps"]) == [
             {"ts": 1, "pump": 1, "litres": 1.5, "at": datetime(2020, 1, 1, tzinfo=UTC), "n": 1}
         ]
         assert isinstance(
@@ -107,7 +107,7 @@ def test_run_and_simulate_read_a_frame_alike(kind: str) -> None:
         assert sorted(results.rejected["code"]) == ["RQ302", "RQ303"]
     rows = query.run(sources={"pumps": ROWS}, engine="sail")
     assert rows is not None
-    assert rows_of(rows["flow"]) == [{"ts": 1, "litres": 5.0, "n": 2}]
+    assert frame_rows(rows["flow"]) == [{"ts": 1, "litres": 5.0, "n": 2}]
 
 
 @pytest.mark.either_engine
@@ -151,12 +151,12 @@ def test_names_of_fields_and_columns_find_their_attributes() -> None:
     query = cedilla.query(NESTED)
     nested = query.simulate(pumps=[{"ts": 1, "place": {"city": "Rom"}, "code": "7"}])
     flat = query.simulate(pumps=pd.DataFrame({"ts": [1], "city": ["Rom"], "code": ["7"]}))
-    assert rows_of(nested.frame) == rows_of(flat.frame) == [{"ts": 1, "city": "Rom", "zip": "7"}]
+    assert frame_rows(nested.frame) == frame_rows(flat.frame) == [{"ts": 1, "city": "Rom", "zip": "7"}]
     archive = 'stream r(n: int from "No. 1") from csv "r" none {"NA"}; emit r to json "out";'
-    assert rows_of(cedilla.query(archive).simulate(r=[{"No. 1": 5}]).frame) == [{"n": 5}]
+    assert frame_rows(cedilla.query(archive).simulate(r=[{"No. 1": 5}]).frame) == [{"n": 5}]
     either = cedilla.query(archive.replace('"No. 1"', '"No. 1" or "No.2"'))
-    assert rows_of(either.simulate(r=[{"No. 1": 5}, {"No.2": 6}]).frame) == [{"n": 5}, {"n": 6}]
-    assert rows_of(either.simulate(r=pd.DataFrame({"No.2": [6]})).frame) == [{"n": 6}]
+    assert frame_rows(either.simulate(r=[{"No. 1": 5}, {"No.2": 6}]).frame) == [{"n": 5}, {"n": 6}]
+    assert frame_rows(either.simulate(r=pd.DataFrame({"No.2": [6]})).frame) == [{"n": 6}]
     both = pd.DataFrame({"No. 1": [5], "No.2": [6]})
     assert error_text(lambda: either.simulate(r=both)).startswith("RQ488 `n` is read from one of its columns")
 
@@ -221,7 +221,7 @@ def test_the_folder_of_a_query_stays_its_own(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     query = cedilla.query(project / "q.rq")
-    assert rows_of(query.simulate()["pumps"]) == [{"ts": 1, "pump": 1, "litres": 2.0}]
+    assert frame_rows(query.simulate()["pumps"]) == [{"ts": 1, "pump": 1, "litres": 2.0}]
     query.run(once=True, engine="sail", checkpoint="ck")
     assert list(cedilla.read(project / "raw").rows()) == [{"ts": 1, "pump": 1, "litres": 2.0}]
     assert error_text(lambda: cedilla.query(text).simulate()).startswith("RQ484")
@@ -235,7 +235,7 @@ def test_lists_come_from_frames_too() -> None:
     run = query.run(sources={"r": table}, engine="sail")
     assert run is not None
     for results in (query.simulate(r=table), run):
-        assert sorted((row["ts"], row["tag"]) for row in rows_of(results.frame)) == [
+        assert sorted((row["ts"], row["tag"]) for row in frame_rows(results.frame)) == [
             (1, "a"),
             (1, "b"),
             (2, "c"),

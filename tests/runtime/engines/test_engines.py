@@ -47,11 +47,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)
     (tmp_path / "q.rq").write_text(QUERY)
     for number in range(6):
-        write_lines(tmp_path / "pumps" / f"{number}.jsonl", lines(number), number)
+        write_lines(tmp_path / "pumps" / f"{number}.jsonl", sensor_lines(number), number)
     return tmp_path
 
 
-def lines(number: int) -> Sequence[Item | str]:
+def sensor_lines(number: int) -> Sequence[Item | str]:
     rows: list[Item | str] = [{"ts": number * 10 + k // 3, "pump": k % 3, "t": 20.5 + k} for k in range(30)]
     if number == 2:
         rows += ["no json", {"$accent": "[[pump = 1, alter(t, y -> (y - 32) * 5/9)]]"}]
@@ -90,7 +90,7 @@ def test_parquet_in_and_out_on_sail(folder: Path, monkeypatch: pytest.MonkeyPatc
     numbers = {"NaN": float("nan"), "Infinity": float("inf")}
     (folder / "table").mkdir()
     for number in range(6):
-        items = [bad if isinstance(item, str) else item for item in lines(number)]
+        items = [bad if isinstance(item, str) else item for item in sensor_lines(number)]
         if number == 1:
             items.insert(0, {"ts": 10, "pump": 2, "t": "NaN"})
         write_lines(folder / "pumps" / f"{number}.jsonl", items, number)
@@ -160,7 +160,7 @@ def test_a_checkpoint_goes_from_engine_to_engine(folder: Path, spark: SparkSessi
     for number in range(1, 6):
         (folder / "pumps" / f"{number}.jsonl").unlink()
     for number in range(6):
-        write_lines(folder / "pumps" / f"{number}.jsonl", lines(number), number)
+        write_lines(folder / "pumps" / f"{number}.jsonl", sensor_lines(number), number)
         run("q.rq", Options(once=True, engine="sail"), spark=None if number in (1, 2, 4) else spark)
     check_outputs(folder)
 
@@ -269,7 +269,7 @@ def test_no_job_counts_what_is_valid(folder: Path, monkeypatch: pytest.MonkeyPat
         for number in (2, 4):
             write_lines(
                 folder / "pumps" / f"{number}.jsonl",
-                [each for each in lines(number) if each != "no json"],
+                [each for each in sensor_lines(number) if each != "no json"],
                 number,
             )
     run("q.rq", Options(once=True, engine="sail"))

@@ -52,7 +52,7 @@ FORMS = [
 ]
 
 
-def line_of(chance: Random, odd: float, form: int) -> str:
+def random_line(chance: Random, odd: float, form: int) -> str:
     def one(at: int) -> str:
         return FORMS[chance.randrange(len(FORMS)) if chance.random() < odd else form][at]
 
@@ -74,7 +74,9 @@ def record_of(chance: Random, odd: float, names: list[str]) -> str:
     return ",".join(map(field, names))
 
 
-def agree(batches: PathBatches, block: Block, monkeypatch: pytest.MonkeyPatch) -> tuple[bool, int, int]:
+def check_both_ways(
+    batches: PathBatches, block: Block, monkeypatch: pytest.MonkeyPatch
+) -> tuple[bool, int, int]:
     """Compares both ways; returns whether the fast one has read all rows, and the numbers of RQ301 and RQ312."""
     found = batches.batch(block, 0).to_pylist()
     is_fast = batches.parsed(block.text, *block.lines()) is not None
@@ -100,16 +102,16 @@ def test_all_at_once_is_the_same_as_row_by_row(seed: int, kind: str, monkeypatch
         odd, count = chance.choice([0, 0.1, 1]), chance.choice([1, 5, 40])
         if kind == "json":
             forms = chance.sample(range(len(FORMS)), 2)
-            rows = [line_of(chance, odd, chance.choice(forms)) for _ in range(count)]
+            rows = [random_line(chance, odd, chance.choice(forms)) for _ in range(count)]
             batches: PathBatches = JsonBatches(TYPES, paths=NESTED)
         elif kind == "renames":
-            rows = [line_of(chance, odd, chance.randrange(2)) for _ in range(count)]
+            rows = [random_line(chance, odd, chance.randrange(2)) for _ in range(count)]
             batches = JsonBatches(TYPES | {name: TYPES[of] for name, of in RENAMES.items()}, paths=RENAMED)
         else:
             names = chance.sample(["ts", "n", "m", "s", "t", "u", "time", "at"], chance.randint(3, 8))
             rows = [record_of(chance, odd, names) for _ in range(count)]
             batches = RecordBatches(TYPES, Header(tuple(names)), paths=COLUMNS)
-        is_fast, others, conflicts = agree(batches, Block("\n".join(rows).encode(), 0), monkeypatch)
+        is_fast, others, conflicts = check_both_ways(batches, Block("\n".join(rows).encode(), 0), monkeypatch)
         fast, bad, twice = fast + is_fast, bad + others, twice + conflicts
     assert min(fast, bad, twice if kind != "renames" else fast) > 5
 

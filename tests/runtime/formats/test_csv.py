@@ -59,7 +59,7 @@ def given(spark: SparkSession | None, root: Path, files: Mapping[str, bytes], qu
     return Query(cast("SparkSession", spark), root, query)
 
 
-def stream(spark: SparkSession | None, root: Path) -> Query:
+def csv_query(spark: SparkSession | None, root: Path) -> Query:
     """The stream of the tests."""
     write_files(root / "in" / "r.markers", {"1.jsonl": SWITCH})
     return given(spark, root, FILES)
@@ -73,7 +73,7 @@ def test_run_reads_what_simulate_reads(
     """Quotes, line ends in them, columns in another order, a byte order mark, packed files; by the driver, by tasks."""
     monkeypatch.setattr(costs, "PARSED_BY_DRIVER", few)
     monkeypatch.setattr(costs, "SEARCHED_BY_DRIVER", few)
-    run = stream(spark, tmp_path)
+    run = csv_query(spark, tmp_path)
     run.run()
     tuples = run.simulate().rows("r")
     assert run.simulated.rejections == run.rejections()
@@ -86,7 +86,7 @@ def test_run_reads_what_simulate_reads(
 
 
 def test_validate_says_the_same(tmp_path: Path) -> None:
-    stream(None, tmp_path)
+    csv_query(None, tmp_path)
     found: list[Diagnostic] = []
     schema = declared_schema("ts: long, pump: int in {1, 2}, t: double, city?: string, colour?: string")
     verdict = validate(
@@ -127,7 +127,7 @@ def test_a_column_that_nothing_declares_is_drift(spark: SparkSession, tmp_path: 
 
 
 def test_verify_compares_both(spark: SparkSession, tmp_path: Path) -> None:
-    sources = stream(None, tmp_path).options().sources
+    sources = csv_query(None, tmp_path).options().sources
     plan, flow = load(compile_query(QUERY))
     (verdict,) = verify(plan, flow, Options(sources=sources))
     assert verdict.holds

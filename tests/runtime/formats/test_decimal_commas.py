@@ -78,7 +78,7 @@ MADE = {
 }
 
 
-def line_of(format_: str, item: dict[str, str]) -> str:
+def record_line(format_: str, item: dict[str, str]) -> str:
     if format_ == "json":
         return json.dumps(item)
     if format_ == "csv":
@@ -86,11 +86,11 @@ def line_of(format_: str, item: dict[str, str]) -> str:
     return f"<r>{''.join(f'<{name}>{text}</{name}>' for name, text in item.items())}</r>"
 
 
-def rows_of(folder: Path, format_: str, items: list[dict[str, str]]) -> list[dict[str, Any]]:
+def file_rows(folder: Path, format_: str, items: list[dict[str, str]]) -> list[dict[str, Any]]:
     """Returns the tuples of a file with some items."""
     head = [",".join(TYPES)] * (format_ == "csv")
     file = folder / f"some.{format_}"
-    file.write_text("\n".join([*head, *(line_of(format_, item) for item in items)]) + "\n")
+    file.write_text("\n".join([*head, *(record_line(format_, item) for item in items)]) + "\n")
     batches, part, _ = MADE[format_]
     return [row for block in part(str(file), 0).blocks() for row in batches.batch(block, 0).to_pylist()]  # type: ignore[arg-type]
 
@@ -116,11 +116,11 @@ def test_all_at_once_is_the_same_as_line_by_line(
         ]
         if format_ == "json":
             items = [{**item, "ts": int(item["ts"])} for item in items]  # type: ignore[dict-item]
-        found = rows_of(tmp_path, format_, items)
+        found = file_rows(tmp_path, format_, items)
         with monkeypatch.context() as patch:
             patch.setattr(MADE[format_][2], "parsed", lambda *_: None)
             patch.setattr(XmlBatches, "_columns", lambda *_: None)
-            expected = rows_of(tmp_path, format_, items)
+            expected = file_rows(tmp_path, format_, items)
         assert repr(found) == repr(expected)
         assert len(found) == len(items)
         bad += sum(row["$corrupt"] is not None for row in found)
@@ -133,7 +133,7 @@ def test_texts_with_a_comma_are_numbers_and_others_are_refused(format_: str, tmp
     items = [
         {"ts": ts, "t": text, "d": "-1,25", "s": "1,5"} for text in [*(text for text, _ in READ), *REFUSED]
     ]
-    rows = rows_of(tmp_path, format_, items)
+    rows = file_rows(tmp_path, format_, items)
     read, refused = rows[: len(READ)], rows[len(READ) :]
     assert [(row["t"], row["$corrupt"]) for row in read] == [(value, None) for _, value in READ]
     assert {(row["d"], row["s"]) for row in read} == {(Decimal("-1.25"), "1,5")}
@@ -163,14 +163,14 @@ def test_texts_with_either_sign_are_numbers_where_they_are_no_thousands(format_:
 def test_numbers_of_json_stay_numbers_beside_texts(tmp_path: Path) -> None:
     values: list[Any] = [3.5, "3,5", 4, None, True]
     items: list[Any] = [{"ts": 1, "t": value, "d": value} for value in values]
-    rows = rows_of(tmp_path, "json", items)
+    rows = file_rows(tmp_path, "json", items)
     assert [row["t"] for row in rows] == [3.5, 3.5, 4.0, None, None]
     assert [row["d"] for row in rows] == [Decimal("3.5"), Decimal("3.5"), Decimal(4), None, None]
     exact = rows_of(tmp_path, "json", [{"ts": 1, "e": 1.234}, {"ts": 1, "e": "1,5"}, {"ts": 1, "e": "1,234"}])
     assert [row["e"] for row in exact] == [1.234, 1.5, None]
     assert [row["$corrupt"] is None for row in rows] == [True, True, True, True, False]
     plain: list[Any] = [{"ts": 1, "t": value, "d": value} for value in (3.5, 4, 1.25)]
-    assert [row["d"] for row in rows_of(tmp_path, "json", plain)] == [
+    assert [row["d"] for row in file_rows(tmp_path, "json", plain)] == [
         Decimal("3.5"),
         Decimal(4),
         Decimal("1.25"),
@@ -229,7 +229,7 @@ def check_lines(records: list[Item], lines: list[Item]) -> None:
     assert found == [(1, 3.5, 1.5), (2, 3.5, None), (4, 3.75, 2.25)]
 
 
-def write(run: Query) -> None:
+def write_formats(run: Query) -> None:
     run.write("j", LINES)
     run.write("r", RECORDS.splitlines(), "r.csv")
     run.write("x", ELEMENTS.splitlines(), "x.xml")
@@ -238,7 +238,7 @@ def write(run: Query) -> None:
 @pytest.mark.either_engine
 def test_decimal_commas_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path, QUERY)
-    write(run)
+    write_formats(run)
     run.process()
     check_lines(run.output("r"), run.output("j"))
     assert [item["t"] for item in tuples(run.output("x"))] == [3.5]
@@ -248,7 +248,7 @@ def test_decimal_commas_on_an_engine(spark: SparkSession, tmp_path: Path) -> Non
 def test_decimal_commas_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query = "\n".join(line for line in QUERY.splitlines() if " x" not in line)
     run = Query.without_engine(tmp_path, query)
-    write(run)
+    write_formats(run)
     found = run.simulate()
     check_lines(found.output("r"), found.output("j"))
     assert found.codes == ["RQ301"] * 4

@@ -25,11 +25,11 @@ emit r to delta "out" UNITS;
 ALTER = {"$accent": "[[k = 1, unit(t, degC)]]"}
 
 
-def make(spark: SparkSession, root: Path, units: str = "") -> Query:
+def delta_query(spark: SparkSession, root: Path, units: str = "") -> Query:
     return Query(spark, root, QUERY.replace("UNITS", units))
 
 
-def rows(run: Query, name: str = "r") -> list[dict[str, Any]]:
+def table_rows(run: Query, name: str = "r") -> list[dict[str, Any]]:
     found = deltalake.DeltaTable(str(run.root / "out" / name)).to_pyarrow_table().to_pylist()
     return sorted(found, key=lambda row: row.get("k", row.get("place")))
 
@@ -41,7 +41,7 @@ def markers(run: Query) -> list[tuple[int, str, str]]:
 
 def test_tuples_and_markers_are_rows_of_two_tables(spark: SparkSession, tmp_path: Path) -> None:
     """Types are kept; an Add brings a column, which is null before it."""
-    run = make(spark, tmp_path)
+    run = delta_query(spark, tmp_path)
     run.write("r", [{"k": 0, "t": 77.0, "at": "2026-01-02T03:04:05.000006Z", "m": 1.5}])
     run.write(
         "r", [ALTER, {"k": 1, "t": 25.0}, {"$accent": "[[+(p: string)]]"}, {"k": 2, "t": 1.0, "p": "x"}]
@@ -49,7 +49,7 @@ def test_tuples_and_markers_are_rows_of_two_tables(spark: SparkSession, tmp_path
     run.write("r", [{"$punctuation": "[k < 3]"}])
     run.process(files_per_epoch=1)
     at = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
-    assert rows(run) == [
+    assert table_rows(run) == [
         {"k": 0, "t": 77.0, "at": at, "m": Decimal("1.50"), "p": None},
         {"k": 1, "t": pytest.approx(77.0), "at": None, "m": None, "p": None},
         {"k": 2, "t": 1.0, "at": None, "m": None, "p": "x"},
@@ -65,11 +65,11 @@ def test_tuples_and_markers_are_rows_of_two_tables(spark: SparkSession, tmp_path
 
 
 def test_with_fixed_units_it_is_a_plain_table(spark: SparkSession, tmp_path: Path) -> None:
-    run = make(spark, tmp_path, "with t in degC")
+    run = delta_query(spark, tmp_path, "with t in degC")
     run.write("r", [{"k": 0, "t": 77.0}, ALTER, {"k": 1, "t": 25.0}])
     run.write("r", [{"k": 2, "t": 77.0}, {"k": 1, "t": 25.0}])
     run.process(files_per_epoch=1)
-    assert [row["t"] for row in rows(run)] == pytest.approx([25.0] * 4)
+    assert [row["t"] for row in table_rows(run)] == pytest.approx([25.0] * 4)
     assert not (tmp_path / "out" / "r_markers").exists()
 
 
@@ -78,7 +78,7 @@ def test_an_epoch_that_is_published_again_is_there_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int
 ) -> None:
     """The run dies behind the commit record: before, between and after its two transactions (exactly once)."""
-    run = make(spark, tmp_path)
+    run = delta_query(spark, tmp_path)
     run.write("r", [{"k": 0, "t": 77.0}, {"$punctuation": "[k < 1]"}])
     append = DeltaSink._append
     appended: list[str] = []
@@ -99,24 +99,24 @@ def test_an_epoch_that_is_published_again_is_there_once(
     executor = run.executor()
     executor.process(0, {"r": run.files(executor)["r"][:1]})
     executor.process(1, {"r": run.files(executor)["r"][1:]})
-    assert [(row["k"], row["t"]) for row in rows(run)] == [(0, 77.0), (5, 1.0)]
+    assert [(row["k"], row["t"]) for row in table_rows(run)] == [(0, 77.0), (5, 1.0)]
     assert markers(run) == [(0, "punctuation", "[k < 1]"), (1, "punctuation", "[k < 2]")]
 
 
 def test_a_column_never_takes_values_of_another_type(spark: SparkSession, tmp_path: Path) -> None:
     """The library would cut fractions off. The epoch is not committed, and those before it are."""
-    run = make(spark, tmp_path)
+    run = delta_query(spark, tmp_path)
     run.write("r", [{"k": 2, "t": 1.0}])
     run.write("r", [{"$accent": "[[alter(k, y -> y / 4)]]"}, {"k": 0.5, "t": 1.0}])
     assert code_of(lambda: run.process(files_per_epoch=1)) == "RQ470"
-    assert [row["k"] for row in rows(run)] == [2]
+    assert [row["k"] for row in table_rows(run)] == [2]
     assert (
         code_of(lambda: run.process(files_per_epoch=1)) == "RQ470"
     )  # of the table, as another process sees it
 
 
 def test_a_new_checkpoint_does_not_write_into_an_old_table(spark: SparkSession, tmp_path: Path) -> None:
-    run = make(spark, tmp_path)
+    run = delta_query(spark, tmp_path)
     run.write("r", [{"k": 2, "t": 1.0}])
     run.process()
     (tmp_path / "checkpoint").rename(tmp_path / "old")
@@ -126,7 +126,7 @@ def test_a_new_checkpoint_does_not_write_into_an_old_table(spark: SparkSession, 
 def test_a_table_that_cannot_be_written_ends_the_run_with_its_reason(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    run = make(spark, tmp_path)
+    run = delta_query(spark, tmp_path)
     run.write("r", [{"k": 2, "t": 1.0}])
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "r").write_text("none")
@@ -138,4 +138,4 @@ def test_a_table_that_cannot_be_written_ends_the_run_with_its_reason(
     assert "\x1b" not in found.message
     (tmp_path / "out" / "r").unlink()
     run.process()
-    assert [row["k"] for row in rows(run)] == [2]
+    assert [row["k"] for row in table_rows(run)] == [2]

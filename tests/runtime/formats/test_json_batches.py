@@ -108,7 +108,7 @@ SPOILT += [
 ]
 
 
-def written(colon: str, comma: str, values: dict[str, str]) -> str:
+def object_text(colon: str, comma: str, values: dict[str, str]) -> str:
     return "{" + comma.join(f'"{name}"{colon}{value}' for name, value in values.items()) + "}"
 
 
@@ -120,7 +120,7 @@ def test_lines_that_are_written_alike_are_the_same_as_line_by_line(
     chance, alike = Random(seed), 0
     for _ in range(20):
         names = chance.sample(list(UNIFORM), chance.randrange(1, 6))
-        line = partial(written, *chance.choice([(":", ","), (": ", ", "), (" : ", " ,")]))
+        line = partial(object_text, *chance.choice([(":", ","), (": ", ", "), (" : ", " ,")]))
         rows = [
             {name: chance.choice(UNIFORM[name]) for name in names} for _ in range(chance.choice([1, 3, 20]))
         ]

@@ -350,7 +350,7 @@ REASONS = {
 }
 
 
-def plain(item: Mapping[str, Any]) -> Item:
+def approximate(item: Mapping[str, Any]) -> Item:
     return {
         name: value if isinstance(value, str) else pytest.approx(float(value)) for name, value in item.items()
     }
@@ -358,7 +358,7 @@ def plain(item: Mapping[str, Any]) -> Item:
 
 def check_averages(folder: Path) -> None:
     found = sorted(decode(read_output(folder / "averages")), key=lambda row: (row["service"], row["minute"]))
-    assert [plain(row) for row in found] == AVERAGES
+    assert [approximate(row) for row in found] == AVERAGES
     points = decode(read_output(folder / "points"))
     assert sorted((row["service"], row["time"], row.get("status")) for row in points) == [
         ("cart", "1970-01-01T00:00:01.000000Z", None),

@@ -72,7 +72,7 @@ def rows_of(spark: SparkSession, path: Path) -> list[Item]:
     return [{name: v for name, v in row.asDict().items() if v is not None} for row in rows]
 
 
-def named(folder: Path) -> list[str]:
+def file_names(folder: Path) -> list[str]:
     return [re.sub("-0000.", "", file.name) for file in in_order(folder)]
 
 
@@ -332,7 +332,7 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
                 executor.process(epoch, files)
     first.executor()
     out = tmp_path / "1" / "out" / "r"
-    assert named(out) == [
+    assert file_names(out) == [
         "1-tuples.parquet",
         *(
             "_0-adds.jsonl",
@@ -477,7 +477,7 @@ def test_such_an_output_and_one_of_old_are_streams(
         else:
             lines = [json.loads(line) for line in file.read_text().splitlines()]
             parquet.write_table(pa.Table.from_pylist(lines), epoch / f"{file.stem.strip('_')}.parquet")
-    assert named(old) != named(out)
+    assert file_names(old) != file_names(out)
     text = TABLE.replace("from json", "from parquet").replace(
         'emit r to parquet "o" with t in m3', 'emit r to json "o"'
     )
@@ -502,7 +502,7 @@ def test_an_output_of_markers_alone_is_read(spark: SparkSession, tmp_path: Path)
     run.write("r", PLAIN[1])
     run.process()
     (out,) = (tmp_path / "1" / "out").iterdir()
-    assert named(out) == ["_2-punctuations.jsonl"]
+    assert file_names(out) == ["_2-punctuations.jsonl"]
     assert list(read(out).rows()) == []
     again = Query(spark, tmp_path / "2", READINGS.replace("FORMAT", "json"))
     (tmp_path / "2" / "in").mkdir(parents=True)

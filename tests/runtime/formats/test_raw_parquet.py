@@ -74,7 +74,7 @@ def of_double(type_: Type, value: float | None) -> Any:
         return None
 
 
-def write(root: Path, table: Any, number: int = 1, **options: Any) -> None:
+def write_table(root: Path, table: Any, number: int = 1, **options: Any) -> None:
     folder = root / "in" / "r"
     folder.mkdir(parents=True, exist_ok=True)
     parquet.write_table(table, folder / f"{number}.parquet", **options)
@@ -91,7 +91,7 @@ def set_aside(run: Query) -> dict[int, str]:
     return {row["position"]["line"]: row["reason"] for row in run.quarantine("r")}
 
 
-def query_of(type_: str) -> str:
+def query_of_type(type_: str) -> str:
     return f'stream r(n: long, v?: {type_}) from parquet "r"; emit r to json "out";'
 
 
@@ -102,8 +102,8 @@ def test_doubles_are_whole_numbers_and_decimals_where_they_are_exact(
 ) -> None:
     column = pa.array(DOUBLES, pa.float64()).cast(width)
     values, type_ = column.cast(pa.float64()).to_pylist(), Type.parse(name)
-    write(tmp_path, pa.table({"n": range(len(values)), "v": column}))
-    run = Query(spark, tmp_path, query_of(name))
+    write_table(tmp_path, pa.table({"n": range(len(values)), "v": column}))
+    run = Query(spark, tmp_path, query_of_type(name))
     run.process()
     expected = {n: of_double(type_, value) for n, value in enumerate(values)}
     bad = {n for n, value in enumerate(values) if value is not None and expected[n] is None}
@@ -123,7 +123,7 @@ def test_a_column_of_pandas_that_lacks_a_value_is_of_whole_numbers(
     frame = pandas.DataFrame({"n": [0, 1, 2, 3], "v": [1, None, 3, 4.5]})
     (tmp_path / "in" / "r").mkdir(parents=True)
     frame.to_parquet(tmp_path / "in" / "r" / "1.parquet")
-    run = Query(spark, tmp_path, query_of("int"))
+    run = Query(spark, tmp_path, query_of_type("int"))
     run.process()
     assert passed(run) == {0: 1, 1: None, 2: 3}
     assert set_aside(run) == {3: "`v` is no int: 4.5"}
@@ -139,8 +139,8 @@ NANOSECONDS = (
 def test_nanoseconds_are_cut_to_microseconds(spark: SparkSession, tmp_path: Path, zone: str | None) -> None:
     """The default of pandas; earlier than 1970, too, they are rounded down."""
     column = pa.array(NANOSECONDS, pa.int64()).cast(pa.timestamp("ns", zone))
-    write(tmp_path, pa.table({"n": range(len(NANOSECONDS)), "v": column}))
-    run = Query(spark, tmp_path, query_of("timestamp"))
+    write_table(tmp_path, pa.table({"n": range(len(NANOSECONDS)), "v": column}))
+    run = Query(spark, tmp_path, query_of_type("timestamp"))
     run.process()
     assert passed(run) == {
         n: None if value is None else time_text(START + timedelta(microseconds=value // 1000))
@@ -181,12 +181,12 @@ def test_moments_beyond_the_years_are_set_aside(
     """Where the statistics of a file show that it has none, nobody looks."""
     kind, values, taken = ENDS[name]
     whole = pa.int32() if name == "date" else pa.int64()
-    write(
+    write_table(
         tmp_path,
         pa.table({"n": range(len(values)), "v": pa.array(values, whole).cast(kind)}),
         write_statistics=statistics,
     )
-    run = Query(spark, tmp_path, query_of(name))
+    run = Query(spark, tmp_path, query_of_type(name))
     run.process()
     assert sorted(passed(run)) == [n for n, each in enumerate(taken) if each]
     assert sorted(set_aside(run)) == [n for n, each in enumerate(taken) if not each]
@@ -199,8 +199,8 @@ def test_a_reason_names_the_attribute_whose_column_is_of_another_type(
 ) -> None:
     columns = {"n": [1], "v": pa.array([1e17])}, {"n": [2], "v": pa.array([date(2020, 1, 2)])}
     for number, each in enumerate(columns):
-        write(tmp_path, pa.table(each), number)
-    run = Query(spark, tmp_path, query_of("long"))
+        write_table(tmp_path, pa.table(each), number)
+    run = Query(spark, tmp_path, query_of_type("long"))
     run.process(files_per_epoch=files)
     said = sorted(row["reason"] for row in run.quarantine("r"))
     assert said == ['`v` is no long: "2020-01-02"', "`v` is no long: a value of a column of type double"]
@@ -222,9 +222,9 @@ def test_a_column_may_be_whole_in_one_file_and_of_doubles_in_the_next(
     run = Query(spark, tmp_path, query)
     for number, (values, kind) in enumerate(zip(columns, kinds, strict=True)):
         rows = pa.table({"n": [2 * number, 2 * number + 1], "v": pa.array(values, kind)})
-        write(tmp_path, rows, 2 * number)
+        write_table(tmp_path, rows, 2 * number)
         if number == 3:
-            write(tmp_path, pa.table({"$punctuation": ["[]"]}), 2 * number + 1)
+            write_table(tmp_path, pa.table({"$punctuation": ["[]"]}), 2 * number + 1)
         if restarts:
             run.go_on(run.executor(), number)
     if not restarts:

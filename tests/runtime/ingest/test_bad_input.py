@@ -32,7 +32,7 @@ emit hot to json "out";
 GOOD = {"ts": 5, "s": 1, "t": 1.5}
 
 
-def make(spark: SparkSession, root: Path, items: list[Item | str], query: str = QUERY) -> Query:
+def query_over(spark: SparkSession, root: Path, items: list[Item | str], query: str = QUERY) -> Query:
     run = Query(spark, root, query)
     run.write("names", [{"s": 1, "name": "one"}, {"s": 2, "name": "two"}])
     run.write("readings", items)
@@ -54,7 +54,7 @@ def test_bad_tuples_go_to_quarantine_with_code_place_and_text(spark: SparkSessio
         '{"ts": 9, "s": 1,  "t": 2.0}',
         '{"ts": 10, "s": 1, "t": 3.0, "p": 4.0}',
     ]
-    run = make(spark, tmp_path, list(lines))
+    run = query_over(spark, tmp_path, list(lines))
     executor = run.process()
     found = {r["position"]["line"]: r for r in run.quarantine("readings")}
     assert {line: r["code"] for line, r in found.items()} == {
@@ -74,7 +74,7 @@ def test_bad_tuples_go_to_quarantine_with_code_place_and_text(spark: SparkSessio
 def test_a_tuple_before_its_add_is_rejected_and_after_it_is_not(spark: SparkSession, tmp_path: Path) -> None:
     before = {**GOOD, "note": "kept: optional attributes need no add"}
     items: list[Item | str] = [before, {"$accent": "[[-(note)]]"}, {**GOOD, "note": "after its drop"}]
-    run = make(spark, tmp_path, items)
+    run = query_over(spark, tmp_path, items)
     run.process()
     assert [r["code"] for r in run.quarantine("readings")] == ["RQ304"]
     assert [i["note"] for i in run.output("hot") if is_tuple(i)] == [before["note"]]
@@ -111,7 +111,7 @@ def test_a_bad_marker_ends_the_query_at_its_place_with_all_before_it_committed(
     spark: SparkSession, tmp_path: Path, text: str
 ) -> None:
     late = {"ts": 7, "s": 2, "t": 8.0}
-    run = make(spark, tmp_path, [GOOD, {"$accent": text}, late])
+    run = query_over(spark, tmp_path, [GOOD, {"$accent": text}, late])
     executor = run.executor()
     for _ in range(2):  # the second time, as after a restart: the same end, nothing twice
         with pytest.raises(DiagnosticError) as caught:
@@ -129,7 +129,7 @@ def test_a_bad_marker_ends_the_query_at_its_place_with_all_before_it_committed(
 def test_a_marker_that_is_no_json_ends_the_query_and_is_no_bad_tuple(
     spark: SparkSession, tmp_path: Path, line: str
 ) -> None:
-    run = make(spark, tmp_path, [GOOD, line, GOOD])
+    run = query_over(spark, tmp_path, [GOOD, line, GOOD])
     with pytest.raises(DiagnosticError) as caught:
         run.process()
     (diagnostic,) = caught.value.diagnostics
@@ -146,7 +146,7 @@ def test_once_the_marker_is_mended_or_gone_the_run_goes_on_at_its_place(
 ) -> None:
     """Also when mending changes the file's modification time, and so its place in a fresh listing."""
     bad = '{"$accent": "[[-(t)]]"}'
-    run = make(spark, tmp_path, [{**GOOD, "ts": 1}])
+    run = query_over(spark, tmp_path, [{**GOOD, "ts": 1}])
     path = run.write("readings", [{**GOOD, "ts": 2}, "", bad, {**GOOD, "ts": 3}])
     run.write("readings", [{**GOOD, "ts": 4}])
     with pytest.raises(DiagnosticError):
@@ -180,7 +180,9 @@ def test_a_table_is_closed_only_once_it_is_read_to_its_end(spark: SparkSession, 
 def test_a_drop_of_what_operators_require_is_nothing_where_nothing_comes(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    run = make(spark, tmp_path, [GOOD, {"$punctuation": "[s = 2]"}, {"$accent": "[[s = 2, -(t)]]"}, GOOD])
+    run = query_over(
+        spark, tmp_path, [GOOD, {"$punctuation": "[s = 2]"}, {"$accent": "[[s = 2, -(t)]]"}, GOOD]
+    )
     run.process()
     assert len([i for i in run.output("hot") if is_tuple(i)]) == 2
 
@@ -192,7 +194,7 @@ def test_a_drop_of_what_operators_require_is_nothing_where_nothing_comes(
 def test_settings_let_a_bad_tuple_end_the_query(
     spark: SparkSession, tmp_path: Path, setting: str, line: str, code: str
 ) -> None:
-    run = make(spark, tmp_path, [{"$punctuation": "[ts < 3]"}, GOOD, line])
+    run = query_over(spark, tmp_path, [{"$punctuation": "[ts < 3]"}, GOOD, line])
     with pytest.raises(DiagnosticError) as caught:
         run.process(settings={setting: "abort"})
     (diagnostic,) = caught.value.diagnostics
@@ -201,7 +203,7 @@ def test_settings_let_a_bad_tuple_end_the_query(
 
 
 def test_late_tuples_can_be_ignored_but_are_counted(spark: SparkSession, tmp_path: Path) -> None:
-    run = make(spark, tmp_path, [{"$punctuation": "[ts < 3]"}, GOOD, {"ts": 1, "s": 1, "t": 1.0}])
+    run = query_over(spark, tmp_path, [{"$punctuation": "[ts < 3]"}, GOOD, {"ts": 1, "s": 1, "t": 1.0}])
     executor = run.process(settings={"late": "ignore"})
     assert run.quarantine("readings") == []
     assert executor.last.counters == {"RQ305": 1}
@@ -253,7 +255,7 @@ def test_a_strict_query_goes_on_after_an_add_that_waits_for_nothing(
 def test_drift_is_ignored_taken_up_set_aside_or_fatal(
     spark: SparkSession, tmp_path: Path, drift: str
 ) -> None:
-    run = make(spark, tmp_path, [GOOD, {**GOOD, "ts": 6, "extra": 2.5}, {"$punctuation": "[ts < 7]"}])
+    run = query_over(spark, tmp_path, [GOOD, {**GOOD, "ts": 6, "extra": 2.5}, {"$punctuation": "[ts < 7]"}])
     if drift == "abort":
         with pytest.raises(DiagnosticError) as caught:
             run.process(settings={"drift": drift})
@@ -277,7 +279,7 @@ def test_drift_is_ignored_taken_up_set_aside_or_fatal(
 def test_a_checkpoint_of_another_query_is_refused_with_what_changed(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    run = make(spark, tmp_path, [GOOD])
+    run = query_over(spark, tmp_path, [GOOD])
     run.process()
     run.query = QUERY.replace("t > 0", "t > 1")
     with pytest.raises(DiagnosticError) as caught:
@@ -288,7 +290,7 @@ def test_a_checkpoint_of_another_query_is_refused_with_what_changed(
 
 
 def test_a_new_checkpoint_does_not_write_into_an_older_output(spark: SparkSession, tmp_path: Path) -> None:
-    make(spark, tmp_path, [GOOD]).process()
+    query_over(spark, tmp_path, [GOOD]).process()
     (tmp_path / "checkpoint").rename(tmp_path / "old")
     with pytest.raises(DiagnosticError) as caught:
         Query(spark, tmp_path, QUERY).executor()
@@ -318,7 +320,7 @@ def test_the_line_of_an_epoch_shows_the_first_line_of_a_file_that_is_all_wrong(
 
 
 def test_a_few_wrong_lines_are_only_counted(spark: SparkSession, tmp_path: Path) -> None:
-    run = make(spark, tmp_path, [GOOD, "no json", GOOD])
+    run = query_over(spark, tmp_path, [GOOD, "no json", GOOD])
     run.process()
     assert not any("set aside" in note for report in run.reports for note in report.notes)
 

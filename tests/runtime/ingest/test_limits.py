@@ -199,7 +199,7 @@ def test_a_file_of_csv_without_line_ends_is_not_held_in_memory(tmp_path: Path) -
         file.write(b"\r\n3,c\r\n")
     found = list(CsvPart(str(path), 0).blocks())
     assert max(len(block.text) for block in found) <= LONGEST_LINE + costs.BLOCK
-    assert [row for block in found for row in rows_of(block) if len(row[1]) < 9] == [
+    assert [row for block in found for row in block_rows(block) if len(row[1]) < 9] == [
         (4, b"1,a"), (4 * LONGEST_LINE + 2, b"3,c")
     ]  # fmt: skip
     assert [line.fault != "" for line in lines_in(path)] == [False, True, False]
@@ -215,7 +215,7 @@ def test_a_file_without_line_ends_is_not_held_in_memory(begin: int, tmp_path: Pa
         file.write(b'\r\n{"k": 2}\n')
     blocks = list(Part(str(path), 0, begin).blocks())
     assert max(len(block.text) for block in blocks) <= LONGEST_LINE + costs.BLOCK
-    rows = [row for block in blocks for row in rows_of(block)]
+    rows = [row for block in blocks for row in block_rows(block)]
     assert rows[-1] == (4 * LONGEST_LINE + 2, b'{"k": 2}')
     assert len(rows) == (3 if begin == 0 else 2 if begin == 5 else 1)
     if begin == 0:
@@ -226,7 +226,7 @@ def test_a_file_without_line_ends_is_not_held_in_memory(begin: int, tmp_path: Pa
         ]
 
 
-def rows_of(block: Block) -> list[tuple[int, bytes]]:
+def block_rows(block: Block) -> list[tuple[int, bytes]]:
     starts, ends = block.lines()
     return [(block.place + a, block.text[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
 

@@ -47,7 +47,7 @@ OPS: dict[int, list[Item]] = {
 EXPECTED: list[Item] = [{"minute": 0, "litres": 120.0}, {"minute": 1, "litres": 200.0}]
 
 
-def query(root: Path, format: str = "json") -> str:
+def query_in(root: Path, format: str = "json") -> str:
     return QUERY.replace("ROOT", str(root)).replace("FORMAT", format)
 
 
@@ -55,7 +55,7 @@ def query(root: Path, format: str = "json") -> str:
 def root(tmp_path: Path) -> Path:
     write_at(tmp_path / "pumps", DATA)
     write_at(tmp_path / "ops", OPS)
-    (tmp_path / "q.rq").write_text(query(tmp_path))
+    (tmp_path / "q.rq").write_text(query_in(tmp_path))
     return tmp_path
 
 
@@ -69,7 +69,7 @@ def test_files_are_merged_by_their_times_and_markers_come_first() -> None:
 
 
 def test_the_clause_is_laid_out_and_goes_into_the_program(root: Path) -> None:
-    text = query(root)
+    text = query_in(root)
     assert format_query(parse_query(text), text) == text.lstrip("\n")
     assert f'markers "{root}/ops"' in compile_query(text).program
     assert code_of(lambda: compile_query(text.replace('/ops";', '/ops" markers "x";'))) == "RQ001"
@@ -107,7 +107,7 @@ def test_a_checkpoint_is_of_a_query_with_the_clause_or_without(
 
 
 def test_simulate_puts_markers_where_their_files_stand(root: Path) -> None:
-    simulate(query(root), Options(sinks={"flow": str(root / "flow")}))
+    simulate(query_in(root), Options(sinks={"flow": str(root / "flow")}))
     assert canonical_rows(root / "flow") == EXPECTED
     assert {"$accent": "[[alter(litres, y -> y / 1000)]]"} in read_output(root / "flow")
 
@@ -169,24 +169,24 @@ def test_run_gives_the_same_however_it_is_cut(
     if form != "json":
         convert(root, form, spark)
     options = Options(once=True, checkpoint=f"{root}/checkpoint", files_per_epoch=each)
-    run(query(root, form), options, spark=spark)
+    run(query_in(root, form), options, spark=spark)
     assert sorted(read(root / "flow").rows(), key=lambda row: row["minute"]) == EXPECTED
     assert cedilla("status", f"{root}/checkpoint").exit_code == 0
     # A file of each that comes later; and in the folder of markers a line that is none, behind one that counts.
     write_at(root / "ops", {50: [{"$accent": "[[alter(litres, y -> y * 10)]]"}, '{"ts": 1}']})
     for _ in range(2):
         with pytest.raises(DiagnosticError) as caught:
-            run(query(root, form), options, spark=spark)
+            run(query_in(root, form), options, spark=spark)
         (found,) = caught.value.diagnostics
         assert (found.code, found.notes[-1]) == ("RQ224", f'file:{root}/ops/50.jsonl:2: {{"ts": 1}}')
     write_at(
         root / "ops", {50: [{"$accent": "[[alter(litres, y -> y * 10)]]"}, {"$punctuation": "[ts < 130]"}]}
     )
-    run(query(root, form), options, spark=spark)
+    run(query_in(root, form), options, spark=spark)
     write_at(root / "pumps", {60: [{"ts": 180, "pump": 1, "litres": 4.0}, {"$punctuation": "[]"}]})
     if form != "json":
         convert(root, form, spark)
-    run(query(root, form), options, spark=spark)
+    run(query_in(root, form), options, spark=spark)
     assert sorted(read(root / "flow").rows(), key=lambda row: row["minute"]) == [
         *EXPECTED,
         {"minute": 3, "litres": 400.0},

@@ -21,7 +21,7 @@ GROWTH = {"$accent": "[[grow(pump, {3})]]"}
 UNIT = {"$accent": "[[pump = 3, unit(litres, m3)]]"}
 
 
-def ran(spark: SparkSession, root: Path, *files: list[Item | str]) -> Query:
+def processed(spark: SparkSession, root: Path, *files: list[Item | str]) -> Query:
     query = Query(spark, root, QUERY)
     for lines in files:
         query.write("pumps", lines)
@@ -42,7 +42,7 @@ def sent(query: Query) -> list[str]:
 
 @pytest.mark.either_engine
 def test_a_line_is_sent_once_and_read_after_its_domain_has_grown(spark: SparkSession, tmp_path: Path) -> None:
-    query = ran(spark, tmp_path, [ODD, {"ts": 2, "pump": 1, "litres": 1.0}], [GROWTH])
+    query = processed(spark, tmp_path, [ODD, {"ts": 2, "pump": 1, "litres": 1.0}], [GROWTH])
     assert query.output("pumps")[0] == {"ts": 2, "pump": 1, "litres": 1.0}
     assert "1 line of pumps with RQ303 sent again" in replay(query)
     assert "error[RQ496]" in replay(query)
@@ -59,7 +59,7 @@ def test_a_line_before_an_accent_that_describes_it_is_not_read_by_it(
     sail: SparkSession, tmp_path: Path
 ) -> None:
     """Five litres would be five cubic metres."""
-    query = ran(sail, tmp_path, [ODD], [GROWTH, UNIT])
+    query = processed(sail, tmp_path, [ODD], [GROWTH, UNIT])
     said = replay(query)
     assert "error[RQ497]" in said
     assert "[[pump = 3, unit(litres, m3)]]" in said
@@ -82,12 +82,12 @@ def test_a_line_before_an_accent_that_describes_it_is_not_read_by_it(
 def test_only_an_accent_that_may_change_how_a_line_is_read_keeps_it_back(
     sail: SparkSession, tmp_path: Path, text: str, is_sent: bool
 ) -> None:
-    query = ran(sail, tmp_path, [ODD], [GROWTH, {"$accent": text}])
+    query = processed(sail, tmp_path, [ODD], [GROWTH, {"$accent": text}])
     assert ("sent again" in replay(query)) is is_sent
 
 
 def test_accents_that_the_journal_has_lost_keep_lines_back(sail: SparkSession, tmp_path: Path) -> None:
-    query = ran(sail, tmp_path, [ODD], [GROWTH])
+    query = processed(sail, tmp_path, [ODD], [GROWTH])
     journal = tmp_path / "checkpoint" / "journal.json"
     content = json.loads(journal.read_text())
     journal.write_text(json.dumps({**content, "accents": []}))
@@ -98,7 +98,7 @@ def test_accents_that_the_journal_has_lost_keep_lines_back(sail: SparkSession, t
 
 def test_late_tuples_and_other_formats_are_not_sent_again(sail: SparkSession, tmp_path: Path) -> None:
     late = {"ts": 1, "pump": 1, "litres": 1.0}
-    query = ran(sail, tmp_path, [{"$punctuation": "[ts < 9]"}, late])
+    query = processed(sail, tmp_path, [{"$punctuation": "[ts < 9]"}, late])
     assert "late tuples are late again" in replay(query, code="RQ305")
     assert json.loads(replay(query, "--print", code="RQ305")) == late
     assert "no line with RQ311 waits" in replay(query, code="RQ311")

@@ -40,7 +40,7 @@ emit a union b to json "out";
 """
 
 
-def write(folder: Path, plan: Plan, markers: dict[str, list[str]], **more: object) -> Path:
+def checkpoint_after(folder: Path, plan: Plan, markers: dict[str, list[str]], **more: object) -> Path:
     """A checkpoint after the markers of its sources, as a run would have left it."""
     states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
     for name, texts in markers.items():
@@ -77,7 +77,7 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
         "[[s = 1, +(p: double)]]",
         "[ts < 20]",
     ]
-    path = write(
+    path = checkpoint_after(
         tmp_path / "ck",
         compile_query(QUERY).plan,
         {"sensors": markers},
@@ -127,7 +127,7 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
     for name in ("a%20b?c#", "2", "3", "4", "5", "_6"):
         (folder / name).write_text("{}")
     uris = [f"file:{folder / name}" for name in ("a%20b?c#", "2")]
-    path = write(
+    path = checkpoint_after(
         tmp_path / "ck", compile_query(QUERY).plan, {}, batch=2, progress={"sensors": Progress(1, 3)}
     )
     (tmp_path / "ops").mkdir()
@@ -161,7 +161,9 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
 
 def test_nothing_waits_once_all_have_changed_or_are_closed(tmp_path: Path) -> None:
     markers = ["[[s in {1, 2}, alter(t, y -> y * 2)]]", "[s = 3]"]
-    status = read_status(str(write(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": markers})))
+    status = read_status(
+        str(checkpoint_after(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": markers}))
+    )
     assert status.waiting == ()
     (output,) = status.outputs
     assert output.accents == ("alter(t, y -> y * 2) everywhere",)
@@ -170,7 +172,7 @@ def test_nothing_waits_once_all_have_changed_or_are_closed(tmp_path: Path) -> No
 def test_the_inputs_of_a_union_wait_for_each_other(tmp_path: Path) -> None:
     """U3 and U4: the Drop and the Alter of one input, until the other has them too."""
     markers = {"a": ["[[s = 1, -(p)]]", "[[alter(t, y -> y + 1)]]"]}
-    status = read_status(str(write(tmp_path / "ck", compile_query(BOTH).plan, markers)))
+    status = read_status(str(checkpoint_after(tmp_path / "ck", compile_query(BOTH).plan, markers)))
     assert status.waiting == (
         "alter(t, y -> y + 1) at union, everywhere: waits for b everywhere",
         "-(p) of a at union, where s = 1: waits for b where s = 1",
@@ -182,7 +184,7 @@ def test_the_inputs_of_a_union_wait_for_each_other(tmp_path: Path) -> None:
 
 
 def test_as_json(tmp_path: Path) -> None:
-    path = write(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": ["[ts < 20]"]})
+    path = checkpoint_after(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": ["[ts < 20]"]})
     answer = json.loads(cedilla("status", str(path), "--format", "json").stdout)
     assert (answer["version"], answer["epoch"], answer["batch"]) == (1, 7, 2)
     assert answer["sources"] == [
@@ -249,7 +251,7 @@ def test_a_checkpoint_gives_the_plan_again(text: str) -> None:
 def test_what_drift_has_inferred_is_told_with_its_epoch(tmp_path: Path) -> None:
     """Of what is still there, and is not declared by now."""
     plan = compile_query(f"set drift = infer; {QUERY}").plan
-    folder = write(tmp_path, plan, {"sensors": ["[[+(p: double)]]", "[[+(q: double)]]"]})
+    folder = checkpoint_after(tmp_path, plan, {"sensors": ["[[+(p: double)]]", "[[+(q: double)]]"]})
     record = folder / "commits" / "000000000007.json"
     inferred = {"sensors": {"p": 3, "gone": 4, "t": 5}}
     write_document(folder, f"commits/{record.name}", {**unsealed(record.read_text()), "inferred": inferred})

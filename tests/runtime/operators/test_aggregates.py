@@ -36,7 +36,7 @@ ROWS: list[Item] = [
 pytestmark = pytest.mark.either_engine
 
 
-def stream() -> list[Item]:
+def aggregated_stream() -> list[Item]:
     """The rows; `t` of s = 1 is altered after 6 of them, of s = 2 after 10, and `n` is halved after 12."""
     items: list[Item] = []
     for ts, row in enumerate(ROWS):
@@ -86,7 +86,7 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
     emit out to json "o";
     """
     )
-    output = output_of(spark, tmp_path, text, parts, stream()).output("out")
+    output = output_of(spark, tmp_path, text, parts, aggregated_stream()).output("out")
     found = {row["wid"]: row for row in decode(output)}
     assert set(found) == {0, 1}
     for wid, row in found.items():
@@ -129,7 +129,7 @@ def test_every_function_over_overlapping_windows_by_their_panes(
         panes = panes_of(plan, operator, frozenset("t"), plan.start["r"].types)
         assert panes is not None
         assert panes.length == 4
-    run = output_of(spark, tmp_path, text, parts, stream())
+    run = output_of(spark, tmp_path, text, parts, aggregated_stream())
     found = {row["wid"]: row for row in decode(run.output("out"))}
     windows = {wid: ROWS[max(0, 8 * wid) : 8 * wid + 12] for wid in range(-1, 3)}
     assert set(found) == set(windows)

@@ -44,7 +44,7 @@ emit select[h < 90](means) to json "out/easterly";
 """
 
 
-def items() -> list[Item]:
+def directions() -> list[Item]:
     """The values of all groups in turn, so that each group comes in several files."""
     rows: list[Item] = [
         {"ts": n, "k": k} | ({} if value is None else {"h": value})
@@ -68,7 +68,7 @@ def test_a_mean_direction_is_exact_where_people_write_it(
     spark: SparkSession, tmp_path: Path, parts: int
 ) -> None:
     run = Query(spark, tmp_path, QUERY)
-    rows = items()
+    rows = directions()
     size = -(-len(rows) // parts)
     for batch in range(parts):
         run.write("wind", rows[batch * size : (batch + 1) * size])
@@ -81,7 +81,7 @@ def test_a_mean_direction_is_exact_where_people_write_it(
 def test_a_mean_direction_in_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = Query.without_engine(tmp_path, QUERY)
-    run.write("wind", [*items(), {"$punctuation": "[]"}])
+    run.write("wind", [*directions(), {"$punctuation": "[]"}])
     simulate(QUERY, Options(sinks={"means": "out/means", "select": "out/select"}))
     check_directions(run.output("means"), run.output("select"))
 

@@ -113,7 +113,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(__import__("sys").modules, "accents", raising=False)
 
 
-def stream() -> list[Item]:
+def evolving_stream() -> list[Item]:
     """The rows, with s = 1 altered after 8 of them and s = 2 after 16; n is gone from the 22nd on, p comes."""
     items: list[Item] = []
     for row in ROWS:
@@ -152,7 +152,7 @@ def test_functions_see_canonical_tuples_however_the_input_is_cut(
     """
     )
     run = Query(spark, tmp_path, text)
-    items = stream()
+    items = evolving_stream()
     for start in range(0, len(items), lines):
         run.write("r", items[start : start + lines])
     run.process(files_per_epoch=1)

@@ -26,7 +26,7 @@ emit q to json "q";
 """
 
 
-def _fill(run: Query, files: int, odd: dict[int, str] | None = None) -> None:
+def _write_windows(run: Query, files: int, odd: dict[int, str] | None = None) -> None:
     """Files of ten tuples each; of every window half comes in one file and half in the next. `odd`: file -> a line
     before the tuples of it."""
     for number in range(files):
@@ -48,7 +48,7 @@ def test_the_next_epoch_starts_before_one_is_committed(run: Query, monkeypatch: 
     """The second epoch's output is held back until the third has begun to write: one after the other would stay
     there for ever. What the third reads of the second's state is in memory still, or written: the results are as ever.
     """
-    _fill(run, 4)
+    _write_windows(run, 4)
     third = threading.Event()
     begun: list[int] = []
     committed: list[int] = []
@@ -80,7 +80,7 @@ def test_the_next_epoch_starts_before_one_is_committed(run: Query, monkeypatch: 
 
 def test_the_first_results_do_not_wait_for_a_second_plan(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan of the second epoch takes long where Java has just started."""
-    _fill(run, 3)
+    _write_windows(run, 3)
     executor = run.executor(1)
     committed: list[int] = []
     before_stages: dict[int, list[int]] = {}
@@ -108,11 +108,11 @@ def test_what_builds_on_an_epoch_that_fails_is_done_anew(run: Query) -> None:
     """A marker that the first look overlooks is found when the epoch's tuples are counted; the next one, which is
     launched by then without it, must not be kept."""
     odd = {1: '{"\\u0024accent": "[[alter(t, y -> y * 2)]]"}'}
-    _fill(run, 4, odd)
+    _write_windows(run, 4, odd)
     executor = run.process(files_per_epoch=1)
     assert [report.accents for report in run.reports] == [0, 1, 0, 0]
     plain = Query(run.spark, run.root / "plain", QUERY)
-    _fill(plain, 4, {1: '{"$accent": "[[alter(t, y -> y * 2)]]"}'})
+    _write_windows(plain, 4, {1: '{"$accent": "[[alter(t, y -> y * 2)]]"}'})
     other = plain.process(files_per_epoch=1)
     assert _windows(run) == _windows(plain)
     assert executor.last.sinks == other.last.sinks
@@ -120,7 +120,7 @@ def test_what_builds_on_an_epoch_that_fails_is_done_anew(run: Query) -> None:
 
 def test_all_before_a_marker_that_ends_the_query_is_committed(run: Query) -> None:
     """It stands in the epoch after the one that runs, and is complained of once that one is committed."""
-    _fill(run, 4, {2: '{"$accent": "[[alter(tt, y -> y * 2)]]"}'})
+    _write_windows(run, 4, {2: '{"$accent": "[[alter(tt, y -> y * 2)]]"}'})
     with pytest.raises(DiagnosticError) as failure:
         run.process(files_per_epoch=1)
     assert [d.code for d in failure.value.diagnostics] == ["RQ207"]
@@ -130,7 +130,7 @@ def test_all_before_a_marker_that_ends_the_query_is_committed(run: Query) -> Non
 
 def test_a_failure_in_flight_leaves_nothing_behind(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second epoch cannot be written; the third, which could, was on its way. A new process does both."""
-    _fill(run, 4)
+    _write_windows(run, 4)
     write = JsonLinesSink.write
 
     def broken(sink: JsonLinesSink, tuples: DataFrame, columns: Columns, folder: str) -> None:
@@ -151,7 +151,7 @@ def test_a_failure_in_flight_leaves_nothing_behind(run: Query, monkeypatch: pyte
 
 def test_memory_is_given_back(run: Query) -> None:
     """What an epoch has cached is let go when the next is committed, and at the end all of it."""
-    _fill(run, 6)
+    _write_windows(run, 6)
     java: Any = run.spark.sparkContext._jsc  # type: ignore[attr-defined]
     before = set(java.getPersistentRDDs().keySet())
     held: list[int] = []

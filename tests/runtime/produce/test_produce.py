@@ -37,7 +37,7 @@ def findings(path: Path, markers: Path | None = None, schema: str = SCHEMA) -> l
     return [each.code for each in found]
 
 
-def items(path: Path) -> list[dict[str, Any]]:
+def produced(path: Path) -> list[dict[str, Any]]:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
@@ -60,7 +60,7 @@ def test_every_method_writes_what_it_says(tmp_path: Path) -> None:
         stream.punctuate({"at": datetime(2026, 1, 2, tzinfo=UTC), "p": "a"})
         stream.punctuate("")
     assert findings(file) == []
-    assert items(file) == [
+    assert produced(file) == [
         {"ts": 0, "s": 2, "t": 77.0, "at": "2026-01-02T00:00:00Z", "m": 1.5},
         {"$accent": "[[s = 2, unit(t, degC)]]"},
         {"ts": 1, "s": 2, "t": 25},
@@ -110,8 +110,8 @@ def test_what_is_wrong_is_raised_and_never_written(tmp_path: Path, form: str, ag
     stream.tuple(ts=10, s=1, t=25.0)
     stream.close()
     assert findings(to) == []
-    assert decode(items(to)) == [{"ts": 10, "s": 1, "t": pytest.approx(77.0)}]
-    assert len(items(to)) == 3
+    assert decode(produced(to)) == [{"ts": 10, "s": 1, "t": pytest.approx(77.0)}]
+    assert len(produced(to)) == 3
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -259,8 +259,8 @@ def test_the_command_writes_what_is_right_and_nothing_else(tmp_path: Path) -> No
         cedilla("accent", folder, "[[-(t)]]", "--markers", ops, "--schema", "s: long, t: double").exit_code
         == 0
     )
-    assert items(ops) == [{"$accent": "[[-(t)]]"}]
-    assert [len(items(folder)), findings(folder, ops, "s: long, t: double")] == [3, []]
+    assert produced(ops) == [{"$accent": "[[-(t)]]"}]
+    assert [len(produced(folder)), findings(folder, ops, "s: long, t: double")] == [3, []]
     doubtful = cedilla("accent", folder / "1.jsonl", "[[alter(t, y -> y * 2)]]", "[[alter(t, y -> y * 2)]]")
     assert (doubtful.exit_code, "warning[RQ218]" in doubtful.stderr) == (0, True)
     assert cedilla("accent", tmp_path / "none", "[[-(t)]]").exit_code == 1

@@ -72,7 +72,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def simulated() -> None:
+def simulate_pumps() -> None:
     lines = Path("pumps.rq").read_text().splitlines()
     compiled = compile_query(
         "\n".join(line for line in lines if " to parquet " not in line and " to xml " not in line)
@@ -88,7 +88,7 @@ def without_at(rows: Iterable[Item]) -> list[Item]:
 
 
 def test_rows_are_in_one_unit(folder: Path) -> None:
-    simulated()
+    simulate_pumps()
     assert without_at(read("json/flow").rows()) == CANONICAL
     assert without_at(read("json/flow", "original").rows()) == CANONICAL
     assert without_at(read("json/flow", "latest").rows()) == LATEST
@@ -189,7 +189,7 @@ def test_wrong_input_is_told_with_its_place(tmp_path: Path) -> None:
 
 
 def test_pandas_and_arrow_have_the_types(folder: Path) -> None:
-    simulated()
+    simulate_pumps()
     frame = read("json/flow", "latest").pandas()
     assert frame["litres"].tolist() == [row["litres"] for row in LATEST]
     assert {name: str(kind) for name, kind in frame.dtypes.items()} == {
@@ -276,7 +276,7 @@ def _sorted(rows: Iterable[Item]) -> list[Any]:
 
 
 def test_the_command_prints_lines_and_tables(folder: Path) -> None:
-    simulated()
+    simulate_pumps()
     lines = cedilla("read", "json/flow", "--units", "latest").output.splitlines()
     assert without_at(map(json.loads, lines)) == LATEST
     table = cedilla("read", "json/flow", "--format", "table").output

@@ -34,18 +34,18 @@ FAHRENHEIT = '{"$accent": "[[alter(t, y -> (y - 32) * 5/9)]]"}'
 """Canonical values are in degrees Fahrenheit."""
 
 
-def tuples(*times: int, t: float = 32.0) -> list[str]:
+def tuple_lines(*times: int, t: float = 32.0) -> list[str]:
     return [json.dumps({"ts": ts, "s": 1, "t": t}) for ts in times]
 
 
 ODD = {
-    "a list of objects": f"[{', '.join(tuples(1, 2, 3))}]",
-    "a list of one": f"[{tuples(1)[0]}]",
+    "a list of objects": f"[{', '.join(tuple_lines(1, 2, 3))}]",
+    "a list of one": f"[{tuple_lines(1)[0]}]",
     "an empty list": "[]",
-    "two objects": "".join(tuples(1, 2)),
-    "two objects, a comma": ", ".join(tuples(1, 2)),
-    "an object and more": f"{tuples(1)[0]} and so on",
-    "an object and a brace": f"{tuples(1)[0]}}}",
+    "two objects": "".join(tuple_lines(1, 2)),
+    "two objects, a comma": ", ".join(tuple_lines(1, 2)),
+    "an object and more": f"{tuple_lines(1)[0]} and so on",
+    "an object and a brace": f"{tuple_lines(1)[0]}}}",
     "nested, then another": '{"ts": 1, "s": 1, "note": {"a": [{"b": "}"}]}} {"ts": 2}',
     "a number": "5",
     "a string": '"{}"',
@@ -68,7 +68,7 @@ def test_a_line_that_is_no_single_object_is_no_tuple_wherever_it_is_read(
         *(line if isinstance(line, bytes) else line.encode() for line in ODD.values()),
         b"",
         FAHRENHEIT.encode(),
-        tuples(4, t=0.0)[0].encode(),
+        tuple_lines(4, t=0.0)[0].encode(),
     ]
     path = run.write("r", [])
     path.write_bytes(b"\n".join(lines) + b"\n")
@@ -89,7 +89,9 @@ def test_simulate_and_validate_say_the_same_of_odd_lines(tmp_path: Path) -> None
     folder = tmp_path / "in" / "r"
     folder.mkdir(parents=True)
     lines = [line if isinstance(line, bytes) else line.encode() for line in ODD.values()]
-    (folder / "1.jsonl").write_bytes(b"\n".join([*lines, FAHRENHEIT.encode(), tuples(4, t=0.0)[0].encode()]))
+    (folder / "1.jsonl").write_bytes(
+        b"\n".join([*lines, FAHRENHEIT.encode(), tuple_lines(4, t=0.0)[0].encode()])
+    )
     simulated = Query.without_engine(tmp_path, QUERY).simulate()
     assert [row["t"] for row in decode(simulated.output("r"))] == [32.0]
     assert simulated.codes == ["RQ301"] * len(ODD)
@@ -107,7 +109,7 @@ def test_compressed_files_are_read_as_others(
     """By their names, a byte order mark, lines of blanks and bad bytes among them; also for `simulate`."""
     folder = tmp_path / "in" / "r"
     folder.mkdir(parents=True)
-    text = "\n".join(["\ufeff" + FAHRENHEIT, "", tuples(4, t=0.0)[0], "no json"]).encode() + b"\n\xff\n"
+    text = "\n".join(["\ufeff" + FAHRENHEIT, "", tuple_lines(4, t=0.0)[0], "no json"]).encode() + b"\n\xff\n"
     plain, packed, not_packed = (folder / name for name in ("1.jsonl", f"1.jsonl{suffix}", "2.jsonl"))
     plain.write_bytes(text)
     expected = [(line.text, line.is_utf8, line.place.removeprefix(str(plain))) for line in lines_of(plain)]
@@ -211,7 +213,7 @@ def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
     """Everything before it is committed."""
     for number, near in enumerate(lines):
         run = Query(spark, tmp_path / str(number), QUERY)
-        run.write("r", [*tuples(1, 2), near, *tuples(3)])
+        run.write("r", [*tuple_lines(1, 2), near, *tuple_lines(3)])
         executor = run.executor()
         with pytest.raises(DiagnosticError) as caught:
             executor.process(0, run.files(executor))

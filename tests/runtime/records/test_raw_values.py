@@ -77,10 +77,10 @@ def lines_of(root: Path) -> list[str]:
     items = [
         json.loads(line, parse_float=Decimal) for file in files for line in file.read_text().splitlines()
     ]
-    return sorted(str(sorted((name, plain(value)) for name, value in item.items())) for item in items)
+    return sorted(str(sorted((name, normalized(value)) for name, value in item.items())) for item in items)
 
 
-def plain(value: Any) -> Any:
+def normalized(value: Any) -> Any:
     return value.normalize() if isinstance(value, Decimal) and value else abs(value) if value == 0 else value
 
 

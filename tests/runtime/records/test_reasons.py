@@ -73,7 +73,7 @@ SAID = {
 }
 
 
-def said(
+def reasons(
     spark: SparkSession, root: Path, lines: list[str], query: str = QUERY, schema: str = SCHEMA
 ) -> list[str | None]:
     """Why `run` and `simulate` reject each line; `validate` says it, too."""
@@ -99,7 +99,7 @@ def said(
 @pytest.mark.either_engine
 def test_reasons_name_the_attribute_and_what_was_expected(spark: SparkSession, tmp_path: Path) -> None:
     lines = [*SAID, line()]
-    found = said(spark, tmp_path, lines)
+    found = reasons(spark, tmp_path, lines)
     assert [each and each[6:] for each in found] == [*SAID.values(), None]
 
 
@@ -122,7 +122,7 @@ def test_reasons_that_depend_on_markers(spark: SparkSession, tmp_path: Path) -> 
         '{"k": 1, "ts": 4, "n": 9007199254740993}',
         '{"k": 1, "ts": 4, "n": "x"}',
     ]
-    assert said(spark, tmp_path, lines, query, schema) == [
+    assert reasons(spark, tmp_path, lines, query, schema) == [
         None,
         "RQ304 `p` is defined where it does not exist: before its add or after its drop",
         None,
@@ -168,7 +168,7 @@ def test_random_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
         ]
         for _ in range(400)
     ]
-    found = said(spark, tmp_path, lines)
+    found = reasons(spark, tmp_path, lines)
     assert len({each for each in found if each}) > 60
 
 

@@ -121,14 +121,14 @@ def test_engines_take_the_texts_that_the_reference_takes(spark: SparkSession) ->
         (text, name, value, expected)
         for text, row in zip(texts, rows, strict=True)
         for name, value in zip(CASTS, row[1:], strict=True)
-        if value != (expected := plain(cast(name, text)))
+        if value != (expected := engine_value(cast(name, text)))
     ]
     assert wrong == []
     taken = [sum(row[n] is not None for row in rows) for n in range(1, 7)]
     assert all(15 < count < len(texts) / 2 for count in taken), taken
 
 
-def plain(value: Any) -> Any:
+def engine_value(value: Any) -> Any:
     start = datetime(1970, 1, 1, tzinfo=UTC)
     if not isinstance(value, datetime):
         return value

@@ -212,7 +212,7 @@ def bag(rows: list[Item]) -> list[list[tuple[str, Any]]]:
     )
 
 
-def items() -> list[Item]:
+def decimal_items() -> list[Item]:
     rows: list[Item] = [{"k": k, "d": float(d), "n": n} for k, (d, n) in enumerate(VALUES)]
     return [*rows, {"$punctuation": "[]"}]
 
@@ -220,7 +220,7 @@ def items() -> list[Item]:
 def test_a_query_of_decimals_is_exact_in_the_reference() -> None:
     reference = Reference(compile_query(QUERY).plan)
     found: dict[str, list[Item]] = {name: [] for name in OUTPUTS}
-    for item in items():
+    for item in decimal_items():
         for outputs in reference.step([("r", item)]):
             for name, emit in zip(OUTPUTS, reference.plan.emits, strict=True):
                 found[name] += filter(is_tuple, outputs[emit.name].items())
@@ -231,7 +231,7 @@ def test_a_query_of_decimals_is_exact_in_the_reference() -> None:
 @pytest.mark.parametrize("per_epoch", [None, 1])
 def test_a_query_of_decimals_is_exact(spark: SparkSession, tmp_path: Path, per_epoch: int | None) -> None:
     """In one epoch, and file by file with a restart in the middle."""
-    run, lines = Query(spark, tmp_path, QUERY), items()
+    run, lines = Query(spark, tmp_path, QUERY), decimal_items()
     run.write("r", lines[:2])
     executor = run.executor(per_epoch)
     if per_epoch:
@@ -241,7 +241,7 @@ def test_a_query_of_decimals_is_exact(spark: SparkSession, tmp_path: Path, per_e
     run.write("r", lines[5:])
     run.go_on(executor, 1 if per_epoch else 0)
     found = {
-        name: [json.loads(line, parse_float=Decimal) for line in written(tmp_path / "out" / emit.name)]
+        name: [json.loads(line, parse_float=Decimal) for line in output_lines(tmp_path / "out" / emit.name)]
         for name, emit in zip(OUTPUTS, executor.plan.emits, strict=True)
     }
     assert {n: bag([*filter(is_tuple, rows)]) for n, rows in found.items()} == {
@@ -249,6 +249,6 @@ def test_a_query_of_decimals_is_exact(spark: SparkSession, tmp_path: Path, per_e
     }
 
 
-def written(folder: Path) -> list[str]:
+def output_lines(folder: Path) -> list[str]:
     files = [file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir())]
     return [line for file in files for line in file.read_text().splitlines()]

@@ -114,7 +114,7 @@ CANONICAL: list[Item] = [
 ]
 
 
-def written(item: Item) -> Item:
+def raw_tuple(item: Item) -> Item:
     """The tuple as its stream has it: p ends for s = 1 at ts = 28; t and p change their units."""
     ts, s = item["ts"], item["s"]
     item = dict(item)
@@ -132,7 +132,7 @@ def test_a_query_computes_across_alters_and_a_drop_of_what_is_optional(
 ) -> None:
     """Affine values change their units, others are absorbed; what reads the dropped attribute is gone with it, or not
     (G20); buckets close when all their times have, and accents on times begin with a bucket (theory 1.3, W5)."""
-    rows = [written(item) for item in CANONICAL]
+    rows = [raw_tuple(item) for item in CANONICAL]
     stream = [
         *rows[:15], {"$accent": "[[ts >= 15, alter(t, y -> y * 2 + 3)]]"},
         *rows[15:20], {"$accent": "[[alter(p, y -> y / 2)]]"}, {"$punctuation": "[ts < 20]"},

@@ -132,7 +132,7 @@ class Dying:
         return getattr(self._system, name)
 
 
-def dying(calls: int) -> Files:
+def dying_files(calls: int) -> Files:
     files = Files()
     store = RemoteStore("s3")
     store._system = Dying(store._system, calls)
@@ -148,7 +148,7 @@ def test_an_epoch_appears_in_the_order_of_its_files(bucket: str) -> None:
     seen: list[list[str]] = []
     for calls in range(5):
         with pytest.raises(Death):
-            JsonLinesSink(dying(calls), out, "r").publish(7, 0)
+            JsonLinesSink(dying_files(calls), out, "r").publish(7, 0)
         seen.append(names(Files(), f"{out}/epoch=000000000007"))
         assert Files().folders(f"{out}/_staging/run=000000", "") == ["epoch=000000000007"]
     assert seen == [[], WHOLE[:1], WHOLE[:2], WHOLE[:3], WHOLE]

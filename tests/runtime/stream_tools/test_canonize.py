@@ -270,7 +270,7 @@ def order(stream: Iterable[Item]) -> list[int]:
     return [kind(item) for item in stream]
 
 
-def check(stream: list[Item]) -> None:
+def check_canonized(stream: list[Item]) -> None:
     result, meaning = canonized(stream), said(stream)
     kinds = order(result)
     assert kinds == sorted(kinds)
@@ -294,7 +294,7 @@ def test_a_canonical_stream_says_what_the_stream_said(by_added: bool, seed: int)
     rng = random.Random(seed)
     stream = random_stream(rng, rng.randrange(5, 30), by_added=by_added)
     try:
-        check(stream)
+        check_canonized(stream)
     except DiagnosticError as error:
         wordless = by_added and {d.code for d in error.diagnostics} == {"RQ213"}
         if not wordless:

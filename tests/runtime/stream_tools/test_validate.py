@@ -28,7 +28,7 @@ ROW: Item = {"ts": 9, "s": 1, "t": 20.0}
 ADD_P: Item = {"$accent": "[[s = 1, +(p: double)]]"}
 
 
-def found(stream: list[Item | str], schema: Schema = SCHEMA) -> list[Diagnostic]:
+def errors_in(stream: list[Item | str], schema: Schema = SCHEMA) -> list[Diagnostic]:
     """What makes a stream invalid; its warnings are left out."""
     result: list[Diagnostic] = []
     verdict = validate(as_lines(stream, "data"), schema, result.append)
@@ -95,18 +95,18 @@ CASES: list[tuple[str, list[Item | str], list[str]]] = [
 @pytest.mark.parametrize(("stream", "codes"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_every_fault_has_its_code(stream: list[Item | str], codes: list[str]) -> None:
     """G34: a bad marker by its code, a bad tuple by its reason; each with its place and text."""
-    result = found(stream)
+    result = errors_in(stream)
     assert [each.code for each in result] == codes
     places = {f"{line.place}: {line.text}" for line in as_lines(stream, "data")}
     assert all(each.notes[-1] in places for each in result)
 
 
 def test_a_wrong_marker_changes_nothing() -> None:
-    assert found([{"$accent": "[[x = 1, -(t)]]"}, ROW])[-1].code == "RQ207"
+    assert errors_in([{"$accent": "[[x = 1, -(t)]]"}, ROW])[-1].code == "RQ207"
 
 
 def test_a_late_tuple_names_the_punctuation() -> None:
-    (late,) = found([{"$punctuation": "[s = 2]"}, {"$punctuation": "[ts < 10]"}, ROW])
+    (late,) = errors_in([{"$punctuation": "[s = 2]"}, {"$punctuation": "[ts < 10]"}, ROW])
     assert "[ts < 10] of data:2" in late.message
 
 
@@ -116,14 +116,14 @@ def test_valid_streams_have_no_findings_and_spoilt_ones_those_of_the_oracle(gene
     """Against the plain decoder: a tuple is out of place iff it says so."""
     rng = random.Random(seed)
     stream: list[Item] = generate(rng, 50)
-    assert found([*stream], declared_schema("ts: long, s: int in {1, 2, 3}, t: double")) == []
+    assert errors_in([*stream], declared_schema("ts: long, s: int in {1, 2, 3}, t: double")) == []
     # Tuples from elsewhere in the stream, anywhere.
     spoilt = list(stream)
     for _ in range(10):
         row = rng.choice([item for item in stream if "ts" in item])
         spoilt.insert(rng.randrange(len(spoilt)), row)
     expected = {int(text.split(":")[0].split(" ")[1]) + 1 for text in complaints(spoilt, {"ts", "s", "t"})}
-    result = found([*spoilt], declared_schema("ts: long, s: int in {1, 2, 3}, t: double"))
+    result = errors_in([*spoilt], declared_schema("ts: long, s: int in {1, 2, 3}, t: double"))
     places = {int(each.notes[-1].split(":")[1]) for each in result}
     assert {each.code for each in result} <= {"RQ304", "RQ305", "RQ306"}
     assert places == expected
@@ -152,7 +152,7 @@ def test_a_schema_is_inferred_from_what_comes_before_any_add() -> None:
 
 def test_without_a_schema_nothing_is_required_but_an_add_of_what_is_there_is_wrong() -> None:
     stream: list[Item | str] = [{"s": 1, "t": 1.0}, {"s": 1}, {"$accent": "[[+(t: double)]]"}]
-    assert [each.code for each in found(stream, inferred_schema(as_lines(stream, "data")))] == ["RQ205"]
+    assert [each.code for each in errors_in(stream, inferred_schema(as_lines(stream, "data")))] == ["RQ205"]
 
 
 @pytest.mark.parametrize(

@@ -462,7 +462,7 @@ def test_an_epoch_that_is_written_again_is_seen_once(
         if step == "deleted":
             patch.setattr(KafkaSink, "_forget", die)
         else:
-            patch.setattr("cedilla.runtime.topics.topic_writer.made", dying(step, die))
+            patch.setattr("cedilla.runtime.topics.topic_writer.made", dying_clients(step, die))
         with pytest.raises(Killed):
             query.run()
     query.run()
@@ -472,7 +472,7 @@ def test_an_epoch_that_is_written_again_is_seen_once(
     assert sorted(item["ts"] for item in records) == [0, 1, 2, 3]
 
 
-def dying(step: str, die: Any) -> Any:
+def dying_clients(step: str, die: Any) -> Any:
     """Clients as they are made, but for one function."""
 
     class Dying:

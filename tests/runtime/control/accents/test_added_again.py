@@ -135,7 +135,7 @@ def valid(rng: Random, markers: int) -> list[Item]:
     for _ in range(markers):
         more = [*items, {"$accent": rng.choice(MARKERS)}]
         try:
-            ran(more)
+            outcome(more)
         except DiagnosticError:
             continue
         items = more
@@ -147,7 +147,7 @@ def valid(rng: Random, markers: int) -> list[Item]:
     return items
 
 
-def ran(items: list[Item]) -> tuple[list[Item], ...]:
+def outcome(items: list[Item]) -> tuple[list[Item], ...]:
     """The items that are not set aside, those of the output with all attributes, the canonical tuples, and the items
     of the output with few attributes."""
     it = Reference(compile_query(QUERY).plan)
@@ -163,8 +163,8 @@ def ran(items: list[Item]) -> tuple[list[Item], ...]:
     return [item for item in items if id(item) not in wrong], written, canonical, few
 
 
-def check(seed: int) -> None:
-    items, written, canonical, few = ran(valid(Random(seed), 24))
+def check_stream(seed: int) -> None:
+    items, written, canonical, few = outcome(valid(Random(seed), 24))
     assert values_of(decode(items), "t", "x", "p") == values_of(canonical, "t", "x", "p"), items
     assert values_of(decode(written), "t", "x", "p") == values_of(canonical, "t", "x", "p"), items
     assert values_of(decode(few), "t") == values_of(canonical, "t"), items
@@ -172,10 +172,10 @@ def check(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_what_outputs_say_is_what_tuples_are(seed: int) -> None:
-    check(seed)
+    check_stream(seed)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", soak_seeds(500))
 def test_what_outputs_say_in_many_cases(seed: int) -> None:
-    check(seed)
+    check_stream(seed)

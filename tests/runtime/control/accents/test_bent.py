@@ -84,7 +84,7 @@ def test_a_double_leads_next_to_the_exact_number_and_back(function: Bent, value:
 # --- streams ---
 
 
-def row(ts: int, p: float | None, s: int = 1) -> Item:
+def bent_row(ts: int, p: float | None, s: int = 1) -> Item:
     return {"ts": ts, "s": s, "q": 1.0} | ({} if p is None else {"p": p})
 
 
@@ -95,32 +95,40 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 CASES: dict[str, tuple[Sequence[Item], list[float]]] = {
-    "a sign": ([row(1, -500.0), marker("[[s = 1, alter(p, y -> -y)]]"), row(2, 500.0)], [-500.0, -500.0]),
+    "a sign": (
+        [bent_row(1, -500.0), marker("[[s = 1, alter(p, y -> -y)]]"), bent_row(2, 500.0)],
+        [-500.0, -500.0],
+    ),
     "a sign twice": (
-        [marker("[[alter(p, y -> -y)]]"), row(1, -51.0), marker("[[alter(p, y -> -y)]]"), row(2, 52.0)],
+        [
+            marker("[[alter(p, y -> -y)]]"),
+            bent_row(1, -51.0),
+            marker("[[alter(p, y -> -y)]]"),
+            bent_row(2, 52.0),
+        ],
         [51.0, 52.0],
     ),
     "a reciprocal": (
-        [row(1, 7.0), marker("[[alter(p, y -> 235.215 / y)]]"), row(2, 33.60214285714286)],
+        [bent_row(1, 7.0), marker("[[alter(p, y -> 235.215 / y)]]"), bent_row(2, 33.60214285714286)],
         [7.0, 7.0],
     ),
     "points": (
         [
-            row(1, 50.0),
+            bent_row(1, 50.0),
             marker("[[alter(p, by points {(0, 0), (50, 56), (100, 100)})]]"),
-            row(2, 56.0),
-            row(3, 28.0),
+            bent_row(2, 56.0),
+            bent_row(3, 28.0),
         ],
         [50.0, 50.0, 25.0],
     ),
     "a scale before and after": (
         [
             marker("[[alter(p, y -> y / 10)]]"),
-            row(1, 0.7),
+            bent_row(1, 0.7),
             marker("[[alter(p, y -> 100 - y)]]"),
-            row(2, 99.3),
+            bent_row(2, 99.3),
             marker("[[alter(p, y -> y * 2)]]"),
-            row(3, 198.6),
+            bent_row(3, 198.6),
         ],
         [7.0, 7.0, 7.0],
     ),
@@ -128,31 +136,31 @@ CASES: dict[str, tuple[Sequence[Item], list[float]]] = {
         [
             marker("[[alter(p, y -> -y)]]"),
             marker("[[p < -5, alter(q, y -> y * 2)]]"),
-            row(1, -7.0),
-            row(2, -5.0),
-            row(3, 7.0),
+            bent_row(1, -7.0),
+            bent_row(2, -5.0),
+            bent_row(3, 7.0),
         ],
         [7.0, 5.0, -7.0],
     ),
     "a punctuation by raw values": (
         [
             marker("[[alter(p, y -> -y)]]"),
-            row(1, 5.0),
+            bent_row(1, 5.0),
             {"$punctuation": "[p >= 3]"},
-            row(2, 2.0),
-            row(3, 3.0),
-            row(4, -9.0),
+            bent_row(2, 2.0),
+            bent_row(3, 3.0),
+            bent_row(4, -9.0),
         ],
         [-5.0, -2.0, 9.0],
     ),
     "values that the function does not take": (
         [
             marker("[[s = 1, alter(p, y -> 12 / y)]]"),
-            row(1, 0.0),
-            row(2, -3.0),
-            row(3, 4.0),
-            row(4, -3.0, 2),
-            row(5, None),
+            bent_row(1, 0.0),
+            bent_row(2, -3.0),
+            bent_row(3, 4.0),
+            bent_row(4, -3.0, 2),
+            bent_row(5, None),
         ],
         [3.0, -3.0],
     ),
@@ -185,10 +193,10 @@ def test_doubled_values_are_described_by_what_was_sent(here: Path) -> None:
 @pytest.mark.either_engine
 def test_it_goes_on_after_a_restart_and_is_shown(spark: SparkSession, here: Path) -> None:
     options = Options(once=True, checkpoint="ck")
-    write_lines(here / "r/1.jsonl", [marker("[[s = 1, alter(p, y -> 12 / y)]]"), row(1, 4.0)], 1)
+    write_lines(here / "r/1.jsonl", [marker("[[s = 1, alter(p, y -> 12 / y)]]"), bent_row(1, 4.0)], 1)
     run(QUERY, options, spark=spark)
     assert "alter(p, y -> 12 / y)" in cedilla("status", "ck").output
-    write_lines(here / "r/2.jsonl", [row(2, 3.0), row(3, 3.0, 2)], 2)
+    write_lines(here / "r/2.jsonl", [bent_row(2, 3.0), bent_row(3, 3.0, 2)], 2)
     run(QUERY, options, spark=spark)
     assert [item["p"] for item in canonical_rows("out/r")] == [3.0, 4.0, 3.0]
 
@@ -215,13 +223,13 @@ def test_a_unit_of_turned_values_is_refused(here: Path) -> None:
     query = QUERY.replace("p: double", "p: double unit W")
     write_lines(here / "r/1.jsonl", [turned, unit])
     assert code_of(lambda: simulate(query)) == "RQ463"
-    write_lines(here / "r/1.jsonl", [turned, marker("[[s = 2, unit(p, kW)]]"), row(1, 0.5, 2)])
+    write_lines(here / "r/1.jsonl", [turned, marker("[[s = 2, unit(p, kW)]]"), bent_row(1, 0.5, 2)])
     simulate(query, Options(sinks={"r": "out/r", "high": "out/high"}))
     assert [item["p"] for item in canonical_rows("out/r")] == [500.0]
 
 
 def test_tools_know_it(here: Path) -> None:
-    write_lines(here / "r/1.jsonl", [marker("[[alter(p, y -> 12 / y)]]"), row(1, 4.0), row(2, 0.0)])
+    write_lines(here / "r/1.jsonl", [marker("[[alter(p, y -> 12 / y)]]"), bent_row(1, 4.0), bent_row(2, 0.0)])
     (here / "q.rq").write_text(QUERY)
     assert "RQ315" in cedilla("validate", "r", "--query", "q.rq").output
     assert "RQ213" in cedilla("canonize", "r", "--query", "q.rq").output

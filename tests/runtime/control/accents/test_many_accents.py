@@ -22,7 +22,7 @@ emit hot to json "out/hot";
 KEYS = 700  # more than a tree has in the commit record itself
 
 
-def stream(rng: random.Random) -> list[list[Item]]:
+def epochs_of_accents(rng: random.Random) -> list[list[Item]]:
     """Four files: many accents with tuples among them, one accent, none, and closed keys; then no bad tuple."""
     count = iter(range(10_000))
 
@@ -51,7 +51,7 @@ def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -
     run = Query(spark, tmp_path, QUERY)
     decoder = Decoder()
     expected: dict[int, dict[str, Any]] = {}
-    for number, items in enumerate(stream(random.Random(3))):
+    for number, items in enumerate(epochs_of_accents(random.Random(3))):
         for item in items:
             if row := decoder.feed(
                 {k: Fraction(v) if not isinstance(v, str) else v for k, v in item.items()}

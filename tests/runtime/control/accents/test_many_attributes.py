@@ -20,7 +20,7 @@ from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item
 
 
-def query(count: int) -> str:
+def query_over_many(count: int) -> str:
     attributes = ", ".join(f"a{n}: long" for n in range(count))
     return f'stream r(t: double, {attributes}) from json "r"; emit r to json "o";'
 
@@ -43,7 +43,7 @@ def check_refused(run: Query, items: list[Item]) -> None:
 def test_alters_by_five_attributes_mean_each_combination(spark: SparkSession, tmp_path: Path) -> None:
     rng = random.Random(5)
     rows: list[Item] = [{"t": 7560.0, **{f"a{n}": rng.randrange(2) for n in range(5)}} for _ in range(20)]
-    run = Query(spark, tmp_path, query(5))
+    run = Query(spark, tmp_path, query_over_many(5))
     items: list[Item] = [*rows, *accents(5, lambda n: n + 2), *rows]
     run.write("r", items)
     run.process()
@@ -60,7 +60,7 @@ def test_alters_by_five_attributes_mean_each_combination(spark: SparkSession, tm
 
 @pytest.mark.either_engine
 def test_more_combinations_than_can_be_announced_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    check_refused(Query(spark, tmp_path, query(60)), accents(7, lambda n: n + 2))
+    check_refused(Query(spark, tmp_path, query_over_many(60)), accents(7, lambda n: n + 2))
 
 
 @pytest.mark.either_engine
@@ -70,7 +70,7 @@ def test_a_marker_by_hundreds_of_attributes_is_refused(
 ) -> None:
     conditions = ", ".join(f"a{n} = 1" for n in range(300))
     text = f"[[{conditions}, alter(t, y -> y * 2)]]" if marker == "accent" else f"[{conditions}]"
-    check_refused(Query(spark, tmp_path, query(300)), [{f"${marker}": text}])
+    check_refused(Query(spark, tmp_path, query_over_many(300)), [{f"${marker}": text}])
 
 
 def test_attributes_that_decide_each_others_units_are_right_or_refused(tmp_path: Path) -> None:
@@ -78,14 +78,14 @@ def test_attributes_that_decide_each_others_units_are_right_or_refused(tmp_path:
     items: list[Item] = [
         {"$accent": f"[[a{(n + 1) % 12} = {n + 2}, alter(a{n}, y -> y * 2)]]"} for n in range(12)
     ]
-    run = Query.without_engine(tmp_path, query(12))
+    run = Query.without_engine(tmp_path, query_over_many(12))
     path = run.write("r", items)
     with pytest.raises(DiagnosticError, match="RQ480"):
         simulate(run.query, Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "o")}))
 
 
 def test_one_function_by_forty_attributes_takes_a_moment(tmp_path: Path) -> None:
-    run = Query.without_engine(tmp_path, query(40))
+    run = Query.without_engine(tmp_path, query_over_many(40))
     last: Item = {"t": 1.0, **{f"a{n}": n % 2 for n in range(40)}}
     path = run.write("r", [*accents(18, lambda _: 2), last])
     simulate(run.query, Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "o")}))

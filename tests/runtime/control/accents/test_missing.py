@@ -26,7 +26,7 @@ emit average to json "out/average" in original units;
 """
 
 
-def row(ts: int, x: float | None = None, s: int = 1, **more: object) -> Item:
+def row_of_x(ts: int, x: float | None = None, s: int = 1, **more: object) -> Item:
     return {"ts": ts, "s": s, **({} if x is None else {"x": x}), **more}
 
 
@@ -40,41 +40,54 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 LIST = marker("[[s = 1, missing(x, {-999, 9999.9})]]")
 CASES: dict[str, tuple[Sequence[Item], list[tuple[int, float | None]]]] = {
     "from its accent on, of the described tuples": (
-        [row(1, -999.0), LIST, row(2, -999), row(3, 9999.9), row(4, 5.0), row(5, -999.0, 2)],
+        [
+            row_of_x(1, -999.0),
+            LIST,
+            row_of_x(2, -999),
+            row_of_x(3, 9999.9),
+            row_of_x(4, 5.0),
+            row_of_x(5, -999.0, 2),
+        ],
         [(1, -999.0), (2, None), (3, None), (4, 5.0), (5, -999.0)],
     ),
     "as they are written, whatever the unit is": (
-        [LIST, marker("[[unit(x, degF)]]"), row(1, -999.0), row(2, 50.0), row(3, -1766.2)],
+        [LIST, marker("[[unit(x, degF)]]"), row_of_x(1, -999.0), row_of_x(2, 50.0), row_of_x(3, -1766.2)],
         [(1, None), (2, 10.0), (3, -999.0)],
     ),
     "as they are written, when they come after the unit": (
-        [marker("[[unit(x, degF)]]"), LIST, row(1, -999.0), row(2, 50.0), row(3, -1766.2)],
+        [marker("[[unit(x, degF)]]"), LIST, row_of_x(1, -999.0), row_of_x(2, 50.0), row_of_x(3, -1766.2)],
         [(1, None), (2, 10.0), (3, -999.0)],
     ),
     "among values that are turned": (
-        [marker("[[alter(x, y -> 10 / y)]]"), row(1, -999.0), LIST, row(2, -999.0), row(3, 2.0)],
+        [
+            marker("[[alter(x, y -> 10 / y)]]"),
+            row_of_x(1, -999.0),
+            LIST,
+            row_of_x(2, -999.0),
+            row_of_x(3, 2.0),
+        ],
         [(2, None), (3, 5.0)],
     ),
     "a later list takes the place of the first": (
-        [LIST, marker("[[missing(x, {0})]]"), row(1, -999.0), row(2, 0.0), row(3, 0.0, 2)],
+        [LIST, marker("[[missing(x, {0})]]"), row_of_x(1, -999.0), row_of_x(2, 0.0), row_of_x(3, 0.0, 2)],
         [(1, -999.0), (2, None), (3, None)],
     ),
     "an empty list": (
-        [LIST, marker("[[missing(x, {})]]"), row(1, -999.0)],
+        [LIST, marker("[[missing(x, {})]]"), row_of_x(1, -999.0)],
         [(1, -999.0)],
     ),
     "under another name": (
-        [LIST, marker("[[rename(t, x)]]"), row(1, t=-999.0), row(2, t=5.0)],
+        [LIST, marker("[[rename(t, x)]]"), row_of_x(1, t=-999.0), row_of_x(2, t=5.0)],
         [(1, None), (2, 5.0)],
     ),
     "after an add": (
-        [LIST, marker("[[-(x)]]"), row(1, -999.0), marker("[[+(x: double)]]"), row(2, -999.0)],
+        [LIST, marker("[[-(x)]]"), row_of_x(1, -999.0), marker("[[+(x: double)]]"), row_of_x(2, -999.0)],
         [(1, None), (2, -999.0)],
     ),
 }
 
 
-def simulated() -> None:
+def simulate_query() -> None:
     simulate(QUERY, Options(sinks={"r": "out/r", "average": "out/average"}))
 
 
@@ -82,7 +95,7 @@ def simulated() -> None:
 def test_a_source_removes_the_values(here: Path, case: str) -> None:
     items, expected = CASES[case]
     write_lines(here / "r/1.jsonl", items)
-    simulated()
+    simulate_query()
     assert values_of(canonical_rows("out/r", 9), "ts", "x") == expected
     problems = cedilla("validate", "r", "--query", "q.rq").output
     assert problems.count("error") == sum("ts" in item for item in items) - len(expected)
@@ -94,16 +107,16 @@ def test_an_engine_removes_the_values(spark: SparkSession, here: Path, files_per
     # All cases one after the other, with names of their own, and what is expected.
     items, expected = (
         [
-            row(1, -999.0, k="none"),
+            row_of_x(1, -999.0, k="none"),
             LIST,
             marker('[[s = 1, missing(k, {"none", ""})]]'),
-            row(2, -999, k="a"),
-            row(3, 9999.9, k="none"),
+            row_of_x(2, -999, k="a"),
+            row_of_x(3, 9999.9, k="none"),
             marker('[[k = "a", alter(x, y -> y * 2)]]'),
-            row(4, -999.0, k="none"),
-            row(5, 8.0, k="a"),
-            row(6, 9999.9, k="a"),
-            row(7, -999.0, 2, k="none"),
+            row_of_x(4, -999.0, k="none"),
+            row_of_x(5, 8.0, k="a"),
+            row_of_x(6, 9999.9, k="a"),
+            row_of_x(7, -999.0, 2, k="none"),
         ],
         [(1, -999.0), (2, None), (3, None), (4, None), (5, 4.0), (6, None), (7, -999.0)],
     )
@@ -123,19 +136,19 @@ def test_an_engine_removes_the_values(spark: SparkSession, here: Path, files_per
 @pytest.mark.either_engine
 def test_it_goes_on_after_a_restart_and_is_shown(spark: SparkSession, here: Path) -> None:
     options = Options(once=True, checkpoint="ck")
-    write_lines(here / "r/1.jsonl", [LIST, row(1, -999.0)], 1)
+    write_lines(here / "r/1.jsonl", [LIST, row_of_x(1, -999.0)], 1)
     run(QUERY, options, spark=spark)
     assert "missing(x, {-999, 9999.9}) where s = 1" in cedilla("status", "ck").output
-    write_lines(here / "r/2.jsonl", [row(2, 9999.9), row(3, 9999.9, 2)], 2)
+    write_lines(here / "r/2.jsonl", [row_of_x(2, 9999.9), row_of_x(3, 9999.9, 2)], 2)
     run(QUERY, options, spark=spark)
     assert values_of(canonical_rows("out/r", 9), "ts", "x") == [(1, None), (2, None), (3, 9999.9)]
 
 
 def test_a_punctuation_does_not_close_them(here: Path) -> None:
     """`x < 0` describes no tuple without x, however it is written; later -999 is a number again."""
-    closing = [LIST, {"$punctuation": "[s = 1, x < 0]"}, row(1, -999.0), row(2, -1.0)]
-    write_lines(here / "r/1.jsonl", [*closing, marker("[[missing(x, {})]]"), row(3, -999.0)])
-    simulated()
+    closing = [LIST, {"$punctuation": "[s = 1, x < 0]"}, row_of_x(1, -999.0), row_of_x(2, -1.0)]
+    write_lines(here / "r/1.jsonl", [*closing, marker("[[missing(x, {})]]"), row_of_x(3, -999.0)])
+    simulate_query()
     assert values_of(canonical_rows("out/r", 9), "ts", "x") == [(1, None), (3, -999.0)]
 
 
@@ -166,7 +179,7 @@ def test_wrong_lists_end_the_query(here: Path, case: str) -> None:
 
 
 def test_tools_know_it(here: Path) -> None:
-    write_lines(here / "r/1.jsonl", [marker("[[missing({x}, {-999})]]"), row(1, -999.0)])
+    write_lines(here / "r/1.jsonl", [marker("[[missing({x}, {-999})]]"), row_of_x(1, -999.0)])
     assert "RQ213" in cedilla("canonize", "r", "--query", "q.rq").output
     assert "undone at the source" in cedilla("trace", "q.rq", "[[missing(x, {-999})]]").output
     assert "changes nothing" in cedilla("trace", "q.rq", "[[missing(x, {})]]").output

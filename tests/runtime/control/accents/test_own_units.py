@@ -31,19 +31,19 @@ emit cost to json "out/cost" with cost in ct;
 """
 
 
-def row(ts: int, src: str, p: float, u: str = "s", g: float = 110.0) -> Item:
+def price_row(ts: int, src: str, p: float, u: str = "s", g: float = 110.0) -> Item:
     return {"ts": ts, "src": src, "u": u, "p": p, "d": 30.0, "g": g}
 
 
 ITEMS: Sequence[Item] = (
-    row(1, "a", 0.25, "sec"),
-    row(1, "x", 26.0),
+    price_row(1, "a", 0.25, "sec"),
+    price_row(1, "x", 26.0),
     {"$accent": '[[src = "a", unit(p, "ct/kWh")]]'},
     {"$accent": '[[src = "a", unit(g, "mmol/L")]]'},
-    row(2, "a", 27.0, g=5.0),
-    row(2, "b", 0.28, "min"),
+    price_row(2, "a", 27.0, g=5.0),
+    price_row(2, "b", 0.28, "min"),
     {"$punctuation": "[ts < 10]"},
-    row(11, "a", 29.0, g=6.105819400963609),
+    price_row(11, "a", 29.0, g=6.105819400963609),
     {"$punctuation": "[]"},
 )
 
@@ -93,9 +93,9 @@ def test_a_marker_of_another_kind_ends_the_query(tmp_path: Path, monkeypatch: py
 
 
 STREAM: Any = [
-    ("r", row(1, "a", 0.25)),
+    ("r", price_row(1, "a", 0.25)),
     ("r", {"$accent": '[[src = "a", unit(p, "ct/kWh")]]'}),
-    ("r", row(2, "a", 25.0)),
+    ("r", price_row(2, "a", 25.0)),
 ]
 
 

@@ -35,7 +35,7 @@ ONE = 'stream r(ts: long, s: int in {1, 2}, t: double unit degF%s) from json "in
 CELSIUS = "alter(t, y -> (y * 5 - 160) / 9"
 
 
-def said(query: str, markers: list[str], emit: str | None = None) -> list[str]:
+def announced_alters(query: str, markers: list[str], emit: str | None = None) -> list[str]:
     """The Alters that an output announces, each marker an epoch of its own."""
     run = stepped(query, markers)
     emit = emit or next(iter(run.reference.plan.emits)).name
@@ -134,7 +134,7 @@ def said(query: str, markers: list[str], emit: str | None = None) -> list[str]:
 def test_what_outputs_say(rest: str, markers: list[str], texts: list[str]) -> None:
     more = ", p: double unit Pa" if "unit(p" in markers[0] else ""
     query = ONE % more + rest + ' to json "out";'
-    found = said(query, markers, compile_query(query).plan.emits[-1].name)
+    found = announced_alters(query, markers, compile_query(query).plan.emits[-1].name)
     assert found == texts
 
 
@@ -142,30 +142,30 @@ def test_units_of_differences_are_read_back_and_checked() -> None:
     """They lead from each other as those of temperatures do, and are no temperatures (RQ219, RQ142)."""
     query = 'stream r(s: int in {1, 2}, d: double unit delta_degF) from json "r"; emit r to json "out";'
     scaled = "alter(d, y -> (y * 5) / 9, unit delta_degC)"
-    assert said(query, ["[[s = 1, unit(d, delta_degC)]]", "[[s = 2, alter(d, y -> y * 5/9)]]"]) == [
-        f"[[s = {s}, {scaled}]]" for s in (1, 2)
-    ]
-    assert said(query, [f"[[{scaled}]]"]) == [f"[[{scaled}]]"]
+    assert announced_alters(
+        query, ["[[s = 1, unit(d, delta_degC)]]", "[[s = 2, alter(d, y -> y * 5/9)]]"]
+    ) == [f"[[s = {s}, {scaled}]]" for s in (1, 2)]
+    assert announced_alters(query, [f"[[{scaled}]]"]) == [f"[[{scaled}]]"]
     for text, code in [
         ("alter(d, y -> (y - 32) * 5/9, unit delta_degC)", "RQ219"),
         ("alter(d, y -> y * 5/9, unit degC)", "RQ142"),
         ("unit(d, degC)", "RQ142"),
     ]:
         with pytest.raises(DiagnosticError, match=code):
-            said(query, [f"[[{text}]]"])
+            announced_alters(query, [f"[[{text}]]"])
 
 
 def test_added_attributes_and_units_that_tuples_name() -> None:
     query = ONE % "" + 'emit r to json "out";'
     adds = ["[[s = 1, +(p: double unit hPa)]]", "[[s = 2, +(p: double unit kPa)]]", "[[s = 1, unit(p, kPa)]]"]
-    assert said(query, adds) == [
+    assert announced_alters(query, adds) == [
         "[[s = 2, alter(p, y -> y / 10, unit kPa)]]",
         "[[s = 1, alter(p, y -> y / 10, unit kPa)]]",
     ]
     named = 'stream r(ts: long, u: string, t: double unit from u in {degF, "[degR]"}) from json "r"; '
     named += 'emit r to json "out";'
-    assert said(named, ["[]"]) == []  # no tuple comes any more
-    assert said(named, ["[ts < 5]"]) == [
+    assert announced_alters(named, ["[]"]) == []  # no tuple comes any more
+    assert announced_alters(named, ["[ts < 5]"]) == [
         '[[u = "[degR]", alter(t, y -> (y * 100 + 45967) / 100, unit "[degR]")]]'
     ]
 

@@ -38,11 +38,11 @@ PAIRS: list[tuple[Ends, list[int], list[int]]] = [
 ]
 
 
-def named(each: Any) -> str:
+def case_id(each: Any) -> str:
     return "-".join(each).replace("long unit ", "") if isinstance(each, tuple) else ""
 
 
-@pytest.mark.parametrize(("ends", "left", "right"), PAIRS, ids=named)
+@pytest.mark.parametrize(("ends", "left", "right"), PAIRS, ids=case_id)
 @pytest.mark.parametrize("size", [1, 100])
 def test_two_units_meet_in_that_of_the_left(ends: Ends, left: list[int], right: list[int], size: int) -> None:
     check(ends, left, right, simulated(ends, left, right, size))
@@ -52,7 +52,7 @@ def test_two_units_meet_in_that_of_the_left(ends: Ends, left: list[int], right: 
 @pytest.mark.parametrize(
     ("ends", "left", "right"),
     tiered(PAIRS, 5),
-    ids=named,
+    ids=case_id,
 )
 def test_two_units_meet_in_that_of_the_left_on_an_engine(
     spark: SparkSession, tmp_path: Path, ends: Ends, left: list[int], right: list[int]
@@ -163,7 +163,7 @@ BEYOND = [
 ]
 
 
-@pytest.mark.parametrize(("ends", "value", "name"), BEYOND, ids=named)
+@pytest.mark.parametrize(("ends", "value", "name"), BEYOND, ids=case_id)
 def test_a_value_that_is_too_large_for_the_other_unit_ends_the_query(
     ends: Ends, value: int, name: str
 ) -> None:
@@ -175,7 +175,7 @@ def test_a_value_that_is_too_large_for_the_other_unit_ends_the_query(
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize(("ends", "value", "name"), tiered(BEYOND, 2), ids=named)
+@pytest.mark.parametrize(("ends", "value", "name"), tiered(BEYOND, 2), ids=case_id)
 def test_a_value_that_is_too_large_ends_the_query_on_an_engine(
     spark: SparkSession, tmp_path: Path, ends: Ends, value: int, name: str
 ) -> None:

@@ -295,7 +295,7 @@ NOISY: list[Item] = [
 ]
 
 
-def query_of(type_: str) -> str:
+def query_of_keys(type_: str) -> str:
     """A selection, a set and a join of altered keys, each told by the numbers of its tuples."""
     return (
         f"stream r(k: {type_}, v: double) from json 'r' punctuated on k punctuated on v;"
@@ -313,7 +313,7 @@ SIZES = [1, 1, 3]
 @pytest.mark.parametrize("type_", ["int", "long", "decimal(10, 2)"])
 def test_an_altered_whole_number_is_equal_to_itself(type_: str) -> None:
     """D0: a value that was 57 is 57 in every unit, or a selection, a join and a punctuation would miss it."""
-    reference = Reference(compile_query(query_of(type_)).plan)
+    reference = Reference(compile_query(query_of_keys(type_)).plan)
     outputs = reference.step([("names", {"k": 57, "name": "a"}), *(("r", item) for item in NOISY)])
     rows = {n: [row for each in outputs for row in each[n].canonical] for n in ("chosen", "named", "sizes")}
     assert sorted(row["v"] for row in rows["chosen"]) == CHOSEN
@@ -330,7 +330,7 @@ def test_an_altered_whole_number_is_equal_to_itself(type_: str) -> None:
 def test_an_altered_whole_number_is_equal_to_itself_on_spark(
     spark: SparkSession, tmp_path: Path, type_: str
 ) -> None:
-    run = Query(spark, tmp_path, query_of(type_))
+    run = Query(spark, tmp_path, query_of_keys(type_))
     run.write("names", [{"k": 57, "name": "a"}])
     run.write("r", NOISY)
     run.process()

@@ -129,7 +129,7 @@ def test_a_bad_marker_in_the_table_has_its_place(query: Path) -> None:
 # --- checkpoints ---
 
 
-def checkpoint(query: Path) -> Path:
+def checkpoint_of(query: Path) -> Path:
     """A checkpoint of the query after an epoch without tuples."""
     plan = with_domains(compile_query(query.read_text(), str(query)).plan)
     states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
@@ -140,12 +140,12 @@ def checkpoint(query: Path) -> Path:
 
 
 def test_status_counts_the_members(query: Path) -> None:
-    done = cedilla("status", str(checkpoint(query)))
+    done = cedilla("status", str(checkpoint_of(query)))
     assert "source pumps\n  pump in fleet.pump: 2 values\n  as at its start\n" in done.output
 
 
 def test_plan_says_what_a_longer_table_does_and_nothing_is_asked(query: Path) -> None:
-    folder = checkpoint(query)
+    folder = checkpoint_of(query)
     assert "the query is unchanged" in cedilla("plan", str(query), str(folder)).output
     write_lines(
         query.parent / "fleet" / "a.jsonl", [{"pump": 2, "place": "yard"}, {"pump": 3, "place": "yard"}]
@@ -158,7 +158,7 @@ def test_plan_says_what_a_longer_table_does_and_nothing_is_asked(query: Path) ->
 
 
 def test_plan_of_a_table_that_it_cannot_read_goes_by_what_is_known(query: Path) -> None:
-    folder = checkpoint(query)
+    folder = checkpoint_of(query)
     done = cedilla("plan", str(query), str(folder), "--source", "fleet=hdfs://far/away")
     assert done.exit_code == 0
     assert "path fleet → hdfs://far/away" in done.output
@@ -169,7 +169,7 @@ def test_plan_of_a_table_that_it_cannot_read_goes_by_what_is_known(query: Path) 
 def test_a_list_becomes_a_table_and_back(query: Path, back: bool) -> None:
     listed = QUERY.replace("in fleet.pump", "in {2, 3}")
     query.write_text(QUERY if back else listed)
-    folder = checkpoint(query)
+    folder = checkpoint_of(query)
     query.write_text(listed if back else QUERY)
     done = cedilla("plan", str(query), str(folder))
     was, now = ("fleet.pump", "{2, 3}") if back else ("{2, 3}", "fleet.pump")

@@ -23,11 +23,11 @@ emit flow to json "out";
 ALTER = "[[pump in {1, 2}, alter(litres, y -> y / 1000)]]"
 
 
-def row(pump: int) -> dict[str, object]:
+def pump_row(pump: int) -> dict[str, object]:
     return {"pump": pump, "since": f"2020-01-0{pump}T00:00:00Z"}
 
 
-def tuples(minute: int, **litres: float) -> list[dict[str, object]]:
+def tuples_of_minute(minute: int, **litres: float) -> list[dict[str, object]]:
     """A minute's tuples, by pump, and its end."""
     rows: list[dict[str, object]] = [
         {"ts": minute * 60, "pump": int(name[1:]), "litres": value} for name, value in litres.items()
@@ -39,23 +39,23 @@ def test_new_files_let_it_grow_while_it_runs_and_at_the_next_start(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     run = Query(spark, tmp_path, QUERY)
-    first = run.write("fleet", [row(1), row(2), {"since": "2020-01-01T00:00:00Z"}])
-    run.write("pumps", [*tuples(0, p1=100.0, p2=140.0, p3=1.0), {"$accent": ALTER}])
+    first = run.write("fleet", [pump_row(1), pump_row(2), {"since": "2020-01-01T00:00:00Z"}])
+    run.write("pumps", [*tuples_of_minute(0, p1=100.0, p2=140.0, p3=1.0), {"$accent": ALTER}])
     executor = run.executor()
     run.go_on(executor, 0)
     assert executor.last.counters == {"RQ302": 1, "RQ303": 1}
 
     # While it runs. What all had announced is announced for the new one, too: its litres are converted.
-    run.write("fleet", [row(3)])
-    run.write("pumps", tuples(1, p1=0.1, p2=0.1, p3=400.0))
+    run.write("fleet", [pump_row(3)])
+    run.write("pumps", tuples_of_minute(1, p1=0.1, p2=0.1, p3=400.0))
     run.go_on(executor, 1)
     assert "`fleet` has pump = 3, which is new" in run.reports[-1].notes
     assert executor.last.counters == {"RQ302": 1, "RQ303": 1}
 
     # At the next start. A file that has gone takes nothing away.
     first.unlink()
-    run.write("fleet", [row(2), row(4)])
-    run.write("pumps", [*tuples(2, p1=0.1, p4=100.0), {"$accent": ALTER.replace("1, 2", "3, 4")}])
+    run.write("fleet", [pump_row(2), pump_row(4)])
+    run.write("pumps", [*tuples_of_minute(2, p1=0.1, p4=100.0), {"$accent": ALTER.replace("1, 2", "3, 4")}])
     executor = run.executor()
     run.go_on(executor, 2)
     report = run.reports[-1]
@@ -63,7 +63,7 @@ def test_new_files_let_it_grow_while_it_runs_and_at_the_next_start(
     assert [each.code for each in report.warnings] == ["RQ418"]
     assert report.warnings[0].message == "`fleet` has no pump = 1 any more; in the domain it stays"
     assert executor.last.counters == {"RQ302": 1, "RQ303": 1}
-    run.write("pumps", tuples(3, p4=0.3))
+    run.write("pumps", tuples_of_minute(3, p4=0.3))
     run.go_on(executor, 3)
     assert run.reports[-1].notes == run.reports[-1].warnings == ()
     assert [i for i in run.output("flow") if is_tuple(i)] == [
@@ -160,15 +160,15 @@ def test_a_table_without_a_value_or_with_a_bad_marker_ends_the_query(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     run = Query(spark, tmp_path, QUERY)
-    run.write("pumps", tuples(0, p1=1.0))
+    run.write("pumps", tuples_of_minute(0, p1=1.0))
     with pytest.raises(DiagnosticError) as caught:
         run.executor()
     assert [each.code for each in caught.value.diagnostics] == ["RQ416"]
-    run.write("fleet", [row(1)])
+    run.write("fleet", [pump_row(1)])
     executor = run.executor()
     run.go_on(executor, 0)
     bad = run.write("fleet", [{"$accent": "[[grow(pump)]]"}])
-    run.write("pumps", tuples(1, p1=2.0))
+    run.write("pumps", tuples_of_minute(1, p1=2.0))
     with pytest.raises(DiagnosticError) as caught:
         run.go_on(executor, 1)
     assert f"{bad}: [[grow(pump)]]" in caught.value.diagnostics[0].notes[-1]

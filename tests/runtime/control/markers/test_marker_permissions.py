@@ -33,7 +33,7 @@ OPEN = FOLDER.replace('\n  markers "ops"', "")
 QUARANTINE = f"{OPEN}set bad_markers = quarantine;\n"
 
 
-def rows(k: int, *values: float) -> list[Item]:
+def rows_of_key(k: int, *values: float) -> list[Item]:
     return [{"k": k, "n": n, "t": t} for n, t in enumerate(values)]
 
 
@@ -117,9 +117,11 @@ def stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkSession)
 
 def write_foreign(stream: Stream) -> list[tuple[str, str, int]]:
     """Markers in the folder, and others among the tuples; what is to be set aside."""
-    stream.write("r", *rows(1, 50.0, 59.0), CELSIUS, *rows(1, 68.0))
+    stream.write("r", *rows_of_key(1, 50.0, 59.0), CELSIUS, *rows_of_key(1, 68.0))
     stream.write("ops", KELVIN)
-    stream.write("r", CLOSED, *rows(3, 41.0), PYTHON, NEAR, marker("[[no accent"), *rows(2, 300.0))
+    stream.write(
+        "r", CLOSED, *rows_of_key(3, 41.0), PYTHON, NEAR, marker("[[no accent"), *rows_of_key(2, 300.0)
+    )
     foreign = [
         ("RQ326", json.dumps(CELSIUS), 3),
         ("RQ326", json.dumps(CLOSED), 1),
@@ -130,7 +132,9 @@ def write_foreign(stream: Stream) -> list[tuple[str, str, int]]:
     return sorted(foreign)
 
 
-FOREIGN_ROWS = _sorted([*rows(1, 50.0, 59.0), *rows(1, 68.0), *rows(3, 41.0), {"k": 2, "n": 0, "t": 80.33}])
+FOREIGN_ROWS = _sorted(
+    [*rows_of_key(1, 50.0, 59.0), *rows_of_key(1, 68.0), *rows_of_key(3, 41.0), {"k": 2, "n": 0, "t": 80.33}]
+)
 
 
 @pytest.mark.parametrize("files", [None, 1])
@@ -164,16 +168,16 @@ def test_a_bad_tuple_that_is_a_marker_ends_the_query_where_bad_tuples_do(stream:
 
 def test_markers_only_goes_on_after_a_restart_and_a_stop(stream: Stream) -> None:
     """A bad marker of the folder still ends the query; what was set aside before it is so once."""
-    stream.write("r", *rows(1, 50.0), CELSIUS)
+    stream.write("r", *rows_of_key(1, 50.0), CELSIUS)
     stream.write("ops", marker("[[k = 2, alter(t, y -> y * y)]]"))
-    stream.write("r", KELVIN, *rows(2, 41.0))
+    stream.write("r", KELVIN, *rows_of_key(2, 41.0))
     found = error_of(lambda: stream.run(ONLY))
     assert found.code == "RQ202"
     assert stream.quarantine == [("RQ326", json.dumps(CELSIUS), 2)]
     (stream.root / "ops" / "002.jsonl").write_text(json.dumps(marker("[[k = 2, unit(t, degC)]]")) + "\n")
     stream.run(ONLY)
     assert stream.quarantine == [("RQ326", json.dumps(CELSIUS), 2), ("RQ326", json.dumps(KELVIN), 1)]
-    assert stream.canonical == [*rows(1, 50.0), *rows(2, 105.8)]
+    assert stream.canonical == [*rows_of_key(1, 50.0), *rows_of_key(2, 105.8)]
 
 
 @pytest.mark.parametrize("format_", ["csv", "xml", "parquet"])
@@ -190,13 +194,13 @@ def test_markers_only_holds_in_every_format(stream: Stream, format_: str) -> Non
         from pyarrow import parquet
 
         types = pa.schema({"k": pa.int32(), "n": pa.int64(), "t": pa.float64(), "$accent": pa.string()})
-        items = [*rows(1, 50.0), marker("[[unit(t, degC)]]"), {"k": 1, "n": 1, "t": 59.0}]
+        items = [*rows_of_key(1, 50.0), marker("[[unit(t, degC)]]"), {"k": 1, "n": 1, "t": 59.0}]
         folder /= "epoch=000000000000"
         folder.mkdir()
         parquet.write_table(pa.Table.from_pylist(items, types), folder / "1.parquet")
         (folder / "_2-punctuations.jsonl").write_text('{"$punctuation": "[k = 1]"}\n')  # as an output has it
     stream.run(text)
-    assert stream.canonical == rows(1, 50.0, 59.0)
+    assert stream.canonical == rows_of_key(1, 50.0, 59.0)
     codes = Counter(code for code, *_ in stream.quarantine)
     assert codes == {"RQ326": 2 if format_ == "parquet" else 1}
 
@@ -207,7 +211,7 @@ def test_a_file_that_cannot_be_read_is_no_foreign_marker(stream: Stream) -> None
 
 
 def test_an_edit_of_who_may_send_markers_is_confirmed(stream: Stream) -> None:
-    stream.write("r", *rows(1, 50.0), CELSIUS)
+    stream.write("r", *rows_of_key(1, 50.0), CELSIUS)
     stream.run(FOLDER)
     (stream.root / "q.rq").write_text(ONLY)
     shown = cedilla("plan", "q.rq", "ck")
@@ -215,14 +219,14 @@ def test_an_edit_of_who_may_send_markers_is_confirmed(stream: Stream) -> None:
     assert "`markers only`" in shown.stdout
     assert "a bad tuple (RQ326)" in shown.stdout
     assert error_of(lambda: stream.run(ONLY)).code == "RQ402"
-    stream.write("r", *rows(1, 10.0), marker("[[k = 1, unit(t, K)]]"), *rows(2, 41.0))
+    stream.write("r", *rows_of_key(1, 10.0), marker("[[k = 1, unit(t, K)]]"), *rows_of_key(2, 41.0))
     run(ONLY, Options(once=True, checkpoint="ck", yes=True), spark=stream.spark)
-    assert stream.canonical == _sorted([*rows(1, 50.0), *rows(1, 50.0), *rows(2, 41.0)])
+    assert stream.canonical == _sorted([*rows_of_key(1, 50.0), *rows_of_key(1, 50.0), *rows_of_key(2, 41.0)])
     assert [code for code, *_ in stream.quarantine] == ["RQ326"]
 
 
 def test_settings_about_markers_are_edited_at_once(stream: Stream) -> None:
-    stream.write("r", *rows(1, 50.0))
+    stream.write("r", *rows_of_key(1, 50.0))
     stream.run(OPEN)
     (stream.root / "q.rq").write_text(f"{QUARANTINE}set doubtful = abort;\n")
     shown = cedilla("plan", "q.rq", "ck")
@@ -281,8 +285,17 @@ def write_bad(stream: Stream) -> list[str]:
     """Bad markers between right ones; their texts."""
     texts = [json.dumps(marker(text)) for text, _ in BAD.values()]
     texts += ['{"$punctuation": "[k = north]"}', PYTHON]
-    stream.write("r", *texts[:3], *rows(1, 50.0), *texts[3:6], CELSIUS, *rows(1, 15.0))
-    stream.write("r", *texts[6:], CLOSED, *rows(2, 41.0), KELVIN, texts[0], *rows(2, 300.0), *rows(3, 9.0))
+    stream.write("r", *texts[:3], *rows_of_key(1, 50.0), *texts[3:6], CELSIUS, *rows_of_key(1, 15.0))
+    stream.write(
+        "r",
+        *texts[6:],
+        CLOSED,
+        *rows_of_key(2, 41.0),
+        KELVIN,
+        texts[0],
+        *rows_of_key(2, 300.0),
+        *rows_of_key(3, 9.0),
+    )
     return texts
 
 
@@ -294,7 +307,7 @@ def test_bad_markers_are_set_aside_and_what_stays_is_said(stream: Stream, files:
     assert stream.quarantine == simulated.quarantine
     assert stream.canonical == simulated.canonical
     assert stream.canonical == _sorted(
-        [*rows(1, 50.0), *rows(1, 59.0), *rows(2, 41.0), {"k": 2, "n": 0, "t": 80.33}]
+        [*rows_of_key(1, 50.0), *rows_of_key(1, 59.0), *rows_of_key(2, 41.0), {"k": 2, "n": 0, "t": 80.33}]
     )
     codes = Counter(code for code, *_ in stream.quarantine)
     assert codes["RQ305"] == 1, "a right punctuation between bad markers counts"
@@ -317,7 +330,7 @@ def test_bad_markers_are_set_aside_and_what_stays_is_said(stream: Stream, files:
 
 def test_each_setting_decides_about_its_own_kind(stream: Stream) -> None:
     """Bad tuples end the query, and bad markers do not; and the other way round."""
-    stream.write("r", marker("[[k = 2, alter(t, y -> y * y)]]"), *rows(1, 50.0))
+    stream.write("r", marker("[[k = 2, alter(t, y -> y * y)]]"), *rows_of_key(1, 50.0))
     for way in (stream.run, Simulated):
         way(QUARANTINE, invalid="abort")
     stream.write("r", '{"k": 1}')
@@ -347,20 +360,20 @@ def test_a_right_marker_that_the_query_cannot_follow_ends_it_all_the_same(
 
 
 def test_a_tuple_in_a_folder_of_markers_ends_the_query_all_the_same(stream: Stream) -> None:
-    stream.write("ops", *rows(1, 1.0))
+    stream.write("ops", *rows_of_key(1, 1.0))
     assert error_of(lambda: stream.run(f"{FOLDER}set bad_markers = quarantine;\n")).code == "RQ224"
 
 
 def test_bad_markers_are_set_aside_once_where_a_run_stops_and_goes_on(stream: Stream) -> None:
     bad = marker("[[k = 2, alter(t, y -> y * y)]]")
-    stream.write("r", bad, *rows(1, 50.0), bad, marker("[[-(k)]]"), *rows(1, 59.0), bad)
+    stream.write("r", bad, *rows_of_key(1, 50.0), bad, marker("[[-(k)]]"), *rows_of_key(1, 59.0), bad)
     found = error_of(lambda: stream.run(QUARANTINE))
     assert found.code == "RQ209"
     file = stream.root / "r" / "001.jsonl"
     file.write_text(file.read_text().replace("[[-(k)]]", "[[k = 1, unit(t, degF)]]"))
     stream.run(QUARANTINE)
     assert [line for *_, line in stream.quarantine] == [1, 3, 6]
-    assert stream.canonical == _sorted([*rows(1, 50.0), *rows(1, 59.0)])
+    assert stream.canonical == _sorted([*rows_of_key(1, 50.0), *rows_of_key(1, 59.0)])
 
 
 def test_trace_says_of_a_bad_marker_what_stays(stream: Stream) -> None:
@@ -390,7 +403,7 @@ def test_doubtful_accents_end_the_query_where_that_is_set(
     """They are not bad markers, and are not set aside."""
     query = OPEN.replace(" unit degF", "") if code == "RQ218" else OPEN
     twice = [marker(DOUBTFUL["RQ218"])] if code == "RQ218" else []
-    stream.write("r", *twice, *rows(1, 50.0), marker(DOUBTFUL[code]), *rows(2, 41.0))
+    stream.write("r", *twice, *rows_of_key(1, 50.0), marker(DOUBTFUL[code]), *rows_of_key(2, 41.0))
     for way in (stream.run, Simulated):
         found = error_of(lambda way=way: way(query, doubtful="abort", bad_markers=bad_markers))
         assert (found.code, found.severity) == (code, "error")
@@ -427,8 +440,8 @@ def test_a_jump_ends_the_query_before_its_epoch_where_that_is_set(
 def test_a_stop_by_a_marker_says_what_is_committed_and_which_line_to_mend(
     stream: Stream, first: bool
 ) -> None:
-    before = [] if first else [*rows(1, 50.0), CELSIUS]
-    stream.write("r", *before, marker("[[k = 2, alter(t, y -> y * y)]]"), *rows(1, 15.0))
+    before = [] if first else [*rows_of_key(1, 50.0), CELSIUS]
+    stream.write("r", *before, marker("[[k = 2, alter(t, y -> y * y)]]"), *rows_of_key(1, 15.0))
     *_, note, _ = error_of(lambda: stream.run(OPEN)).notes
     done = "nothing comes before it" if first else "what comes before it is committed, up to epoch 0"
     place = f"file:{stream.root}/r/001.jsonl:{len(before) + 1}"

@@ -28,7 +28,7 @@ QUERIES = [
 ]
 
 
-def check(seed: int) -> None:
+def check_runs(seed: int) -> None:
     rng = random.Random(seed)
     compare(compile_query(rng.choice(QUERIES)).plan, list(stream(rng)))
 
@@ -36,7 +36,7 @@ def check(seed: int) -> None:
 @pytest.mark.parametrize("first", tiered(range(0, 400, 20), 4))
 def test_what_runs_do_is_what_their_markers_do_one_by_one(first: int) -> None:
     for seed in range(first, first + 20):
-        check(seed)
+        check_runs(seed)
 
 
 DOUBLED = accents(", alter(t, y -> y * 2)", range(9))
@@ -82,4 +82,4 @@ def test_a_run_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("first", soak_seeds(20_000)[::500])
 def test_runs_of_more_streams(first: int) -> None:
     for seed in range(first, first + 500):
-        check(seed)
+        check_runs(seed)

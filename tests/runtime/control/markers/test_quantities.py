@@ -29,7 +29,7 @@ QUERY = STREAM + 'emit r to json "out/r";'
 CELSIUS = "[[s = 1, unit(t, degC)]]"
 
 
-def said(texts: list[str], query: str = QUERY) -> list[str]:
+def announced(texts: list[str], query: str = QUERY) -> list[str]:
     """What an output says of the last of some markers."""
     markers = stepped(query, texts).outputs[-1]["r"].markers
     return [*markers.adds, *markers.punctuations, *markers.alters, *markers.drops]
@@ -57,7 +57,7 @@ def said(texts: list[str], query: str = QUERY) -> list[str]:
     ],
 )
 def test_what_a_condition_is_at_its_place(texts: list[str], result: list[str]) -> None:
-    assert said(texts) == result
+    assert announced(texts) == result
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_a_condition_is_at_its_place(texts: list[str], result: list[str]) -
 )
 def test_what_is_refused(text: str, code: str, place: str | None) -> None:
     with pytest.raises(DiagnosticError) as caught:
-        said([text])
+        announced([text])
     (found,) = caught.value.diagnostics
     assert found.code == code
     assert place is None or (found.span is not None and text[found.span.start : found.span.end] == place)
@@ -90,7 +90,7 @@ def test_what_is_refused(text: str, code: str, place: str | None) -> None:
 def test_a_unit_that_depends_on_what_changes() -> None:
     query = STREAM.replace("p: double", "p: int") + 'emit r to json "out/r";'
     with pytest.raises(DiagnosticError, match="RQ201"):
-        said(["[[p > 5, unit(t, degC)]]", "[[t > 30 degC, alter(p, y -> y * 2)]]"], query)
+        announced(["[[p > 5, unit(t, degC)]]", "[[t > 30 degC, alter(p, y -> y * 2)]]"], query)
 
 
 def test_runs_of_them_are_what_they_are_one_by_one() -> None:

@@ -55,12 +55,12 @@ def test_a_stated_accent_holds_from_the_first_tuple_on(spark: SparkSession, here
     query = DECLARED + STATED + EMITS
     run(query, Options(once=True, files_per_epoch=1, checkpoint="ck"), spark=spark)
     assert canonical_rows(here / "hours") == list(HOURS)
-    simulated = outputs(query, "hours", "pumps")
+    simulated = simulated_outputs(query, "hours", "pumps")
     assert simulated["hours"] == list(HOURS)
     assert canonical_rows(here / "copy") == simulated["pumps"]
 
 
-def outputs(query: str, *names: str) -> dict[str, list[Item]]:
+def simulated_outputs(query: str, *names: str) -> dict[str, list[Item]]:
     """Canonical tuples of a simulated query by output."""
     folders = {name: f"simulated/{name}" for name in names}
     shutil.rmtree("simulated", ignore_errors=True)
@@ -69,7 +69,7 @@ def outputs(query: str, *names: str) -> dict[str, list[Item]]:
 
 
 def copied(query: str) -> list[Item]:
-    return outputs(query, "pumps")["pumps"]
+    return simulated_outputs(query, "pumps")["pumps"]
 
 
 @pytest.mark.parametrize(
@@ -155,21 +155,21 @@ class Edits:
         return cedilla("plan", "q.rq", "ck").output
 
 
-def row(ts: int, day: float) -> Item:
+def counter_row(ts: int, day: float) -> Item:
     return {"ts": ts, "id": 1, "fw": 1100, "day": day, "total": 1.0}
 
 
 @pytest.mark.either_engine
 def test_an_edit_of_the_statements_is_a_marker_where_the_run_goes_on(spark: SparkSession, here: Path) -> None:
     edits, day = Edits(here, spark), "accent pumps [[unit(day, kWh)]];\n"
-    edits.step("", row(1, 500.0))
+    edits.step("", counter_row(1, 500.0))
     assert "[[unit(day, kWh)]] is new" in edits.plan(day)
-    edits.step(day, row(2, 0.5))
-    edits.step(day, row(3, 0.25))
+    edits.step(day, counter_row(2, 0.5))
+    edits.step(day, counter_row(3, 0.25))
     shown = edits.plan("")
     assert "[[unit(day, kWh)]] is gone" in shown
     assert "[[unit(day, Wh)]] holds from epoch" in shown
-    edits.step("", row(4, 125.0))
+    edits.step("", counter_row(4, 125.0))
     assert [item["day"] for item in canonical_rows(here / "copy")] == [500.0, 500.0, 250.0, 125.0]
 
 
@@ -203,7 +203,7 @@ def test_a_statement_without_an_inverse_stays(sail: SparkSession, here: Path) ->
 
 def test_an_accent_of_several_attributes_is_applied_whole_or_not_at_all(here: Path) -> None:
     wrong = marker("[[unit({day, fw}, kWh)]]")
-    write_lines(here / "pumps/1.jsonl", [ROWS[0], wrong, row(2, 500.0)])
+    write_lines(here / "pumps/1.jsonl", [ROWS[0], wrong, counter_row(2, 500.0)])
     query = f'{DECLARED}set bad_markers = quarantine;\nemit pumps to json "copy";\n'
     assert [item["day"] for item in copied(query)] == [250.0, 500.0]
 

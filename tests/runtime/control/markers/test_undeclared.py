@@ -43,7 +43,9 @@ ACCENTS = [
 PUNCTUATIONS = ["[signal < 5]", "[ts < 90, kind = 3]"]
 
 
-def outputs(items: list[Item], query: str = QUERY) -> tuple[dict[str, list[Item]], list[Diagnostic]]:
+def outputs_and_warnings(
+    items: list[Item], query: str = QUERY
+) -> tuple[dict[str, list[Item]], list[Diagnostic]]:
     """What the reference gives item by item, and its warnings."""
     reference = Reference(compile_query(query).plan)
     found: dict[str, list[Item]] = {}
@@ -58,13 +60,13 @@ def outputs(items: list[Item], query: str = QUERY) -> tuple[dict[str, list[Item]
 def test_a_marker_about_what_is_not_declared_changes_nothing(text: str) -> None:
     row: Item = {"ts": 5, "s": 1, "t": 1.5, "signal": 7}
     before, after = (
-        outputs([row, marker("[]")]),
-        outputs([row, marker(text), row | {"ts": 6}, marker(text), marker("[]")]),
+        outputs_and_warnings([row, marker("[]")]),
+        outputs_and_warnings([row, marker(text), row | {"ts": 6}, marker(text), marker("[]")]),
     )
     assert [d.code for d in after[1]] == ["RQ233"], "it is noted once for an attribute"
     assert [d.severity for d in after[1]] == ["note"]
     assert before[1] == []
-    assert outputs([row, row | {"ts": 6}, marker("[]")])[0] == after[0]
+    assert outputs_and_warnings([row, row | {"ts": 6}, marker("[]")])[0] == after[0]
 
 
 def with_strangers(stream: list[Item], chance: random.Random) -> Iterator[Item]:
@@ -78,7 +80,10 @@ def with_strangers(stream: list[Item], chance: random.Random) -> Iterator[Item]:
 @pytest.mark.parametrize("seed", range(12))
 def test_a_query_sees_a_stream_without_what_it_does_not_declare(seed: int) -> None:
     stream = random_stream(random.Random(seed), 60)
-    assert outputs([*with_strangers(stream, random.Random(seed))])[0] == outputs(stream)[0]
+    assert (
+        outputs_and_warnings([*with_strangers(stream, random.Random(seed))])[0]
+        == outputs_and_warnings(stream)[0]
+    )
 
 
 @pytest.mark.either_engine
@@ -122,7 +127,7 @@ STAYS: dict[str, tuple[list[str], str, str]] = {
 def test_what_may_concern_the_query_stays_an_error(case: str) -> None:
     before, text, code = STAYS[case]
     with pytest.raises(DiagnosticError) as caught:
-        outputs([*map(marker, before), marker(text)])
+        outputs_and_warnings([*map(marker, before), marker(text)])
     assert [d.code for d in caught.value.diagnostics] == [code]
 
 
@@ -131,23 +136,23 @@ def test_fields_that_the_query_reads_under_other_names_are_declared() -> None:
     emit r to json "o";"""
     for text in ("[[-(state)]]", "[[rename(status, state)]]", "[[alter(humidity, y -> y * 2)]]"):
         with pytest.raises(DiagnosticError, match="RQ207"):
-            outputs([marker(text)], query)
-    assert [d.code for d in outputs([marker("[[-(signal)]]")], query)[1]] == ["RQ233"]
+            outputs_and_warnings([marker(text)], query)
+    assert [d.code for d in outputs_and_warnings([marker("[[-(signal)]]")], query)[1]] == ["RQ233"]
 
 
 def test_where_attributes_come_as_they_are_met_an_accent_before_them_is_an_error() -> None:
     """Else the values of some tuples would be taken in the units of others."""
     query = f"set drift = infer; {QUERY}"
     with pytest.raises(DiagnosticError, match="RQ207"):
-        outputs([marker("[[s = 1, alter(signal, y -> y * 2)]]")], query)
-    assert [d.code for d in outputs([marker("[signal < 5]")], query)[1]] == ["RQ233"]
+        outputs_and_warnings([marker("[[s = 1, alter(signal, y -> y * 2)]]")], query)
+    assert [d.code for d in outputs_and_warnings([marker("[signal < 5]")], query)[1]] == ["RQ233"]
 
 
 def test_a_wildcard_says_nothing_of_an_attribute() -> None:
     row: Item = {"ts": 5, "s": 1, "t": 1.5}
     plain = [row, marker("[[alter(t, y -> y * 2)]]"), row, marker("[ts < 10]")]
     wild = [row, marker("[[signal = *, alter(t, y -> y * 2)]]"), row, marker("[ts < 10, signal = *]")]
-    assert outputs(plain) == outputs(wild)
+    assert outputs_and_warnings(plain) == outputs_and_warnings(wild)
 
 
 def test_an_add_afterwards_brings_the_attribute() -> None:
@@ -156,7 +161,7 @@ def test_an_add_afterwards_brings_the_attribute() -> None:
         marker("[[+(signal: double)]]"),
         {"ts": 1, "s": 1, "t": 1.0, "signal": 2.5},
     ]
-    assert [row.get("signal") for row in decode(outputs(items)[0]["r"])] == [2.5]
+    assert [row.get("signal") for row in decode(outputs_and_warnings(items)[0]["r"])] == [2.5]
 
 
 # --- other commands ---

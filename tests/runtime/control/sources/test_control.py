@@ -34,7 +34,7 @@ def follow(stream: list[Item]) -> SourceState:
     return state
 
 
-def check(seed: int, length: int) -> None:
+def check_state(seed: int, length: int) -> None:
     """At its own place, every tuple gets its canonical values, and is closed iff a punctuation before says so."""
     stream = wild_stream(random.Random(seed), length)
     state = follow(stream)
@@ -62,14 +62,14 @@ def check(seed: int, length: int) -> None:
 
 @pytest.mark.parametrize("seed", tiered(range(40), 12))
 def test_every_tuple_is_decoded_and_judged_as_its_place_demands(seed: int) -> None:
-    check(seed, 80)
+    check_state(seed, 80)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("first", soak_seeds(2000)[::100])
 def test_every_tuple_is_decoded_and_judged_on_longer_streams(first: int) -> None:
     for seed in range(first, first + 100):
-        check(seed, 150)
+        check_state(seed, 150)
 
 
 def test_an_attributes_own_map_follows_its_new_values() -> None:
