@@ -25,11 +25,11 @@ FOLDER = ROOT / "docs"
 SITE = ROOT / "build" / "site"
 COLOURS = 96
 _STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5em; max-width: 900px; background: #fff }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5em; max-width: 1020px; background: #fff }
 .in { display: flex; gap: 1em; align-items: start } .in > span { color: #3b6ea5; font: 13px monospace; width: 3.5em }
 .in pre { margin: 0; padding: .6em; background: #f5f6f7; border: 1px solid #dde1e4; font-size: 13px }
 .in .highlight { flex: 1; min-width: 0 } .out { margin: .6em 0 1.2em 4.5em; overflow: hidden } img { max-width: 100% }
-table { border-collapse: collapse; font-size: 13px } th, td { padding: .2em .8em; text-align: right }
+svg { max-width: 100%; height: auto } table { border-collapse: collapse; font-size: 13px } th, td { padding: .2em .8em; text-align: right }
 """
 
 
@@ -76,7 +76,7 @@ def take(tab: Page, name: str, whole: bool = False) -> None:
 
 def notebook(browser: Browser) -> None:
     """The notebook, from its first cell to its last."""
-    tab = browser.new_page(viewport={"width": 980, "height": 900})
+    tab = browser.new_page(viewport={"width": 1080, "height": 900})
     tab.set_content(notebook_page())
     take(tab, "notebook", whole=True)
 
@@ -84,7 +84,7 @@ def notebook(browser: Browser) -> None:
 def site(browser: Browser) -> None:
     """The first steps on the site, and the playground with an answer of Python in the browser."""
     with served_folder(SITE) as address:
-        tab = opened(browser, f"{address}start.html", 1180)
+        tab = opened(browser, f"{address}start.html", 1280)
         tab.locator("code .nc").first.wait_for()  # a query in colors
         take(tab, "site")
         tab = opened(browser, f"{address}playground/index.html", 1180)

@@ -10,6 +10,8 @@ _ROW = re.compile(r"^\| (?:\d+ )?(?P<title>[^|]+?) \| (?P<pages>.*) \|$", re.MUL
 _FENCE = re.compile(r"^```(?P<language>\w+) (?P<name>\S.*)$", re.MULTILINE)
 _TAGS = ("fragment", "declarations", "error")
 _LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<path>[^)#\s]+)(?P<place>#[^)]*)?\)")
+_CODE_OR_LINK = re.compile(rf"^```.*?^```$|^ {{4}}.*?$|`[^`\n]+`|{_LINK.pattern}", re.MULTILINE | re.DOTALL)
+"""What reads like a link in code, `window[60 on ts as m](r)`, is none."""
 
 
 def navigation(docs: Path) -> list[dict[str, Any]]:
@@ -31,12 +33,12 @@ def without_outside_links(markdown: str, page: Path, docs: Path) -> str:
     """Returns a page in which the links to files outside of `docs` are their texts."""
 
     def kept(link: re.Match[str]) -> str:
-        if ":" in link["path"]:
+        if link["path"] is None or ":" in link["path"]:
             return link[0]
         target = (page.parent / link["path"]).resolve()
         return link[0] if target.is_relative_to(docs.resolve()) and target.is_file() else link["text"]
 
-    return _LINK.sub(kept, markdown)
+    return _CODE_OR_LINK.sub(kept, markdown)
 
 
 def with_titles(markdown: str) -> str:

@@ -35,6 +35,11 @@ def test_links_out_of_the_site_are_texts() -> None:
     assert shown == "a [b](units.md#ways) [c](https://example.org/x) d"
 
 
+def test_code_stays_as_it_is() -> None:
+    page = "```rq\nw := window[60 on ts as m](r);\n```\n\n    sum[x](r)\n\n`a[b](c)` and [`d`](none.md)"
+    assert without_outside_links(page, DOCS / "start.md", DOCS) == page.replace("[`d`](none.md)", "`d`")
+
+
 def test_every_test_that_the_errata_name_exists() -> None:
     named = set(re.findall(r"`(test_\w+)`", (DOCS / "errata.md").read_text("utf-8")))
     written = {
