@@ -34,7 +34,7 @@ MALFORMED = "the record has an open quote, signs next to a quoted text, or is no
 MARKER_NAMES = ("$accent", "$punctuation")
 NO_MARKERS = (
     "a line of a CSV file looks like a marker, but CSV files cannot contain markers",
-    'write markers into a folder of JSON Lines files: `markers "ops/..."` on the stream; `validate` has `--markers FOLDER`',
+    'write markers into a folder of JSON Lines files: `markers "ops/..."` on the stream; `validate --markers FOLDER`',
 )
 """Message and hint for such a line (RQ212)."""
 BAD_HEADER = "RQ426"

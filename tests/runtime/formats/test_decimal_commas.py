@@ -150,7 +150,7 @@ def test_texts_with_either_sign_are_numbers_where_they_are_no_thousands(format_:
         {"ts": ts, "e": text, "f": "-1,25", "s": "1,5"}
         for text in [*(text for text, _ in WITH_EITHER), *UNCLEAR]
     ]
-    rows = rows_of(tmp_path, format_, items)
+    rows = file_rows(tmp_path, format_, items)
     read, refused = rows[: len(WITH_EITHER)], rows[len(WITH_EITHER) :]
     assert [(row["e"], row["$corrupt"]) for row in read] == [(value, None) for _, value in WITH_EITHER]
     assert {row["f"] for row in read} == {Decimal("-1.25")}
@@ -166,7 +166,9 @@ def test_numbers_of_json_stay_numbers_beside_texts(tmp_path: Path) -> None:
     rows = file_rows(tmp_path, "json", items)
     assert [row["t"] for row in rows] == [3.5, 3.5, 4.0, None, None]
     assert [row["d"] for row in rows] == [Decimal("3.5"), Decimal("3.5"), Decimal(4), None, None]
-    exact = rows_of(tmp_path, "json", [{"ts": 1, "e": 1.234}, {"ts": 1, "e": "1,5"}, {"ts": 1, "e": "1,234"}])
+    exact = file_rows(
+        tmp_path, "json", [{"ts": 1, "e": 1.234}, {"ts": 1, "e": "1,5"}, {"ts": 1, "e": "1,234"}]
+    )
     assert [row["e"] for row in exact] == [1.234, 1.5, None]
     assert [row["$corrupt"] is None for row in rows] == [True, True, True, True, False]
     plain: list[Any] = [{"ts": 1, "t": value, "d": value} for value in (3.5, 4, 1.25)]
