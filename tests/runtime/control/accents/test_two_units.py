@@ -195,3 +195,21 @@ def test_a_number_without_a_unit_beside_one_in_a_unit_is_warned_of(relation: str
         (found,) = compile_query(text).warnings
         assert found.code == "RQ162"
         assert f"`{name}` on the {'left' if ends[0] == 'long' else 'right'}" in found.message
+
+
+def test_two_names_in_two_units_are_one_value_in_the_first_unit() -> None:
+    text = (
+        "stream r(k: int, latency_ms?: double unit ms, latency_s?: double unit s) from json 'r';"
+        "o := project[k, coalesce(latency_ms, latency_s) as x, latency_ms = latency_s as same](r); emit o to json 'o';"
+    )
+    items: list[Item] = [
+        *({"k": 1, "latency_ms": 1500.0}, {"k": 2, "latency_s": 1.5}),
+        *(
+            {"k": 3, "latency_ms": 1500.0, "latency_s": 1.5},
+            {"k": 4, "latency_ms": 1500.0, "latency_s": 1500.0},
+        ),
+    ]
+    reference = Reference(compile_query(text).plan)
+    rows = [row for each in reference.step([("r", item) for item in items]) for row in each["o"].tuples]
+    assert [row["x"] for row in rows] == [1500.0] * 4
+    assert [row.get("same") for row in rows] == [None, None, True, False]
