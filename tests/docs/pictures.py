@@ -29,7 +29,8 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5em; max-width: 1020px; b
 .in { display: flex; gap: 1em; align-items: start } .in > span { color: #3b6ea5; font: 13px monospace; width: 3.5em }
 .in pre { margin: 0; padding: .6em; background: #f5f6f7; border: 1px solid #dde1e4; font-size: 13px }
 .in .highlight { flex: 1; min-width: 0 } .out { margin: .6em 0 1.2em 4.5em; overflow: hidden } img { max-width: 100% }
-svg { max-width: 100%; height: auto } table { border-collapse: collapse; font-size: 13px } th, td { padding: .2em .8em; text-align: right }
+svg { max-width: 100%; height: auto }
+table { border-collapse: collapse; font-size: 13px } th, td { padding: .2em .8em; text-align: right }
 """
 
 
