@@ -11,6 +11,7 @@ from cedilla.runtime.checkpoint.commit_json import load_commit
 from cedilla.runtime.checkpoint.commit_log import last_record
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.integrity import is_new
+from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.checkpoint.plan_comparison import compare
 from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlan, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import StoredTrees
@@ -26,6 +27,10 @@ class CheckpointFolder:
     root: str
     stored: StoredPlan
     commit: Commit | None
+
+    def path_of_run(self, path: str) -> str:
+        """Returns a path of the query as the run has it, which may have run in another folder."""
+        return KnownFolders.stored(Files(), self.root).path_of_run(self.stored.plan, path)
 
 
 def read_checkpoint(path: str) -> CheckpointFolder:

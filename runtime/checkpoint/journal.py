@@ -78,6 +78,7 @@ class Journal:
     clock: Callable[[], float] = time.time
     pause: float = _PAUSE
     _next: float = 0.0
+    _is_written: bool = True
     _pending: dict[tuple[str, str], Counter[Any]] = field(factory=dict[tuple[str, str], Counter[Any]])
     """Tuples by value since the last write."""
 
@@ -119,7 +120,12 @@ class Journal:
         warnings = [_warning(event) | stamp for event in entry.warnings if event.severity == "warning"]
         if warnings:
             content["warnings"] = [*content["warnings"], *warnings][-_WARNINGS:]
-        if now >= self._next:
+        self._is_written = False
+        self.write_due()
+
+    def write_due(self) -> None:
+        """Writes the epochs that are not written yet, once that is due. A run that waits calls it, too."""
+        if not self._is_written and self.clock() >= self._next:
             self.write()
 
     def write(self) -> None:
@@ -135,6 +141,7 @@ class Journal:
         except DiagnosticError:
             self.path = None
             return
+        self._is_written = True
         took = self.clock() - began
         self._next = began + max(self.pause, _COST * took)
 

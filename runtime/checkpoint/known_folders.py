@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
+from os.path import normpath
 
 from attrs import evolve, field, frozen
 
@@ -48,6 +49,10 @@ class KnownFolder:
     def locate(self, path: str) -> str:
         """Returns the real path for a recorded one."""
         return _moved(path, self.recorded, self.at)
+
+
+def _is_relative(path: str) -> bool:
+    return (local := local_path(path)) is not None and not local.is_absolute()
 
 
 def _moved(path: str, before: str, after: str) -> str:
@@ -93,6 +98,15 @@ class KnownFolders:
     def folder(self, source: str, *, is_markers: bool = False) -> KnownFolder | None:
         """The folder of a source, or of its markers."""
         return self.markers.get(source) if is_markers else self.streams.get(source, self.tables.get(source))
+
+    def path_of_run(self, plan: Plan, path: str) -> str:
+        """Returns a path of a query for a process in another folder than the run: a relative one is below the folder of
+        the run, which the paths of streams show."""
+        for source in plan.sources:
+            if (at := self.streams.get(source.name)) is not None and _is_relative(source.path):
+                base = at.at.removesuffix(f"/{normpath(source.path)}")
+                return f"{base}/{path}" if base != at.at and _is_relative(path) else path
+        return path
 
     def write(self, files: Files) -> None:
         """Keep them in the checkpoint."""

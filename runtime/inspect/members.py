@@ -50,14 +50,15 @@ def members_of(
         )
         views = {name: _View(attribute, name, facts, state, names) for name in others}
         pace = dict(rates(records, now))
-        quiet = _quiet(records, now)
+        newest = max((record[0] for record in records.values()), default=now)
+        quiet = _quiet(records, newest)
         rows = [
             {
                 "value": name,
                 "last": records[name][0] if name in records else None,
                 "total": int(records[name][1]) if name in records else 0,
                 "rate": round(pace.get(name, 0.0), 1),
-                "silent": name not in records or now - records[name][0] > quiet,
+                "silent": name not in records or newest - records[name][0] > quiet,
                 "attributes": {
                     n: view.at(value) | {"since": since.of(n, value, name)} for n, view in views.items()
                 },
@@ -94,7 +95,7 @@ def _others(source: Source, state: SourceState, attribute: str) -> list[str]:
 def _values(
     source: Source, state: SourceState, attribute: str, records: Mapping[str, Record]
 ) -> dict[str, Value]:
-    """Returns the values of the declared domain and those that came, each with its text."""
+    """Returns the values of the declared domain, or those that came if it is not a list, each with its text."""
     type_ = state.types[attribute].name
     values: dict[str, Value] = {}
     declared = next((a for a in source.attributes if a.name == attribute), None)
@@ -102,6 +103,8 @@ def _values(
         listed = [value for value, inside in members.points.items() if inside]
         for value in sorted(listed, key=lambda v: (isinstance(v, str), v))[:MAX_MEMBERS]:
             values[_text(value)] = value
+        if len(listed) == len(members.points) and listed and not any(members.pieces):
+            return values  # others came in rejected tuples only
     for name in records:
         if len(values) < MAX_MEMBERS:
             values.setdefault(name, name if type_ == "string" else _parsed(name))
@@ -116,9 +119,10 @@ def _parsed(name: str) -> Value:
     return {"true": True, "false": False}.get(name, name) if name in ("true", "false") else int(name)
 
 
-def _quiet(records: Mapping[str, Record], now: float) -> float:
-    """Returns the seconds after which a value counts as silent."""
-    ages = sorted(now - record[0] for record in records.values())
+def _quiet(records: Mapping[str, Record], newest: float) -> float:
+    """Returns the seconds after which a value counts as silent. Ages are before the newest value: those of a run that
+    has stopped do not grow."""
+    ages = sorted(newest - record[0] for record in records.values())
     return max(_MIN_SILENCE, _SILENCE * ages[len(ages) // 2]) if ages else _MIN_SILENCE
 
 

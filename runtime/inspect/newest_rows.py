@@ -47,9 +47,14 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
         raise failure("RQ412", f"the page shows rows of folders of JSON only, not {output}", hint=hint)
     if folder.commit is None:
         return {"rows": [], "units": {}, "names": []}
+    root = folder.path_of_run(emit.path)
+    if folder.commit.written.get(output) and not Files().exists(root):
+        raise failure(
+            "RQ412", f"{root} is not here", hint="`cedilla ui` in the folder of the run finds its outputs"
+        )
     output_state = _State.of(folder, emit)
     is_fixed = units == "as written"
-    newest = _rows(emit.path, folder.commit.epoch, is_fixed=is_fixed, is_reset=bool(output_state.scaled))
+    newest = _rows(root, folder.commit.epoch, is_fixed=is_fixed, is_reset=bool(output_state.scaled))
     rows = list(islice(newest, MAX_ROWS))
     shown = [output_state.converted(row, units) for row in reversed(rows)]
     names = list(dict.fromkeys(name for row in shown for name in row))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Drop
@@ -80,7 +80,7 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
     """
     folder = read_checkpoint(checkpoint)
     source = folder.stored.plan.source_of[replay.source]
-    at = _folder_of(source, replay.code)
+    at = _folder_of(evolve(source, path=folder.path_of_run(source.path)), replay.code)
     if not as_now:
         _check_units(checkpoint, folder, source, replay)
     path = _free(at, f"replay-{replay.code}-{max(line.epoch for line in replay.lines):012d}")

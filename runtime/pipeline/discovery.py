@@ -63,6 +63,7 @@ def drive(
         nonlocal is_told
         if interrupted():
             raise KeyboardInterrupt
+        executor.journal.write_due()
         if idle and not is_told and interval is not None:
             is_told = True
             on_step("waiting for records" if executor.topics else "waiting for files")

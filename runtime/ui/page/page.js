@@ -50,6 +50,30 @@ function changed(key, value) {
   return true;
 }
 
+// What a reader has scrolled, opened or begun to type stays, although its section is drawn again.
+function fill(id, ...nodes) {
+  const box = body(id),
+    kept = [...box.querySelectorAll("[data-keep]")].map((node) => ({
+      key: node.dataset.keep,
+      top: node.scrollTop,
+      left: node.scrollLeft,
+      open: node.open,
+      focused: node === document.activeElement,
+      at: node.selectionStart,
+    }));
+  box.replaceChildren(...nodes);
+  for (const each of kept) {
+    const node = box.querySelector(`[data-keep=${JSON.stringify(each.key)}]`);
+    if (!node) continue;
+    if (node.tagName === "DETAILS") node.open = each.open;
+    node.scrollTop = each.top;
+    node.scrollLeft = each.left;
+    if (!each.focused) continue;
+    node.focus({ preventScroll: true });
+    if (typeof each.at === "number") node.setSelectionRange(each.at, each.at);
+  }
+}
+
 function draw(model) {
   state.model = model;
   state.offset = model.time - Date.now() / 1000;
@@ -71,7 +95,7 @@ function draw(model) {
   if (changed("plan", model.plan)) plan(model.plan);
   if (changed("choices", [model.sources.map((s) => s.name), model.outputs.map((o) => o.name)])) choices(model);
   if (changed("rows", [model.run.epoch])) rows();
-  if (changed("epochs", [model.epochs, model.state])) epochs(model);
+  if (changed("epochs", [model.epochs, model.state, Math.floor(now() / 10)])) epochs(model);
 }
 
 const problems = (items) =>
@@ -123,7 +147,7 @@ function head(model) {
         "span",
         {},
         "closed up to ",
-        h("b", {}, c.text.replace(/^.*T(.*)Z$/, "$1")),
+        h("b", {}, c.behind === null ? c.text : clock(c.value / 1e6)),
         h(
           "span",
           { class: "k" },
@@ -149,12 +173,12 @@ function stop(model) {
       h(
         "p",
         {},
-        h("b", {}, `${s.code}: ${s.message}`),
+        h("b", {}, `${s.code}: `, ...ticks(s.message)),
         h("span", { class: "k" }, ` · ${clock(s.time)}${s.place ? ` · ${s.place}` : ""}`),
       ),
       h("p", {}, s.committed, s.nothing_lost ? h("b", { class: "ok" }, "; nothing is lost") : ""),
-      ...s.mend.map((text) => h("p", {}, text)),
-      h("p", { class: "k" }, s.fix),
+      ...s.mend.map((text) => h("p", {}, ...ticks(text))),
+      h("p", { class: "k" }, ...ticks(s.fix)),
       h("p", {}, "then: ", h("code", {}, s.type), " ", copy(s.type)),
       h("details", {}, h("summary", {}, "the message"), h("pre", {}, s.text)),
     ),
@@ -172,17 +196,18 @@ function members(model) {
         placeholder: `find a ${group.attribute}`,
         value: filter,
         size: 14,
+        "data-keep": `find ${key}`,
         oninput: (e) => {
           state.filter[key] = e.target.value;
-          fill();
+          find();
         },
       });
       const table = h("tbody");
-      const fill = () =>
+      const find = () =>
         table.replaceChildren(
           ...group.rows.filter((r) => r.value.includes(state.filter[key] || "")).map((r) => member(r, group)),
         );
-      fill();
+      find();
       const c = group.counts,
         more = c.all - group.rows.length;
       blocks.push(
@@ -190,13 +215,19 @@ function members(model) {
           "p",
           {},
           h("b", {}, source.name),
-          h("span", { class: "k" }, ` by ${group.attribute}: ${count(c.all)}`),
+          h("span", { class: "k" }, ` by ${group.attribute}: ${plural(c.all, "value")}`),
           c.silent ? h("span", { class: "red" }, `, ${count(c.silent)} silent`) : "",
           c.all > 12 ? [" ", box] : "",
         ),
         h(
           "div",
-          { class: "scroll", tabindex: 0, role: "region", "aria-label": `${source.name} by ${group.attribute}` },
+          {
+            class: "scroll",
+            tabindex: 0,
+            role: "region",
+            "aria-label": `${source.name} by ${group.attribute}`,
+            "data-keep": key,
+          },
           h(
             "table",
             { "data-group": key },
@@ -217,7 +248,8 @@ function members(model) {
         more > 0 ? h("p", { class: "k" }, `and ${count(more)} more, seen lately`) : "",
       );
     }
-  body("members").replaceChildren(
+  fill(
+    "members",
     ...(blocks.length ? blocks.flat() : [h("p", { class: "k" }, "No source has an attribute that accents describe.")]),
   );
 }
@@ -243,7 +275,7 @@ function member(row, group) {
     h("td", {}, h("b", {}, row.value)),
     h(
       "td",
-      { class: row.silent ? "red" : null },
+      { class: `t${row.silent ? " red" : ""}` },
       row.last === null
         ? "never"
         : row.silent
@@ -303,43 +335,33 @@ function accents(model) {
   );
   if (!shown.length)
     return body("accents").replaceChildren(head, h("p", { class: "k" }, "No accent has come since the journal began."));
-  const from = shown[0].time,
-    to = Math.max(now(), from + 60),
-    x = (t) => 20 + (1100 * (t - from)) / (to - from);
-  const dots = shown.map((each) =>
-    h(
-      "circle",
-      { cx: x(each.time), cy: 22, r: 6, fill: "var(--acc)", opacity: 0.75 },
-      h("title", {}, `${each.text} on ${each.source}, ${each.where}`),
-    ),
-  );
-  const svg = h(
-    "svg",
-    { viewBox: "0 0 1180 50", width: "100%", role: "img", "aria-label": `time line of ${shown.length} accents` },
-    h("line", { x1: 20, x2: 1120, y1: 22, y2: 22, stroke: "var(--line)" }),
-    h("text", { x: 12, y: 46, class: "d" }, clock(from)),
-    h("text", { x: 1120, y: 46, class: "d", "text-anchor": "end" }, "now"),
-    ...dots,
-  );
+  const svg = timeLine(shown, end(model));
   const list = [...shown]
     .reverse()
     .map((each) =>
       h(
         "tr",
         {},
-        h("td", {}, clock(each.time)),
+        h("td", { class: "t" }, clock(each.time)),
         h("td", {}, each.source),
         h("td", {}, h("code", {}, each.text)),
         h("td", { class: "k" }, each.where),
         h("td", { class: "k n" }, `epoch ${each.epoch}`),
       ),
     );
-  body("accents").replaceChildren(
+  fill(
+    "accents",
     head,
     svg,
     h(
       "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "accents, the newest first" },
+      {
+        class: "scroll",
+        tabindex: 0,
+        role: "region",
+        "aria-label": "accents, the newest first",
+        "data-keep": "accents",
+      },
       h(
         "table",
         {},
@@ -351,13 +373,57 @@ function accents(model) {
   );
 }
 
+// Each accent is a dot; one has its text where that fits beside the text before it.
+function timeLine(shown, last) {
+  const from = shown[0].time,
+    to = Math.max(last, from + 60),
+    wide = Math.max(300, body("accents").clientWidth),
+    x = (t) => 10 + ((wide - 20) * (t - from)) / (to - from),
+    texts = [];
+  let free = 0;
+  for (const each of shown) {
+    const text = each.text.replace(/^\[\[|\]\]$/g, "").slice(0, 44),
+      length = 7 * Math.max(text.length, each.where.length),
+      at = Math.min(x(each.time) - 6, wide - length);
+    if (at < free) continue;
+    free = at + length + 12;
+    texts.push(
+      h("text", { x: at, y: 14 }, text),
+      h("text", { x: at, y: 30, class: "d" }, each.where),
+      h("line", { x1: x(each.time), x2: x(each.time), y1: 35, y2: 44, stroke: "var(--old)" }),
+    );
+  }
+  const dots = shown.map((each) =>
+    h(
+      "circle",
+      { cx: x(each.time), cy: 50, r: 6, fill: "var(--acc)", opacity: 0.75 },
+      h("title", {}, `${each.text} on ${each.source}, ${each.where}`),
+    ),
+  );
+  return h(
+    "svg",
+    { viewBox: `0 0 ${wide} 78`, width: "100%", role: "img", "aria-label": `time line of ${shown.length} accents` },
+    h("line", { x1: 10, x2: wide - 10, y1: 50, y2: 50, stroke: "var(--line)" }),
+    h("text", { x: 4, y: 74, class: "d" }, clock(from)),
+    h("text", { x: wide - 4, y: 74, class: "d", "text-anchor": "end" }, last < now() - 60 ? clock(to) : "now"),
+    ...texts,
+    ...dots,
+  );
+}
+
+// The end of time lines: now, or the last epoch of a run that has stopped.
+function end(model) {
+  const last = model.epochs[model.epochs.length - 1];
+  return model.run.state === "running" || !last ? now() : last.start + 10;
+}
+
 const inForce = (model) =>
   state.model.sources
     .filter((s) => s.accents.length)
     .map((s) =>
       h(
         "details",
-        {},
+        { "data-keep": `in force at ${s.name}` },
         h("summary", {}, `in force at ${s.name}: ${count(s.in_force)}`),
         ...s.accents.map((t) => h("p", {}, h("code", {}, t))),
         s.in_force > s.accents.length ? h("p", { class: "k" }, `and ${count(s.in_force - s.accents.length)} more`) : "",
@@ -434,33 +500,33 @@ function quarantine(model) {
   const items = model.quarantine.map((q) =>
     h(
       "details",
-      { open: model.quarantine.length < 4 },
+      { open: model.quarantine.length < 4, "data-keep": `${q.source} ${q.code}` },
       h(
         "summary",
         {},
         h("b", {}, q.code),
         ` ${q.source}: ${plural(q.count, "line")}`,
         h("span", { class: "k" }, `, ${count(hour[q.code] || 0)} in the last hour `),
-        spark(
-          model.epochs.map((b) => b.rejected[q.code] || 0),
-          120,
-          16,
-        ),
+        bars(model, (b) => b.rejected[q.code] || 0, 120, 16),
       ),
-      h("p", { class: "k" }, q.meaning),
+      h("p", { class: "k" }, ...ticks(q.meaning)),
       ...q.newest.map((n) =>
-        h("p", {}, h("code", {}, n.raw.slice(0, 300)), h("span", { class: "k" }, ` ${n.place}: ${n.reason}`)),
+        h("p", {}, h("code", {}, n.raw.slice(0, 300)), h("span", { class: "k" }, ` ${n.place}: `, ...ticks(n.reason))),
       ),
       h("p", { class: "k" }, "after mending: ", h("code", {}, q.replay), " ", copy(q.replay)),
     ),
   );
-  body("quarantine").replaceChildren(...(items.length ? items : [h("p", { class: "k" }, "Nothing is set aside.")]));
+  fill("quarantine", ...(items.length ? items : [h("p", { class: "k" }, "Nothing is set aside.")]));
 }
 
-function spark(values, width, height) {
-  if (values.length === 1) values = [values[0], values[0]];
-  const top = Math.max(...values, 1),
-    step = width / Math.max(1, values.length - 1);
+// A value of each ten seconds over at most an hour.
+function bars(model, value, width, height) {
+  const to = end(model),
+    shown = model.epochs.filter((b) => b.start > to - 3600),
+    from = Math.min(to - 300, ...shown.map((b) => b.start)),
+    top = Math.max(...shown.map(value), 1e-9),
+    x = (t) => (width * (t - from)) / (to - from);
+  const high = (b) => ((height - 2) * value(b)) / top;
   return h(
     "svg",
     {
@@ -470,12 +536,18 @@ function spark(values, width, height) {
       style: "display:inline-block;vertical-align:middle",
       "aria-hidden": true,
     },
-    h("polyline", {
-      fill: "none",
-      stroke: "var(--acc)",
-      "stroke-width": 1.5,
-      points: values.map((v, n) => `${n * step},${height - 1 - ((height - 3) * v) / top}`).join(" "),
-    }),
+    h("line", { x1: 0, x2: width, y1: height - 0.5, y2: height - 0.5, stroke: "var(--line)" }),
+    ...shown
+      .filter((b) => value(b) > 0)
+      .map((b) =>
+        h("rect", {
+          x: x(b.start),
+          y: height - 1 - Math.max(1, high(b)),
+          width: Math.max(1.5, x(b.start + 10) - x(b.start) - 0.5),
+          height: Math.max(1, high(b)),
+          fill: "var(--acc)",
+        }),
+      ),
   );
 }
 
@@ -484,7 +556,7 @@ function plan(graph) {
   for (const node of graph.nodes) (layers[node.layer] ||= []).push(node);
   const place = {},
     W = 176,
-    H = 58,
+    H = 66,
     tall = Math.max(...layers.map((l) => l.length));
   layers.forEach((nodes, x) =>
     nodes.forEach((node, y) => {
@@ -502,13 +574,17 @@ function plan(graph) {
   const nodes = graph.nodes.map((node) => {
     const [x, y] = place[node.id],
       source = node.kind === "stream" || node.kind === "table";
-    const below = node.waits.length
-      ? `${plural(node.waits.length, "thing")} wait${node.waits.length === 1 ? "s" : ""}`
-      : node.bytes || node.rows
+    const below =
+      node.bytes || node.rows
         ? `${plural(node.rows, "row")} · ${bytes(node.bytes)}`
         : source || node.kind === "emit"
           ? flow(node)
-          : "keeps nothing";
+          : node.waits.length
+            ? ""
+            : "keeps nothing";
+    const waits = node.waits.length
+      ? `${plural(node.waits.length, "thing")} wait${node.waits.length === 1 ? "s" : ""}`
+      : "";
     const pick = () => {
       state.picked = node.id;
       plan(state.model.plan);
@@ -520,7 +596,7 @@ function plan(graph) {
         class: `node${source ? " source" : ""}${node.waits.length ? " waits" : ""}${state.picked === node.id ? " picked" : ""}`,
         tabindex: 0,
         role: "button",
-        "aria-label": `${node.kind} ${node.name}: ${below}`,
+        "aria-label": `${node.kind} ${node.name}: ${[below, waits].filter(Boolean).join(", ")}`,
         onclick: pick,
         onkeydown: (e) => {
           if (e.key === "Enter" || e.key === " ") {
@@ -530,16 +606,18 @@ function plan(graph) {
         },
       },
       h("rect", { x, y, width: W, height: H, rx: 6 }),
-      h("text", { x: x + 11, y: y + 24 }, `${node.kind.toLowerCase()} ${node.name}`.slice(0, 25)),
-      h("text", { x: x + 11, y: y + 42, class: "d" }, below.slice(0, 28)),
+      h("text", { x: x + 11, y: y + 21 }, `${node.kind.toLowerCase()} ${node.name}`.slice(0, 25)),
+      h("text", { x: x + 11, y: y + 39, class: "d" }, below.slice(0, 28)),
+      waits ? h("text", { x: x + 11, y: y + (below ? 56 : 39), class: "w" }, waits) : "",
     );
   });
   const width = layers.length * (W + 42),
     height = tall * (H + 16) + 6;
-  body("plan").replaceChildren(
+  fill(
+    "plan",
     h(
       "div",
-      { class: "scroll" },
+      { class: "scroll", "data-keep": "plan" },
       h(
         "svg",
         {
@@ -693,36 +771,31 @@ async function rows() {
 }
 
 function epochs(model) {
-  const b = model.epochs.slice(-120);
-  if (!b.length) return body("epochs").replaceChildren(h("p", { class: "k" }, "No epoch is in the journal."));
+  const b = model.epochs.filter((e) => e.start > end(model) - 3600);
+  if (!b.length) return body("epochs").replaceChildren(h("p", { class: "k" }, "No epoch is in the last hour."));
   const last = b[b.length - 1],
     phases = Object.entries(last.phases)
       .map(([name, s]) => `${name} ${Math.round((1000 * s) / last.epochs)}`)
       .join(", ");
-  const line = (title, values, unit) =>
+  const recent = b.filter((e) => e.start > now() - 30).reduce((sum, e) => sum + e.tuples, 0) / 30,
+    most = Math.max(...b.map((e) => e.tuples / 10));
+  const chart = (title, now_, more, value) =>
     h(
       "div",
       {},
-      h("p", { style: "margin:0" }, title, h("b", {}, ` ${unit(values[values.length - 1])}`)),
-      spark(values, 300, 42),
+      h("p", { style: "margin:6px 0 2px" }, `${title} `, h("b", {}, now_), h("span", { class: "k" }, more)),
+      bars(model, value, 300, 36),
     );
   body("epochs").replaceChildren(
-    line(
-      "throughput",
-      b.map((e) => e.tuples / 10),
-      (v) => `${count(v)} tuples/s`,
-    ),
-    line(
+    chart("throughput", `${count(recent)} tuples/s`, `, ${count(most)} at most`, (e) => e.tuples),
+    chart(
       "an epoch",
-      b.map((e) => (1000 * e.seconds) / e.epochs),
-      (v) => `${count(v)} ms`,
+      `${count((1000 * last.seconds) / last.epochs)} ms`,
+      `, ${count(1000 * Math.max(...b.map((e) => e.slowest)))} at most: ${phases}`,
+      (e) => e.seconds / e.epochs,
     ),
-    h("p", { class: "k" }, `${phases} ms`),
-    line(
-      "state",
-      b.map((e) => e.bytes),
-      (v) => `${bytes(v)}, ${plural(last.rows, "row")}`,
-    ),
+    chart("state", `${bytes(last.bytes)}, ${plural(last.rows, "row")}`, "", (e) => e.bytes),
+    h("p", { class: "k" }, `from ${clock(Math.min(end(model) - 300, b[0].start))} to ${clock(end(model))}`),
   );
 }
 

@@ -210,6 +210,25 @@ def test_a_journal_goes_on_after_a_restart_and_stays_small(tmp_path: Path) -> No
     assert (tmp_path / "journal.json").stat().st_size < 200_000
 
 
+def test_the_last_epochs_are_written_while_a_run_waits(tmp_path: Path) -> None:
+    now = [1000.0]
+    (tmp_path / "plan.json").touch()
+    journal = Journal.open(Files(), str(tmp_path), lambda: now[0])
+
+    def epochs() -> int:
+        journal.write_due()
+        return Journal.open(Files(), str(tmp_path)).content["totals"]["epochs"]
+
+    journal.note(entry(0))
+    now[0] += 0.5
+    journal.note(entry(1))
+    assert epochs() == 1
+    now[0] += 0.6
+    assert epochs() == 2
+    (tmp_path / "journal.json").unlink()
+    assert epochs() == 0
+
+
 def test_tuples_of_the_last_minute_come_from_two_counts() -> None:
     records = {"now": [119.0, 9, 1, 30, 60], "before": [59.0, 9, 0, 60, 0], "long ago": [1.0, 9, -5, 60, 60]}
     assert dict(rates(records, 90.0)) == {"now": 60.0, "before": 30.0, "long ago": 0.0}

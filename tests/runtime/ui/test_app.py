@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +19,9 @@ from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
 from cedilla.runtime.checkpoint import ownership
+from cedilla.runtime.checkpoint.known_folders import KnownFolder, KnownFolders
 from cedilla.runtime.checkpoint.ownership import is_running, owned, read_owner
 from cedilla.runtime.inspect.members import MAX_ROWS
 from cedilla.runtime.inspect.run_model import Model, RunModel
@@ -83,6 +86,34 @@ def test_each_described_value_has_its_unit_its_tuples_and_what_is_set_aside(mode
         "4": (120, 0),
     }
     assert (rows["3"]["last"], rows["3"]["silent"], group["counts"]["silent"]) == (None, True, 1)
+
+
+def test_a_value_is_silent_before_the_others_and_one_outside_the_domain_is_none(
+    path: str, tmp_path: Path
+) -> None:
+    """Also an hour after the run has stopped: then no value is new."""
+    copy = shutil.copytree(path, tmp_path / "checkpoint")
+    journal = json.loads((copy / "journal.json").read_text())
+    members = journal["members"]["pumps"]["pump"]
+    members["9"] = [*members["1"]]  # of a rejected tuple
+    members["2"][0] -= 120
+    (copy / "journal.json").write_text(json.dumps(journal))
+    (group,) = RunModel(str(copy), lambda: time.time() + 3600).read()["sources"][0]["groups"]
+    assert {row["value"]: row["silent"] for row in group["rows"]} == {
+        "1": False,
+        "2": True,
+        "3": True,
+        "4": False,
+    }
+
+
+def test_an_output_is_where_the_run_has_it() -> None:
+    text = 'stream r(s: int) from json "data/in"; emit r to json "out/r";'
+    plan, folder = compile_query(text).plan, KnownFolder("file:/run/data/in", "file:/run/data/in")
+    assert KnownFolders("ck", {"r": folder}).path_of_run(plan, "out/r") == "file:/run/out/r"
+    assert KnownFolders("ck", {"r": folder}).path_of_run(plan, "/out/r") == "/out/r"
+    moved = KnownFolder("file:/elsewhere", "file:/run/data/in")
+    assert KnownFolders("ck", {"r": moved}).path_of_run(plan, "out/r") == "out/r"
 
 
 def test_accents_have_their_line_and_what_waits_says_for_what(model: Model) -> None:

@@ -45,7 +45,7 @@ def test_every_section_shows_its_part_of_the_run(browser: Browser, page: Page) -
     expect(tab.locator("#stop")).to_contain_text("RQ202: the function is not affine")
     expect(tab.locator("#stop")).to_contain_text("everything up to epoch 3 is committed; nothing is lost")
     expect(tab.locator("#members tr[data-value='3'] td").nth(1)).to_have_text("never")
-    expect(tab.locator("#members tr[data-value='3'] td").nth(1)).to_have_class("red")
+    expect(tab.locator("#members tr[data-value='3'] td").nth(1)).to_have_class("t red")
     expect(tab.locator("#members tr[data-value='1'] .chip.new").first).to_contain_text("y / 1000000 since")
     expect(tab.locator("#waits")).to_contain_text("waits for minutes where pump in {2, 3, 4}")
     expect(tab.locator("#accents tbody tr").first).to_contain_text("00003.jsonl:61")
