@@ -31,6 +31,10 @@ class Document:
     text: str
     source: str
 
+    def with_text(self, text: str) -> Document:
+        """Returns the document with another text."""
+        return Document(text, self.source)
+
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All findings, as `cedilla check` has them."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from cedilla.grammar import statements
 from cedilla.grammar.diagnostics import Diagnostic, Span
-from cedilla.runtime.language_server.document import Document
+
+if TYPE_CHECKING:
+    from cedilla.runtime.language_server.document import Document
+    from cedilla.runtime.language_server.marker_lines import CheckedMarker
 
 _MEANT = re.compile(r"did you mean `([^`]+)`")
 _LEFT_OUT = re.compile(r"leave `([^`]+)` out")
@@ -45,7 +49,7 @@ class Fix:
     edit: Edit
 
 
-def fixes(document: Document, diagnostic: Diagnostic) -> list[Fix]:
+def fixes(document: Document | CheckedMarker, diagnostic: Diagnostic) -> list[Fix]:
     """Returns the edits that a diagnostic's hint names and that remove it, without another error."""
     by_edit: dict[Edit, Fix] = {}
     for fix in _candidates(document, diagnostic, diagnostic.help or ""):
@@ -54,8 +58,8 @@ def fixes(document: Document, diagnostic: Diagnostic) -> list[Fix]:
     return list(by_edit.values())
 
 
-def _removes(document: Document, diagnostic: Diagnostic, edit: Edit) -> bool:
-    after = Document(edit.applied(document.text), document.source).diagnostics
+def _removes(document: Document | CheckedMarker, diagnostic: Diagnostic, edit: Edit) -> bool:
+    after = document.with_text(edit.applied(document.text)).diagnostics
     same = [
         finding
         for finding in after
@@ -68,7 +72,7 @@ def _errors(diagnostics: tuple[Diagnostic, ...]) -> int:
     return sum(diagnostic.severity == "error" for diagnostic in diagnostics)
 
 
-def _candidates(document: Document, diagnostic: Diagnostic, help: str) -> Iterator[Fix]:
+def _candidates(document: Document | CheckedMarker, diagnostic: Diagnostic, help: str) -> Iterator[Fix]:
     text, span = document.text, diagnostic.span
     if (match := _EMITTED.search(help)) is not None:
         yield Fix(f"Add {match[1]}", Edit(len(text), len(text), f"\n{match[1]}\n"))
@@ -114,7 +118,7 @@ def _replacements(text: str, span: Span, message: str, word: str) -> Iterator[Ed
         yield Edit(signs.start(), signs.end(), word)
 
 
-def _end_of(document: Document, relation: str) -> int | None:
+def _end_of(document: Document | CheckedMarker, relation: str) -> int | None:
     """Returns the place of the semicolon of the statement that declares a relation."""
     for occurrence in document.names.occurrences:
         if (

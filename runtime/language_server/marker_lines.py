@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from attrs import evolve, frozen
 
-from cedilla.compiler.plan import Plan, folders
+from cedilla.compiler.plan import Plan, Source, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.control.markers.advance import advance
@@ -17,7 +18,9 @@ from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.trace import trace, trace_text
 from cedilla.runtime.language_server.document import Document
-from cedilla.runtime.records.lines import stream_files
+from cedilla.runtime.language_server.fixes import Edit
+from cedilla.runtime.language_server.symbols import Names
+from cedilla.runtime.records.lines import local_path, stream_files
 from cedilla.runtime.records.marker import MarkerLine
 
 _MARKER = re.compile(r'"\$(accent|punctuation)"\s*:\s*"((?:[^"\\\n]|\\.)*)"')
@@ -90,8 +93,57 @@ def _others(root: Path, known: set[Path]) -> Iterator[Document]:
                 continue
 
 
-def check_markers(path: Path, text: str, owner: Owner | None) -> Iterator[tuple[MarkerText, Diagnostic]]:
-    """Yields the findings about the markers of a file; without an owner those of their texts alone.
+@frozen(slots=False)
+class CheckedMarker:
+    """A marker with its findings. `states`: those of the sources before it, if the query that reads it is known."""
+
+    marker: MarkerText
+    owner: Owner | None
+    states: dict[str, SourceState] | None
+
+    @property
+    def text(self) -> str:
+        return self.marker.text
+
+    @property
+    def names(self) -> Names:
+        """Returns no names of statements."""
+        return Names(())
+
+    @property
+    def source(self) -> str:
+        """Returns the name of its text in diagnostics."""
+        return f"<{self.marker.kind}>"
+
+    def with_text(self, text: str) -> CheckedMarker:
+        """Returns the marker with another text."""
+        return evolve(self, marker=evolve(self.marker, text=text))
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The findings about its text, and about what it does after the markers before it."""
+        return self._result[0]
+
+    @property
+    def after(self) -> dict[str, SourceState] | None:
+        """The states after it; the same ones if it is wrong."""
+        return self._result[1]
+
+    @cached_property
+    def _result(self) -> tuple[tuple[Diagnostic, ...], dict[str, SourceState] | None]:
+        try:
+            parse = parse_accent if self.marker.kind == "accent" else parse_punctuation
+            parse(self.text)
+        except DiagnosticError as error:
+            return tuple(error.diagnostics), self.states
+        if self.owner is None or self.states is None:
+            return (), self.states
+        diagnostics, states = _advanced(self.owner, self.states, self.marker)
+        return tuple(diagnostics), states
+
+
+def check_markers(path: Path, text: str, owner: Owner | None) -> Iterator[CheckedMarker]:
+    """Yields the markers of a file with their findings; without an owner those of their texts alone.
 
     The markers of earlier files of the stream come first. A wrong marker is passed over.
     """
@@ -100,15 +152,9 @@ def check_markers(path: Path, text: str, owner: Owner | None) -> Iterator[tuple[
     except DiagnosticError:  # the query's own fault
         states = None
     for marker in markers_in(text):
-        try:
-            parse = parse_accent if marker.kind == "accent" else parse_punctuation
-            parse(marker.text)
-        except DiagnosticError as error:
-            yield from ((marker, diagnostic) for diagnostic in error.diagnostics)
-            continue
-        if owner is not None and states is not None:
-            diagnostics, states = _advanced(owner, states, marker)
-            yield from ((marker, diagnostic) for diagnostic in diagnostics)
+        checked = CheckedMarker(marker, owner, states)
+        yield checked
+        states = checked.after
 
 
 def _before(owner: Owner, path: Path) -> dict[str, SourceState]:
@@ -138,12 +184,37 @@ def _advanced(
     return [*(problem.diagnostic for problem in effects.warnings), *aside], dict(effects.states)
 
 
+def edit_of(checked: CheckedMarker, edit: Edit) -> Edit:
+    """Returns an edit of a marker's text as an edit of its file, where the text is a string of JSON."""
+    places = checked.marker.places
+    return Edit(places[edit.start], places[edit.end], json.dumps(edit.new, ensure_ascii=False)[1:-1])
+
+
 def span_of(marker: MarkerText, diagnostic: Diagnostic) -> tuple[int, int]:
     """Returns the place in the file of a finding about a marker."""
     span: Span | None = diagnostic.span
     last = len(marker.text)
     start, end = (0, last) if span is None else (min(span.start, last), min(span.end, last))
     return marker.places[start], marker.places[max(end, start)]
+
+
+def named_in(plan: Plan, source: Source, root: Path, name: str, opened: Mapping[Path, str]) -> str | None:
+    """Returns the first file of a source with a marker that contains a name; `None` without one.
+
+    `opened`: the texts that an editor has, which are newer than their files.
+    """
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    for stream, folder, _ in folders(plan):
+        if stream.partition(".")[0] != source.name or local_path(folder) is None:
+            continue
+        home = (root / folder).resolve()
+        for path in sorted({*home.glob("*.jsonl"), *(path for path in opened if path.parent == home)}):
+            text = opened.get(path)
+            if text is None and path.stat().st_size <= _MAX_BYTES:
+                text = path.read_text("utf-8", errors="replace")
+            if any(word.search(marker.text) for marker in markers_in(text or "")):
+                return f"{folder}/{path.name}"
+    return None
 
 
 def marker_at(text: str, offset: int) -> MarkerText | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from cedilla.compiler.plan import Source
 from cedilla.grammar.expression_formatter import quote
 from cedilla.runtime.language_server.document import Document
 from cedilla.runtime.language_server.fixes import Edit
@@ -28,14 +30,28 @@ def renamed_at(document: Document, offset: int) -> Occurrence:
     return name
 
 
-def rename(document: Document, offset: int, new: str) -> list[Edit]:
+def rename(
+    document: Document,
+    offset: int,
+    new: str,
+    in_markers: Callable[[Source, str], str | None] = lambda source, name: None,
+) -> list[Edit]:
     """Returns the edits that give a thing another name, so that the query means the same.
 
     A source still reads the field of the old name: its attribute gets `from "old"`. Raises `Refused` if the name cannot
-    be changed, or if the text after it has an error or mixes the new name with another thing of that name.
+    be changed, or if the text after it has an error or mixes the new name with another thing of that name. Also if
+    markers name a declared attribute: those that were sent cannot be changed. `in_markers`: returns a file with such
+    markers.
     """
     name = renamed_at(document, offset)
     uses = sorted(document.names.uses(name.symbol), key=lambda each: each.start)
+    for source in () if document.plan is None else document.plan.sources:
+        if (
+            any(_declares(source, use) for use in uses)
+            and (file := in_markers(source, name.name)) is not None
+        ):
+            hint = f"`rename[{name.name} as {new}](R)` renames it after the source"
+            raise Refused(f"markers of {file} name `{name.name}`, and are in the stream for good; {hint}")
     edits = [Edit(use.start, use.end, new) for use in dict.fromkeys(uses)]
     edits += [edit for use in uses if use.declares and (edit := _origin(document, use)) is not None]
     edits.sort(key=lambda edit: edit.start)
@@ -49,6 +65,11 @@ def rename(document: Document, offset: int, new: str) -> list[Edit]:
     if changed is None or len([*after.names.uses(changed.symbol)]) != len(uses):
         raise Refused(f"`{new}` has another meaning in this query")
     return edits
+
+
+def _declares(source: Source, use: Occurrence) -> bool:
+    span = source.span
+    return use.declares and span is not None and span.start <= use.start < span.end
 
 
 def applied(text: str, edits: list[Edit]) -> str:

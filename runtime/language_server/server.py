@@ -1,10 +1,13 @@
 # pyright: basic
 # The only module that sees pygls, whose types are partial.
-"""`cedilla lsp`: the language server protocol over standard input and output, by pygls."""
+"""`cedilla lsp`: the language server protocol over standard input and output, by pygls.
+
+Over 400 lines, as no other module sees pygls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
+from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.formatter import format_query
 from cedilla.grammar.parser import parse_query
@@ -144,8 +148,11 @@ def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
 def _stream_findings(ls: CedillaServer, uri: str) -> list[lsp.Diagnostic]:
     text = ls.workspace.get_text_document(uri).source
     positions, path = ls.positions(text), Path(to_fs_path(uri) or uri).resolve()
-    findings = marker_lines.check_markers(path, text, ls.owner(uri))
-    return [_finding(d, positions.range(*marker_lines.span_of(marker, d))) for marker, d in findings]
+    return [
+        _finding(diagnostic, positions.range(*marker_lines.span_of(checked.marker, diagnostic)))
+        for checked in marker_lines.check_markers(path, text, ls.owner(uri))
+        for diagnostic in checked.diagnostics
+    ]
 
 
 def _finding(diagnostic: Diagnostic, place: lsp.Range) -> lsp.Diagnostic:
@@ -166,28 +173,38 @@ def _finding(diagnostic: Diagnostic, place: lsp.Range) -> lsp.Diagnostic:
 def on_code_action(ls: CedillaServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """Returns the edits that remove the findings at a place."""
     uri = params.text_document.uri
-    if is_stream(uri):
-        return []
-    document = ls.document(uri)
-    positions, actions = ls.positions(document.text), list[lsp.CodeAction]()
+    text = ls.workspace.get_text_document(uri).source
+    positions, actions = ls.positions(text), list[lsp.CodeAction]()
     first, last = positions.offset(params.range.start), positions.offset(params.range.end)
-    for diagnostic in document.diagnostics:
-        start, end = _place(document, diagnostic)
+    for checked, diagnostic, (start, end) in _checked(ls, uri, text):
         if start > last or end < first:
             continue
         finding = _finding(diagnostic, positions.range(start, end))
-        for fix in fixes(document, diagnostic):
-            edit = _workspace_edit(positions, uri, [fix.edit])
+        for fix in fixes(checked, diagnostic):
+            edit = fix.edit if isinstance(checked, Document) else marker_lines.edit_of(checked, fix.edit)
             actions.append(
                 lsp.CodeAction(
                     fix.title,
                     kind=lsp.CodeActionKind.QuickFix,
                     diagnostics=[finding],
-                    edit=edit,
-                    is_preferred=fix is not None and not actions,
+                    edit=_workspace_edit(positions, uri, [edit]),
+                    is_preferred=not actions,
                 )
             )
     return actions
+
+
+def _checked(
+    ls: CedillaServer, uri: str, text: str
+) -> Iterator[tuple[Document | marker_lines.CheckedMarker, Diagnostic, tuple[int, int]]]:
+    """Yields the findings about a text with their places in it: of a query, or of the markers of a stream."""
+    if not is_stream(uri):
+        document = ls.document(uri)
+        yield from ((document, d, _place(document, d)) for d in document.diagnostics)
+        return
+    path = Path(to_fs_path(uri) or uri).resolve()
+    for checked in marker_lines.check_markers(path, text, ls.owner(uri)):
+        yield from ((checked, d, marker_lines.span_of(checked.marker, d)) for d in checked.diagnostics)
 
 
 def _workspace_edit(positions: Positions, uri: str, edits: Iterable[Edit]) -> lsp.WorkspaceEdit:
@@ -323,8 +340,18 @@ def on_rename(ls: CedillaServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
     """Returns the edits that give a thing another name."""
     document = ls.document(params.text_document.uri)
     positions = ls.positions(document.text)
+    opened = {
+        Path(to_fs_path(uri) or uri).resolve(): text.source
+        for uri, text in ls.workspace.text_documents.items()
+        if is_stream(uri)
+    }
+
+    def in_markers(source: Source, name: str) -> str | None:
+        plan = document.plan
+        return None if plan is None else marker_lines.named_in(plan, source, ls.root, name, opened)
+
     try:
-        edits = renaming.rename(document, positions.offset(params.position), params.new_name)
+        edits = renaming.rename(document, positions.offset(params.position), params.new_name, in_markers)
     except renaming.Refused as refused:
         raise JsonRpcInvalidParams(str(refused)) from None
     return _workspace_edit(positions, params.text_document.uri, edits)

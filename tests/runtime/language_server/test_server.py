@@ -304,6 +304,51 @@ def test_markers_of_a_file_are_checked_against_the_query_that_reads_it(editor: E
     assert found[1].range.start.character == at(LINES, "unit(t, kg)")[1]
 
 
+@pytest.mark.parametrize(
+    ("accent", "mended"),
+    [
+        ("[[s = 3, unti(t, degF)]]", "[[s = 3, unit(t, degF)]]"),
+        ("[[ss = 3, unit(t, degF)]]", "[[s = 3, unit(t, degF)]]"),
+        ("[[s == 3, unit(t, degF)]]", "[[s = 3, unit(t, degF)]]"),
+    ],
+)
+def test_the_help_about_a_marker_is_a_quick_fix(editor: Editor, accent: str, mended: str) -> None:
+    editor.write("stream.rq", SWITCHED)
+    name = f"switched/{accent.split('=', maxsplit=1)[0].strip('[ ')}-{len(accent)}.jsonl"
+    text = f'{LINES.partition(chr(10))[0]}\n{{"$accent": "{accent}"}}\n'
+    (found,) = editor.write(name, text)
+    actions = editor.ask("code_action", name, range=found.range, context=lsp.CodeActionContext([found]))
+    texts = [applied(text, action.edit.changes[editor.uri(name)]) for action in actions]
+    assert text.replace(accent, mended) in texts
+    for mended_text in texts:
+        assert editor.write(name, mended_text) == []
+
+
+def test_a_marker_that_cannot_be_mended_by_its_help_has_no_fix(editor: Editor) -> None:
+    for name in ("elsewhere/2.jsonl", "switched/4.jsonl"):
+        text = '{"$accent": "[[s = 3, unit(t, degF)]]"}\n{"$accent": "[[what"}\n'
+        found = editor.write(name, text)[0]
+        asked = {"range": found.range, "context": lsp.CodeActionContext([found])}
+        assert not editor.ask("code_action", name, **asked)
+
+
+def test_a_rename_is_refused_where_markers_name_the_attribute(editor: Editor) -> None:
+    """What is sent stays: that of the text that is open, else of the file."""
+    query = PUMPS.replace('"pumps"', '"marked"')
+    editor.write("marked.rq", query)
+    (editor.root / "marked").mkdir(exist_ok=True)
+    (editor.root / "marked" / "1.jsonl").write_text(LINES, "utf-8")
+    asked = {"at": at(query, "avg(t)", 4), "new_name": "temp"}
+    with pytest.raises(Exception, match=r"markers of marked/1\.jsonl name `t`"):
+        editor.ask("rename", "marked.rq", **asked)
+    assert editor.ask("rename", "marked.rq", at=at(query, "mean,"), new_name="middle").changes
+    editor.write("marked/1.jsonl", "")
+    assert editor.ask("rename", "marked.rq", **asked).changes
+    editor.write("marked/2.jsonl", LINES)
+    with pytest.raises(Exception, match=r"markers of marked/2\.jsonl name `t`"):
+        editor.ask("rename", "marked.rq", **asked)
+
+
 def test_hovering_a_marker_shows_its_trace(editor: Editor) -> None:
     editor.write("stream.rq", SWITCHED)
     editor.write("switched/1.jsonl", LINES)
