@@ -34,8 +34,9 @@ def closed(second: int) -> Item:
 
 
 def first_files() -> list[list[Item | str]]:
-    """Two hundred tuples, of which pump 3 has none; pump 1 goes to m3 and sends celsius, pump 4 jumps."""
-    litres = [[pump(s, n, 100.0 + n + s % 7) for s in range(0, 120, 2) for n in (1, 2, 4)], closed(120)]
+    """Three hundred tuples, of which pump 3 has none; pump 1 goes to m3 and sends celsius, pump 4 jumps."""
+    seconds = ((s, n) for s in range(120) for n in (1, 2, 4) if s % 2 == 0 or n == 4)
+    litres = [[pump(s, n, 100.0 + n + s % 7) for s, n in seconds], closed(120)]
     pump_1 = [{"$accent": "[[pump = 1, unit(litres, m3)]]"}, {"$accent": "[[pump = 1, +(celsius: double)]]"}]
     later = [pump(s, 1, 0.1 + s % 7 / 1000, celsius=40.0) for s in range(120, 240, 2)]
     odd = [pump(121, 2, 0.0) | {"litres": "26.4 gal"}, pump(122, 2, 0.0) | {"litres": "<b>x</b>"}]

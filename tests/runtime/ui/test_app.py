@@ -83,7 +83,7 @@ def test_each_described_value_has_its_unit_its_tuples_and_what_is_set_aside(mode
         "1": (120, 0),
         "2": (61, 2),
         "3": (0, 0),
-        "4": (120, 0),
+        "4": (180, 0),
     }
     assert (rows["3"]["last"], rows["3"]["silent"], group["counts"]["silent"]) == (None, True, 1)
 
@@ -273,14 +273,14 @@ def test_metrics_have_stable_names_types_and_labels(page: Page, model: Model) ->
     expected = {
         ("up",): 0,
         ("epoch",): 3,
-        ("tuples_total", "pumps"): 301,
+        ("tuples_total", "pumps"): 361,
         ("rejected_total", "RQ301"): 2,
         ("quarantine_lines", "RQ301", "pumps"): 2,
         ("accents_total",): 3,
         ("accents_in_force",): 1,
         ("accents_waiting",): model["accents"]["waiting"],
         ("backlog_files", "pumps"): 1,
-        ("member_tuples_total", "pump", "pumps", "4"): 120,
+        ("member_tuples_total", "pump", "pumps", "4"): 180,
         ("closed_event_time", "ts", "pumps"): 1795680240,
         ("state_rows", "flow"): state["rows"],
         ("state_bytes", "flow"): state["bytes"],
