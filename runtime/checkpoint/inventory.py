@@ -60,9 +60,9 @@ def quarantine_files(files: Files, root: str) -> dict[str, list[FoundFile]]:
 def quarantined(root: str) -> dict[str, dict[str, int]]:
     """Source -> code -> lines set aside."""
     files, by_source = Files(), dict[str, dict[str, int]]()
-    for source, found in quarantine_files(files, root).items():
+    for source, listed in quarantine_files(files, root).items():
         counts: Counter[str] = Counter()
-        for file in found:
+        for file in listed:
             with files.open(file.path) as lines:
                 counts.update(json.loads(line)["code"] for line in lines)
         if counts:

@@ -36,13 +36,15 @@ def encoded(
     texts: list[str] = []
     existing = [name for name in facts.types if sink.present.get(name, ABSENT) is not ABSENT]
     types = {name: facts.types[name] for name in existing or facts.types}
-    written = {name: written_type(type_, sink.scale.get(name, IDENTITY)) for name, type_ in types.items()}
-    columns = columns_of(written)
+    written_types = {
+        name: written_type(type_, sink.scale.get(name, IDENTITY)) for name, type_ in types.items()
+    }
+    columns = columns_of(written_types)
     for name, kind in columns.items():
         text = lookups.expression(
             ("encoded", emit, name, kind.simpleString()),
             sink.scale.get(name, IDENTITY),
-            *_encoding(name, types[name], written[name]),
+            *_encoding(name, types[name], written_types[name]),
         )
         if during is not None:
             presence = regions.combine(

@@ -46,13 +46,15 @@ class QuarantineCounts:
         `attributes`: by source, those whose values are counted in new lines (`members`).
         """
         counts: dict[str, dict[str, dict[str, Any]]] = {}
-        for source, found in quarantine_files(self._store, self.root).items():
-            of_source, seen = counts.setdefault(source, {}), self._files.setdefault(source, {})
-            for path in (file.path for file in reversed(found)):
-                if path not in seen:
+        for source, listed in quarantine_files(self._store, self.root).items():
+            of_source, known_files = counts.setdefault(source, {}), self._files.setdefault(source, {})
+            for path in (file.path for file in reversed(listed)):
+                if path not in known_files:
                     with self._store.open(path) as opened:
-                        seen[path] = _contents(opened.read(), tuple((attributes or {}).get(source, ())))
-                file = seen[path]
+                        known_files[path] = _contents(
+                            opened.read(), tuple((attributes or {}).get(source, ()))
+                        )
+                file = known_files[path]
                 for code, count in file.counts.items():
                     of_code = of_source.setdefault(code, {"count": 0, "newest": []})
                     of_code["count"] += count

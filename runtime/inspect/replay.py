@@ -61,8 +61,8 @@ def replays(checkpoint: str, code: str, source: str | None, *, again: bool = Fal
     root = read_checkpoint(checkpoint).root
     before = {} if again else _record(root)
     all_replays = [
-        _replay(name, found, code, before.get(name, {}).get(code, []))
-        for name, found in quarantine_files(Files(), root).items()
+        _replay(name, listed, code, before.get(name, {}).get(code, []))
+        for name, listed in quarantine_files(Files(), root).items()
         if source in (None, name)
     ]
     all_replays = [replay for replay in all_replays if replay.lines]

@@ -355,8 +355,8 @@ class Reference:
             if isinstance(value, int | Fraction) and _was_exact(start, name, after) and loses_digits(value):
                 raise beyond(name)
             type_ = after.types[name]
-            if name in sink.scale and (written := written_type(type_, sink.scale[name])) != type_:
-                result[name] = write_value(written, encoded_decimal(name, function, value, written))
+            if name in sink.scale and (sent_type := written_type(type_, sink.scale[name])) != type_:
+                result[name] = write_value(sent_type, encoded_decimal(name, function, value, sent_type))
             else:
                 result[name] = write_value(type_, applied(function, value))
         return result
