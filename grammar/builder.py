@@ -89,13 +89,18 @@ class Builder(ClauseBuilder):
         optional: Token | None,
         type: syntax.TypeName,
         signs: tuple[bool, bool] | None,
+        zone: str | None,
         origin: syntax.Origin | None,
         unit: str | syntax.UnitFrom | None,
         domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn | None = None,
     ) -> syntax.AttributeDeclaration:
+        may_miss, span = optional is not None, self._span(meta)
         return syntax.AttributeDeclaration(
-            str(name), type, optional is not None, domain, unit, origin, *(signs or ()), span=self._span(meta)
+            str(name), type, may_miss, domain, unit, origin, *(signs or (False, False)), zone, span=span
         )
+
+    def zone(self, _meta: Meta, name: Token) -> str:
+        return self._string(name)
 
     def decimal_comma(self, meta: Meta, *signs: Token | None) -> tuple[bool, bool]:
         declared = [self._string(sign) for sign in signs if sign is not None]

@@ -20,10 +20,14 @@ def type_text(type: syntax.TypeName) -> str:
     return f"{type.name}({parameters})" if parameters else type.name
 
 
-def declared_type_text(type: syntax.TypeName, *, comma: bool = False, or_point: bool = False) -> str:
-    """A type as a stream declares it: `list of string`, and `double decimal ","` with `comma`."""
+def declared_type_text(
+    type: syntax.TypeName, *, comma: bool = False, or_point: bool = False, zone: str | None = None
+) -> str:
+    """A type as a stream declares it: `list of string`, `double decimal ","` with `comma`, and `timestamp zone "UTC"`
+    with `zone`."""
     text = type_text(type) if type.element is None else f"list of {type_text(type.element)}"
-    return f"{text}{decimal_clause(or_point=or_point) if comma else ''}"
+    text = f"{text}{decimal_clause(or_point=or_point) if comma else ''}"
+    return text if zone is None else f"{text} zone {quote(zone)}"
 
 
 def decimal_clause(*, or_point: bool) -> str:
@@ -190,6 +194,8 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
             return f"alter({one_or_set}, {_function(first)})"
         case syntax.SetUnit(_, unit):
             return f"unit({one_or_set}, {unit_text(unit)})"
+        case syntax.SetZone(name, zone):
+            return f"zone({name}, {quote(zone)})"
         case syntax.RenameAttribute(name, field):
             return f"rename({unit_text(field)}, {name})"
         case syntax.RecodeAttribute(name, codes, else_same):

@@ -140,6 +140,14 @@ class Wildcard(Node):
 
 
 @frozen
+class Condition(Node):
+    """The condition on one attribute."""
+
+    attribute: str
+    pattern: Comparison | SetPattern | RangePattern | Wildcard
+
+
+@frozen
 class Measure(Node):
     """`300` or `5 minutes` (unit `minute`). `name`: that of the constant that it is written as."""
 

@@ -168,7 +168,8 @@ def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
     unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
     origin = "" if attribute.origin is None else f" {_origin(attribute.origin)}"
-    type_ = declared_type_text(attribute.type, comma=attribute.decimal_comma, or_point=attribute.or_point)
+    comma, or_point = attribute.decimal_comma, attribute.or_point
+    type_ = declared_type_text(attribute.type, comma=comma, or_point=or_point, zone=attribute.zone)
     return f"{attribute.name}{'?' if attribute.optional else ''}: {type_}{origin}{unit}{domain}"
 
 

@@ -102,6 +102,9 @@ class MarkerBuilder(TermBuilder):
     ) -> tuple[syntax.SetUnit, ...]:
         return tuple(syntax.SetUnit(name, unit, span=self._span(meta)) for name in _each(names))
 
+    def to_zone(self, meta: Meta, _zone: Token, name: Token, zone: Token) -> syntax.SetZone:
+        return syntax.SetZone(str(name), self._string(zone), span=self._span(meta))
+
     def renaming(self, meta: Meta, _rename: Token, field: Token, name: Token) -> syntax.RenameAttribute:
         return syntax.RenameAttribute(str(name), self.unit(meta, field), span=self._span(meta))
 

@@ -34,14 +34,6 @@ class TableColumn(Node):
     attribute: str
 
 
-@frozen
-class Condition(Node):
-    """The condition on one attribute."""
-
-    attribute: str
-    pattern: Comparison | SetPattern | RangePattern | Wildcard
-
-
 # --- statements ---
 
 
@@ -76,8 +68,7 @@ class Origin(Node):
 
 @frozen
 class AttributeDeclaration(Node):
-    """`p?: double`, `t: double unit degF`, `s: int in {1, 2, 3}`, `city: string from "address.city"`,
-    `x: double decimal "," or "."`."""
+    """`p?: double unit degF`, `s: int in devices.s`, `x: double decimal "," or "."`, `at: timestamp zone "UTC"`."""
 
     name: str
     type: TypeName
@@ -87,6 +78,7 @@ class AttributeDeclaration(Node):
     origin: Origin | None = None
     decimal_comma: bool = False
     or_point: bool = False
+    zone: str | None = None
 
 
 @frozen
@@ -333,6 +325,14 @@ class SetUnit(Node):
 
 
 @frozen
+class SetZone(Node):
+    """`zone(at, "Europe/Berlin")`: times without an offset are local times of the zone from here on."""
+
+    name: str
+    zone: str
+
+
+@frozen
 class RenameAttribute(Node):
     """`rename(temp, t)`, `rename("state.temp", t)`: `field` is the new name or path, `name` is `t`."""
 
@@ -367,7 +367,7 @@ class SwapAttributes(Node):
 
 
 AtSource = RenameAttribute | RecodeAttribute | MissingValues | SwapAttributes
-Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | AtSource
+Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | SetZone | AtSource
 
 
 @frozen

@@ -11,6 +11,8 @@ import re
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
+from cedilla.compiler.expressions.zones import NoMoment, moment_in
+
 _YEAR = "(?:[0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
 _DAY = rf"{_YEAR}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 _MINUTE = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
@@ -23,7 +25,7 @@ NO_SECONDS = re.compile(rf"{_DAY}[T ]{_MINUTE}{_ZONE}")
 WITH_SECONDS = re.compile(rf"{_DAY}(?:[T ]{_MINUTE}(?:{_SECOND}{_ZONE}?)?)?")
 """Any other timestamp: a date, hours and minutes, seconds with nine places at most, a zone.
 
-Missing parts are zero, or UTC.
+Missing parts are zero, or the zone of the attribute.
 """
 _LOST = re.compile(r"\.[0-9]{6}[0-9]*[1-9]")
 """Places beyond microseconds that are not zero."""
@@ -35,15 +37,22 @@ BLANKS = " \t\n\r"
 """The characters allowed around a text that is cast."""
 
 
-def moment_of(text: str) -> datetime:
-    """Parses a moment, in UTC, and truncates it to microseconds.
+def moment_of(text: str, zone: str | None = None) -> datetime:
+    """Parses a moment, in UTC, and truncates it to microseconds. `zone`: that of texts without an offset, else UTC.
 
-    Raises `ValueError` for other texts, and for moments outside the years 1 to 9999.
+    Raises `ValueError` for other texts, and for moments outside the years 1 to 9999; `NoMoment` for local times without
+    one moment.
     """
     if WITH_SECONDS.fullmatch(text) or NO_SECONDS.fullmatch(text):
-        with suppress(ValueError, OverflowError):
+        try:
             moment = datetime.fromisoformat(text)
-            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+            if moment.tzinfo is not None:
+                return moment.astimezone(UTC)
+            return moment.replace(tzinfo=UTC) if zone is None else moment_in(moment, zone)
+        except NoMoment:
+            raise
+        except (ValueError, OverflowError):
+            pass
     raise ValueError(f"{text!r} is not a timestamp in ISO form")
 
 

@@ -12,6 +12,7 @@ from itertools import product
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.zones import NoMoment, no_constant
 from cedilla.compiler.regions import Bound, Domain, Level, Tree, Universe, Value
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.suggestions import did_you_mean
@@ -32,9 +33,12 @@ def after(type_: Type, value: Value) -> Bound:
 
 
 def value_of(type_: Type, literal: Literal) -> Value:
-    """Returns a constant's value. Raises RQ103 if the type does not fit."""
+    """Returns a constant's value. Raises RQ103 if the type does not fit, RQ175 for a local time without one
+    moment."""
     try:
         return type_.value(literal)
+    except NoMoment as problem:
+        raise no_constant(problem, literal, type_.zone or "") from None
     except ValueError as problem:
         hint = _NOT_EMPTY if literal.text.lower() in ("null", "none") else _HINTS.get(type_.name)
         if type_.is_numeric and not _NUMBER.fullmatch(str(literal.value)):

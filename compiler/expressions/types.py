@@ -16,6 +16,7 @@ from math import isfinite
 from attrs import frozen
 
 from cedilla.compiler.expressions.moments import day_of, loses_digits, moment_of
+from cedilla.compiler.expressions.zones import NoMoment
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.syntax import Literal, Measure, TypeName
@@ -65,11 +66,13 @@ class Type:
     """An attribute's type; `str()` writes it as the language does.
 
     `element` is the type of an array's elements. Aggregates make arrays, and sources may declare lists of strings.
+    `zone` is that of timestamps whose texts have no offset, while a source reads them; canonical ones are in UTC.
     """
 
     name: str
     parameters: tuple[int, ...] = ()
     element: Type | None = None
+    zone: str | None = None
 
     @classmethod
     def of(cls, node: TypeName) -> Type:
@@ -122,7 +125,7 @@ class Type:
     def value(self, literal: Literal) -> Value:
         """Returns the control-plane value of a constant.
 
-        Raises `ValueError` with the reason if it is not of this type.
+        Raises `ValueError` with the reason if it is not of this type, `NoMoment` for a local time without one moment.
         """
         value = literal.value
         if self.is_numeric:
@@ -141,6 +144,8 @@ class Type:
             return value
         try:
             moment = self.moment(value)
+        except NoMoment:
+            raise
         except ValueError:
             raise ValueError(f"{literal.text} is not a {self.name} in ISO form") from None
         if loses_digits(value):
@@ -150,11 +155,11 @@ class Type:
     def moment(self, text: str) -> int:
         """Parses a timestamp or a date of a stream to its control-plane value.
 
-        Raises `ValueError` for other texts.
+        Raises `ValueError` for other texts, `NoMoment` for a local time without one moment.
         """
         if self.name == "date":
             return (day_of(text) - _EPOCH.date()).days
-        return (moment_of(text) - _EPOCH) // _MICROSECOND
+        return (moment_of(text, self.zone) - _EPOCH) // _MICROSECOND
 
     def measure(self, measure: Measure) -> int | Fraction:
         """Returns a length or delay on this type's axis. Raises `ValueError` if the unit does not fit."""

@@ -1,4 +1,4 @@
-"""Parses markers: accents, growths and punctuations as the control plane uses them (design, section 6)."""
+"""Parses markers: accents, changes of epochs, punctuations, as the control plane uses them (design, section 6)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from attrs import evolve
 
 from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.conversions import check_is_number, converted, known_unit
-from cedilla.compiler.expressions.types import TIMESTAMP, Type
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_inference import Units
+from cedilla.compiler.expressions.zones import check_zone
 from cedilla.compiler.facts.alter_functions import by_points, function_of, shift_of
 from cedilla.compiler.facts.coded_values import as_marker_error, read_missing, read_recode
+from cedilla.compiler.facts.local_times import inner
 from cedilla.compiler.facts.markers import (
     Accent,
     Add,
     Alter,
     Drop,
+    EpochChange,
     Grow,
     Primitive,
     Punctuation,
@@ -24,6 +27,7 @@ from cedilla.compiler.facts.markers import (
     SourceAlter,
     Swap,
     ToUnit,
+    ToZone,
 )
 from cedilla.compiler.facts.quantities import split_quantities
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -45,6 +49,7 @@ from cedilla.grammar.syntax import (
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
+    SetZone,
     SwapAttributes,
     Wildcard,
 )
@@ -68,10 +73,12 @@ def read_accent(
 ) -> Accent:
     """Parses an accent.
 
-    `types`: the attributes that exist or existed at the accent. `arrays`: an output is read, and only outputs
-    may have arrays. `units`: those of canonical values. `names`: those of renames. `own`: units that the query defines.
+    `types`: the attributes that exist or existed at the accent, with the zones of local times. `arrays`: an output is
+    read, and only outputs may have arrays. `units`: those of canonical values. `names`: those of renames. `own`: units
+    that the query defines.
+
     Raises `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ201 to RQ204, RQ207, RQ208, RQ460 as the error pages
-    say.
+    say; RQ175 for a local time without one moment.
     """
     return accent_of(
         parse_accent(text, source), text, types, arrays=arrays, units=units, names=names, own=own
@@ -99,6 +106,9 @@ def accent_of(
     if isinstance(primitive, GrowDomain):
         why = "the streams of a query may grow, not what is read here"
         raise failure("RQ220", "a domain cannot grow here", primitive.span, hint=why)
+    if isinstance(primitive, SetZone):
+        why = "a source of a query may change its zone, not what is read here"
+        raise failure("RQ339", "a zone cannot change here", primitive.span, hint=why)
     if isinstance(primitive, SwapAttributes):
         primitive = evolve(primitive, other=names.get(primitive.other, primitive.other))
     changed = {primitive.name, *((primitive.other,) if isinstance(primitive, SwapAttributes) else ())}
@@ -137,29 +147,43 @@ def _by_attribute(
     return tuple(evolve(c, attribute=names.get(c.attribute, c.attribute)) for c in conditions), named
 
 
-def read_growth(text: str, types: Types, source: str = "<accent>", names: Names = _NO_NAMES) -> Grow | None:
-    """Parses an accent that is a growth; returns `None` for other accents. `names`: those of renames.
+def read_epoch_change(
+    text: str, types: Types, source: str = "<accent>", names: Names = _NO_NAMES
+) -> EpochChange | None:
+    """Parses an accent that is a growth or names a zone; returns `None` for other accents. `names`: those of renames.
 
-    Raises `DiagnosticError`: RQ0xx (syntax), RQ207, RQ208, RQ220 (it describes tuples).
+    Raises `DiagnosticError`: RQ0xx (syntax), RQ173, RQ207, RQ208, RQ220 and RQ339 (it describes tuples).
     """
-    if "grow" not in text:
+    if "grow" not in text and "zone" not in text:
         return None
     node = parse_accent(text, source)
-    primitive = node.primitive
-    if not isinstance(primitive, GrowDomain):
+    primitive = node.primitives[0]
+    if not isinstance(primitive, GrowDomain | SetZone):
         return None
     name = names.get(primitive.name, primitive.name)
-    if node.description:
+    if node.description and isinstance(primitive, GrowDomain):
         what = f"a description cannot tell where the domain of `{name}` grows"
         raise failure("RQ220", what, node.span, hint="it grows for all tuples: [[grow(s, {3})]]")
+    if node.description:
+        hint = 'a zone is of all tuples, [[zone(at, "UTC")]]; other clocks send times with an offset'
+        raise failure("RQ339", "a description cannot tell whose zone changes", node.span, hint=hint)
     if name not in types:
         guess = did_you_mean(name, types, "attributes")
         raise failure("RQ207", f"the accent names `{name}`, which never existed", primitive.span, hint=guess)
+    if isinstance(primitive, SetZone):
+        return _read_zone(primitive, name, types[name], text)
     try:
         members = patterns.value_set(name, types[name], primitive.members)
     except DiagnosticError as error:
         raise as_marker_error(error) from None
     return Grow(name, members, text, primitive.span)
+
+
+def _read_zone(node: SetZone, name: str, type_: Type, text: str) -> ToZone:
+    if type_.name != "timestamp":
+        message = f"`{name}` is of type {type_}; only timestamps have zones"
+        raise failure("RQ208", message, node.span, hint="a `date` or a `string` has no moment")
+    return ToZone(name, check_zone(node.zone, node.span), text, node.span)
 
 
 def read_punctuation(
@@ -170,14 +194,15 @@ def read_punctuation(
     units: Units = _NO_UNITS,
     own: OwnUnits = NO_OWN_UNITS,
 ) -> Punctuation:
-    """Parses a punctuation. `names`: those of renames. `units`: those of canonical values. `own`: as for accents.
+    """Parses a punctuation. `types`, `own`: as for accents. `names`: those of renames. `units`: those of canonical
+    values.
 
-    Raises `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ207, RQ208.
+    Raises `DiagnosticError`: RQ0xx (syntax), RQ142 to RQ144, RQ175, RQ207, RQ208.
     """
     conditions, named = _by_attribute(own.named_in(parse_punctuation(text, source).conditions), types, names)
     try:
         plain, quantities = split_quantities(conditions, types, units)
-        return Punctuation(patterns.region_of(plain, types), text, named, quantities)
+        return Punctuation(patterns.region_of(inner(plain, types), types), text, named, quantities)
     except DiagnosticError as error:
         raise as_marker_error(error) from None
 
@@ -224,7 +249,7 @@ def _read_primitive(
 def _read_function(
     node: AlterAttribute | SetUnit, types: Types, units: Units, *, arrays: bool
 ) -> Alter | ToUnit | SourceAlter:
-    if types[node.name] == TIMESTAMP and isinstance(node, AlterAttribute):
+    if types[node.name].name == "timestamp" and isinstance(node, AlterAttribute):
         return SourceAlter(node.name, shift_of(node))
     if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
         raise failure(

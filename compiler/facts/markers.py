@@ -185,6 +185,20 @@ class Grow:
 
 
 @frozen
+class ToZone:
+    """`[[zone(at, "Europe/Berlin")]]`: times without an offset are of the zone from here on (theory N13)."""
+
+    attribute: str
+    zone: str
+    text: str
+    span: Span | None = field(default=None, eq=False, repr=False)
+
+
+EpochChange = Grow | ToZone
+"""An accent of all tuples that begins an epoch."""
+
+
+@frozen
 class Punctuation:
     """A promise that no more tuples match `pattern`, a region over raw values at its position.
 

@@ -70,7 +70,7 @@ def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribu
 
 
 def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:
-    """Returns the units of attributes that a user operator returns. Raises RQ143, RQ144, RQ146, RQ164."""
+    """Returns the units of attributes that a user operator returns. Raises RQ143, RQ144, RQ146, RQ164, RQ174."""
     nodes = list(nodes)
     for node in nodes:
         if node.origin is not None:
@@ -81,6 +81,9 @@ def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, st
         if node.decimal_comma:
             hint = 'leave `decimal ","` out'
             raise failure("RQ164", f"`{node.name}` is computed, and comes from no text", node.span, hint=hint)
+        if node.zone is not None:
+            hint = "leave `zone` out: canonical timestamps are in UTC"
+            raise failure("RQ174", f"`{node.name}` is computed, and comes from no text", node.span, hint=hint)
     units = {node.name: declared_unit(node) for node in nodes}
     return {name: unit for name, unit in units.items() if unit is not None}
 

@@ -107,6 +107,7 @@ def attribute_of(node: syntax.AttributeDeclaration, format_: str) -> Attribute:
         in_text=in_text,
         decimal_comma=node.decimal_comma,
         or_point=node.or_point,
+        zone=node.zone,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.marker_parser import accent_of
@@ -11,8 +11,8 @@ from cedilla.compiler.plan.field_paths import renamed_field
 from cedilla.compiler.plan.sources import Source, StatedAccent
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.expression_formatter import format_accent
-from cedilla.grammar.syntax import AccentText, GrowDomain
+from cedilla.grammar.expression_formatter import format_accent, quote
+from cedilla.grammar.syntax import AccentText, GrowDomain, SetZone
 from cedilla.grammar.syntax import StatedAccent as StatedAccentNode
 
 
@@ -29,12 +29,12 @@ class SourceEvolution:
     @classmethod
     def of(cls, source: Source) -> SourceEvolution:
         """Returns those of the declaration."""
-        types = {a.name: a.type for a in source.attributes}
+        types = {a.name: evolve(a.type, zone=a.zone) for a in source.attributes}
         return cls(types, source.units, source.format, own=source.own_units)
 
     def stated(self, node: StatedAccentNode) -> StatedAccent:
         """Checks an accent after those before it. Raises `DiagnosticError`: codes of accents, RQ145 and RQ146 for the
-        name in a rename, and RQ236 for a growth.
+        name in a rename, RQ236 for a growth, and RQ339 for a zone.
 
         Only the run can see whether it ends the query (RQ209 to RQ211): this depends on all accents together.
         """
@@ -48,6 +48,9 @@ class SourceEvolution:
         if isinstance(primitive, GrowDomain):
             hint = f"the declaration lists the values: `{primitive.name}: ... in {{...}}`"
             raise failure("RQ236", "a domain grows only inside a stream", primitive.span, hint=hint)
+        if isinstance(primitive, SetZone):
+            hint = f"the declaration names it: `{primitive.name}: timestamp zone {quote(primitive.zone)}`"
+            raise failure("RQ339", "a zone changes only inside a stream", primitive.span, hint=hint)
         match accent_of(node, text, self.types, units=self.units, names=self.names, own=self.own).primitive:
             case Add(attribute, type_, unit):
                 self.types.setdefault(attribute, type_)

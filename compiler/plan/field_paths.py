@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from cedilla.compiler.expressions.zones import check_zone
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 
@@ -77,8 +78,8 @@ TEXT = "text"
 _PLAIN = re.compile(r"[^.`]+")
 _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
-WITH_COMMAS = ("csv", "json", "kafka", "xml")
-"""The formats of sources whose texts may be numbers with a decimal comma."""
+WITH_TEXTS = ("csv", "json", "kafka", "xml")
+"""The formats of sources whose texts may be numbers with a decimal comma, or local times."""
 NESTED = ("json", "kafka", "kafka_otlp", "otlp")
 """The formats of sources whose tuples are nested objects."""
 _WITH_PATHS = ("json", "kafka")
@@ -175,21 +176,30 @@ def _check_comma(declared: syntax.AttributeDeclaration, format_: str) -> None:
         raise failure(
             "RQ164", message, declared.span, hint='`decimal ","` is for `double` and `decimal(p, s)`'
         )
-    if format_ not in WITH_COMMAS:
+    if format_ not in WITH_TEXTS:
         message = (
             f"`{declared.name}` has a decimal comma, and format `{format_}` has no texts of numbers here"
         )
-        raise failure(
-            "RQ164", message, declared.span, hint=f"decimal commas are for {', '.join(WITH_COMMAS)}"
-        )
+        raise failure("RQ164", message, declared.span, hint=f"decimal commas are for {', '.join(WITH_TEXTS)}")
+
+
+def _check_zone(declared: syntax.AttributeDeclaration, zone: str, format_: str) -> None:
+    if declared.type.name != "timestamp":
+        message = f"`{declared.name}` is {declared.type.name}, which has no zone"
+        raise failure("RQ174", message, declared.span, hint='`at: timestamp zone "Europe/Berlin"`')
+    if format_ not in WITH_TEXTS:
+        message = f"`{declared.name}` has a zone, and format `{format_}` has no texts of times"
+        hint = f"zones are for {', '.join(WITH_TEXTS)}; elsewhere a timestamp is a moment"
+        raise failure("RQ174", message, declared.span, hint=hint)
+    check_zone(zone, declared.span)
 
 
 def _check_alternatives(
     node: syntax.StreamDeclaration, declared: syntax.AttributeDeclaration, origin: syntax.Origin
 ) -> None:
-    is_plain = origin.root is None and not declared.decimal_comma
+    is_plain = origin.root is None and not declared.decimal_comma and declared.zone is None
     if origin.others and not (is_plain and node.format in _WITH_ALTERNATIVES):
-        hint = '`from "PATH" or "PATH"`, in `json`, `kafka` and `csv`, without a decimal comma'
+        hint = '`from "PATH" or "PATH"`, in `json`, `kafka` and `csv`, without a decimal comma or a zone'
         message = "`or` is between paths or names of columns"
         raise failure("RQ242", message, origin.span, hint=hint)
 
@@ -201,8 +211,8 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
     """Checks the paths of a declaration.
 
     Raises RQ146 for a path in a flat format, RQ145 if two attributes come from one key, or one from inside
-    another, RQ164 if an attribute that is read from a text, or has a decimal comma, is not such a number, and RQ242 for
-    alternatives that are not paths.
+    another, RQ164 if an attribute that is read from a text, or has a decimal comma, is not such a number, RQ173 and
+    RQ174 for zones, and RQ242 for alternatives that are not paths.
     """
     taken: dict[FieldPath, str] = {}
     for declared in node.attributes:
@@ -210,6 +220,8 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
             _check_text(declared, origin)
         if declared.decimal_comma:
             _check_comma(declared, node.format)
+        if declared.zone is not None:
+            _check_zone(declared, declared.zone, node.format)
         attribute = attributes[declared.name]
         every = (attribute.keys or (declared.name,), *attribute.others)
         span = declared.span if declared.origin is None else declared.origin.span

@@ -61,7 +61,7 @@ class Attribute:
     `members`: the values of a domain that comes from a table, once the table is read. `keys`: the path of its
     value in an object; empty if its name is the key. `others`: further paths, of which a tuple may have one instead.
     `in_text`: its value is a number inside a text. `decimal_comma`: the number in a text has a comma in place of the
-    point; with `or_point`, one of the two.
+    point; with `or_point`, one of the two. `zone`: that of times without an offset, until an accent names another.
     """
 
     name: str
@@ -76,6 +76,7 @@ class Attribute:
     in_text: bool = False
     decimal_comma: bool = False
     or_point: bool = False
+    zone: str | None = None
 
     def domain_members(self) -> Tree:
         """Returns the declared domain without ⊥; every value of the type if none is declared or read yet."""
@@ -116,8 +117,9 @@ class Attribute:
         paths = " or ".join(quote(path_text(keys)) for keys in (self.keys, *self.others))
         origin = f" {words} {paths}" if self.keys else ""
         type_ = self.type if self.type.element is None else f"list of {self.type.element}"
-        comma = decimal_clause(or_point=self.or_point) if self.decimal_comma else ""
-        return f"{self.name}{'?' if self.optional else ''}: {type_}{comma}{origin}{unit}{domain}"
+        form = decimal_clause(or_point=self.or_point) if self.decimal_comma else ""
+        form = form if self.zone is None else f" zone {quote(self.zone)}"
+        return f"{self.name}{'?' if self.optional else ''}: {type_}{form}{origin}{unit}{domain}"
 
     @property
     def path(self) -> FieldPath:
@@ -199,6 +201,11 @@ class Source:
     def units(self) -> dict[str, str]:
         """The declared units of its canonical values."""
         return {a.name: a.unit for a in self.attributes if a.unit is not None}
+
+    @property
+    def zones(self) -> dict[str, str]:
+        """The declared zones of times without an offset."""
+        return {a.name: a.zone for a in self.attributes if a.zone is not None}
 
     @property
     def paths(self) -> dict[str, FieldPath]:

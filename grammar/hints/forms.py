@@ -52,6 +52,7 @@ CHANGES = {
     "missing": "missing(x, {-999})",
     "swap": "swap(a, b)",
     "grow": "grow(s, {3})",
+    "zone": 'zone(at, "Europe/Berlin")',
 }
 """Maps changes of an accent to their forms."""
 AFFINE = "an alter has the shape `y -> y * a + b` with a > 0"

@@ -18,6 +18,7 @@ _SHAPES = {
     "rename": "a rename has the new name, or a path in quotes, then the attribute without quotes: `rename(temp, t)`",
     "recode": "a recode has the attribute, then codes as they were and as they are: `recode(k, {1: 2, 2: 1})`",
     "swap": "a swap has two attributes: `swap(a, b)`",
+    "zone": 'a zone comes after the attribute, in quotes: `zone(at, "Europe/Berlin")`',
     "missing": "values that mean undefined are a list after the attribute: `missing(x, {-999})`",
 }
 """Changes of accents, and what their parentheses contain."""
@@ -270,7 +271,7 @@ def description(slip: Slip) -> Diagnostic | None:
             f"without conditions an accent is of all tuples: `[[{forms.CHANGES['alter']}]]`"
         )
     if word in ("->", "=>", "→", ":") and re.match(
-        r"\s*(?:alter|unit|rename|recode|missing|swap|grow)?\(|\s*[+-]\(", slip.rest
+        r"\s*(?:alter|unit|rename|recode|missing|swap|zone|grow)?\(|\s*[+-]\(", slip.rest
     ):
         return slip.unexpected("a comma comes before the change: `[[s = 2, alter(t, y -> y * 2)]]`")
     if word in _SIGN_WORDS:

@@ -95,6 +95,7 @@ CHANGES = {
     ),
     **dict.fromkeys(("move", "alias", "name"), "rename(new, old)"),
     **dict.fromkeys(("exchange", "switch", "interchange"), "swap(a, b)"),
+    **dict.fromkeys(("timezone", "time_zone", "tz"), 'zone(at, "Europe/Berlin")'),
     **dict.fromkeys(("undefined", "null", "none", "nodata", "sentinel", "na"), "missing(x, {-999})"),
 }
 """Changes of accents by other names."""
@@ -238,7 +239,8 @@ DECLARED = {
     "unsigned": "`int` and `long` have a sign: `a: long in [0, )` declares what is not negative",
     "varying": "`string` alone",
     **dict.fromkeys(
-        ("with", "without", "zone"), "a `timestamp` is in UTC, with or without a zone in its text"
+        ("with", "without", "timezone", "tz"),
+        'a `timestamp` without an offset is in UTC; local times are `at: timestamp zone "Europe/Berlin"`',
     ),
     "metadata": 'an attribute is read from a field of its tuple: `at: timestamp from "time"`',
     "generated": "attributes are computed by `extend[t * 2 as u](R)`",

@@ -40,7 +40,7 @@ _GROUPS = (
     ("a comparison", {"EQUAL", "COMPARATOR", "IN"}),
     ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT", "LPAR", "DOT"}),
     ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT"}),
-    ("a condition", {"NAME", "ALTER", "GROW", "UNIT", "RENAME", "RECODE", "MISSING", "SWAP"}),
+    ("a condition", {"NAME", "ALTER", "GROW", "UNIT", "RENAME", "RECODE", "MISSING", "SWAP", "ZONE"}),
 )
 """Sets of tokens that have one name for people, the larger before those they contain."""
 

@@ -20,6 +20,7 @@ from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.domains.growth import TAKEN, taken
 from cedilla.runtime.control.domains.table_domains import value_texts
+from cedilla.runtime.control.markers.epoch_changes import with_zone
 from cedilla.runtime.control.sources.source_state import SourceState
 
 _SHOWN = 3
@@ -149,6 +150,7 @@ class _Comparison:
             names=state.names.without(name),
             codes={n: kept for n, kept in state.codes.items() if n != name},
             bent={n: kept for n, kept in state.bent.items() if n != name},
+            zones={n: kept for n, kept in state.zones.items() if n != name},
             sentinels=state.sentinels.without(name),
             added_units={n: kept for n, kept in state.added_units.items() if n != name},
             named_units={n: kept for n, kept in state.named_units.items() if n != name},
@@ -159,6 +161,7 @@ class _Comparison:
 
     def _attributes(self) -> Iterator[Change]:
         for name, attribute in self.after.items():
+            yield from self._zone(attribute)
             if name not in self.before and (marker := self.state.undeclared.get(name)):
                 why = f"how tuples write it was changed while it was not declared, by {marker}"
                 yield self._change("new checkpoint", f"{attribute} is new", why)
@@ -169,6 +172,18 @@ class _Comparison:
             yield from self._declared(attribute)
             self._widen(name)
             self._remember(attribute)
+
+    def _zone(self, attribute: Attribute) -> Iterator[Change]:
+        """Another declared zone takes the place of those of accents."""
+        old = self.before.get(attribute.name)
+        before = None if old is None else old.zone
+        if before == attribute.zone:
+            return
+        self.state = with_zone(self.state, attribute.name, attribute.zone)
+        if old is not None:
+            what = f"{attribute.name}: zone {before or 'UTC'} → zone {attribute.zone or 'UTC'}"
+            why = "times without an offset are of it from now on; what was read is as it was"
+            yield self._change("at once", what, why)
 
     def _new(self, attribute: Attribute) -> Iterator[Change]:
         name = attribute.name

@@ -29,7 +29,7 @@ from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuple
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import NEXT_FILE
-from cedilla.runtime.records.rejections import REPLACED, TWICE
+from cedilla.runtime.records.rejections import OF_VALUES, REPLACED
 from cedilla.runtime.records.values import near_digits_sql
 
 REJECT = "$reject"
@@ -37,7 +37,8 @@ REJECT = "$reject"
 CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
 """SQL for the two parts."""
 CODES = tuple(
-    f"RQ{number}" for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314, 315, 333, 334)
+    f"RQ{number}"
+    for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314, 315, 333, 334, 337, 338)
 )
 """Codes that can reject a tuple; `rejections.REASONS` has their texts."""
 
@@ -293,8 +294,8 @@ def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
 
 def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups) -> str:
     coded = [(f"{column(CORRUPT)} = {quote(REPLACED)}", quote(REPLACED))] if source.over else []
-    if any(attribute.others for attribute in source.attributes):
-        coded.append((f"{column(CORRUPT)} LIKE '{TWICE} %'", column(CORRUPT)))
+    if state.zones or any(attribute.others for attribute in source.attributes):
+        coded += ((f"{column(CORRUPT)} LIKE '{code} %'", column(CORRUPT)) for code in OF_VALUES)
     cases = [*coded, (f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
     if state.codes or state.bent or state.numbers.raw_types:
         cases.append((f"{column(_UNCODED)} IS NOT NULL", column(_UNCODED)))

@@ -15,14 +15,14 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Drop
+from cedilla.compiler.facts.markers import Drop, ToZone
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import single_accents
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
 from cedilla.runtime.checkpoint.inventory import quarantine_files
 from cedilla.runtime.checkpoint.journal import JOURNAL, read_journal
-from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.rejections import LATE
@@ -169,8 +169,8 @@ def _describes(text: str, source: Source, state: SourceState, raw: str) -> bool:
     """Returns False if an accent certainly does not change how a line is read."""
     row = _row(raw)
     try:
-        if read_growth(state, text) is not None:
-            return False
+        if (change := read_epoch_change(state, text)) is not None:
+            return isinstance(change, ToZone)
         accents = [read_accent(source, state, single) for single in single_accents(text)]
     except DiagnosticError:  # its names are others by now
         return True

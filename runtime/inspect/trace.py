@@ -26,7 +26,7 @@ from cedilla.grammar.parser import single_accents
 from cedilla.runtime.control.descriptions.region_texts import MAX_SHOWN, joined_texts, region_texts
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.bad_markers import SetAside
-from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
@@ -154,9 +154,10 @@ def trace(
 
 
 def _is_undone(before: SourceState, after: SourceState) -> bool:
-    """Returns True if a marker changed what only the source uses: names, codes, bent functions, sentinels or swaps."""
+    """Returns True if a marker changed what only the source uses: names, codes, bent functions, sentinels, swaps or
+    zones."""
     kinds = (
-        (state.names.here, state.codes, state.bent, state.sentinels.here, state.swaps.here)
+        (state.names.here, state.codes, state.bent, state.sentinels.here, state.swaps.here, state.zones)
         for state in (before, after)
     )
     return next(kinds) != next(kinds)
@@ -210,13 +211,12 @@ def _placed(diagnostic: Diagnostic, text: str, number: int) -> Diagnostic:
 
 
 def _accent(plan: Plan, state: SourceState, source: str, text: str) -> Accent | None:
-    """Parses an accent; `None` for a punctuation, a growth, and a skipped accent."""
+    """Parses an accent; `None` for a punctuation, a growth, a zone, and a skipped accent."""
     if not _is_accent(text):
         return None
     try:
-        return (
-            None if read_growth(state, text) is not None else read_accent(plan.source_of[source], state, text)
-        )
+        is_of_epoch = read_epoch_change(state, text) is not None
+        return None if is_of_epoch else read_accent(plan.source_of[source], state, text)
     except DiagnosticError as error:
         if passed_over(plan.source_of[source], state, error, "accent", text) is None:
             raise

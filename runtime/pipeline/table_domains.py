@@ -8,13 +8,19 @@ from attrs import define, evolve, field
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import column
+from cedilla.compiler.facts.markers import ToZone
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import single_accents
 from cedilla.runtime.control.domains.table_domains import MAX_VALUES, Values, gone, grown, listed, looked_up
+from cedilla.runtime.control.markers.epoch_changes import changes
 from cedilla.runtime.control.markers.one_accent import with_accent
-from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.source_marker_parser import (
+    read_accent,
+    read_epoch_change,
+    read_punctuation,
+)
 from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -113,7 +119,10 @@ def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -
         if marker.kind == "punctuation":
             return state.punctuate(read_punctuation(table, state, text), marker.position)
         for single in single_accents(text):
-            if read_growth(state, single) is None:
+            change = read_epoch_change(state, single)
+            if isinstance(change, ToZone):
+                changes(state, table, change)
+            elif change is None:
                 accent = read_accent(table, state, single)
                 state = evolve(with_accent(state, accent, marker.position), dropped={})
         return state

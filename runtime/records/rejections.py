@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.zones import SKIPPED, TWICE_SHOWN, NoMoment
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.records.json_objects import ARRAY, TwoValues, shown
 from cedilla.runtime.records.nested import Paths, read_from
@@ -27,6 +28,8 @@ REASONS = {
     "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
     "RQ333": "its request has a newer metric of this instance and time, too",
     "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
+    TWICE_SHOWN: "`{}` is a local time without an offset that its clock shows twice",
+    SKIPPED: "`{}` is a local time that its clock skips",
     "RQ310": "`{}` is beyond 2^53, and an Alter has made doubles of its values",
 }
 """Reasons by code, with `{}` for the attribute. RQ301 has `NO_OBJECT`, `misfit`, or a text of the source's format."""
@@ -45,18 +48,27 @@ def reason(code: str, attribute: str, paths: Paths = _NO_PATHS) -> str:
 
 
 def of_fault(fault: str, paths: Paths = _NO_PATHS) -> tuple[str, str]:
-    """Returns the code and the reason for a line with a fault: RQ301, RQ333 for a point that another replaces, or RQ312
-    for an attribute with two values."""
-    if fault.startswith(f"{TWICE} "):
-        return TWICE, reason(TWICE, fault.removeprefix(f"{TWICE} "), paths)
+    """Returns the code and the reason for a line with a fault: RQ301, RQ333 for a point that another replaces, or one
+    of `OF_VALUES`."""
+    code, _, attribute = fault.partition(" ")
+    if code in OF_VALUES:
+        return code, reason(code, attribute, paths)
     return (REPLACED, REASONS[REPLACED]) if fault == REPLACED else ("RQ301", fault)
 
 
 def fault_in(item: Mapping[str, Any], attribute: str, type_: Type) -> str:
-    """Returns the fault of a value that is not of its attribute's type: the reason of RQ301, or RQ312 and the attribute
-    if the value is two."""
-    if isinstance(item[attribute], TwoValues):
+    """Returns the fault of a value that is not of its attribute's type: the reason of RQ301, or the attribute after a
+    code of `OF_VALUES`."""
+    value = item[attribute]
+    if isinstance(value, TwoValues):
         return f"{TWICE} {attribute}"
+    if type_.zone is not None and isinstance(value, str):
+        try:
+            type_.moment(value)
+        except NoMoment as problem:
+            return f"{problem.code} {attribute}"
+        except ValueError:
+            pass
     return misfit(attribute, type_, shown(item, attribute))
 
 
@@ -77,6 +89,10 @@ FINER_HINT = "a `decimal` with more digits"
 LATE = "RQ305"
 TWICE = "RQ312"
 """The code of a tuple with two values of an attribute."""
+NO_MOMENT = (TWICE_SHOWN, SKIPPED)
+"""The codes of tuples with a local time without one moment (theory N13)."""
+OF_VALUES = (TWICE, *NO_MOMENT)
+"""The codes of faults that name an attribute."""
 REPLACED = "RQ333"
 """The code of a data point that another metric replaces; such points are counted, and neither bad nor set aside."""
 FOREIGN = "RQ326"

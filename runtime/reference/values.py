@@ -33,7 +33,7 @@ def read_value(type_: Type, value: Any) -> Any:
         case "string" if is_text(text := value if isinstance(value, str) else json_text(value)):
             return text
         case "timestamp" if isinstance(value, str):
-            return moment_of(value)
+            return moment_of(value, type_.zone)
         case "date" if isinstance(value, str):
             return day_of(value)
         case "array" if type_.element is not None:

@@ -23,7 +23,7 @@ from cedilla.compiler.facts.markers import (
     Add,
     Alter,
     Drop,
-    Grow,
+    EpochChange,
     Punctuation,
     Recode,
     Rename,
@@ -44,7 +44,7 @@ from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.values import applied
 from cedilla.runtime.stream_tools import replacements
 from cedilla.runtime.stream_tools.canonical import Canonical, CanonicalMarker, Writer
-from cedilla.runtime.stream_tools.not_canonical import check_text, grows, only_undone
+from cedilla.runtime.stream_tools.not_canonical import changes_midway, check_text, only_undone
 from cedilla.runtime.stream_tools.replacements import Closing, Described, Item, Tuple
 from cedilla.runtime.stream_tools.schema import Schema
 from cedilla.runtime.stream_tools.stream_checker import Row, StreamChecker
@@ -75,9 +75,9 @@ def canonize(
             item, diagnostics = follower.take(line)
             if item is None or any(d.severity == "error" for d in diagnostics):
                 raise DiagnosticError(evolve(d, help=d.help or _HINT) for d in diagnostics)
-            if isinstance(item, Grow):
+            if isinstance(item, EpochChange):
                 if follower.state is not before:
-                    raise DiagnosticError([line.mark(grows(item), item.text)])
+                    raise DiagnosticError([line.mark(changes_midway(item), item.text)])
                 continue  # no change
             if isinstance(item, Accent) and (problem := only_undone(item)) is not None:
                 raise DiagnosticError([line.mark(problem, item.text)])

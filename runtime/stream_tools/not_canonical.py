@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from cedilla.compiler.facts.markers import Accent, AtSource, Grow, Recode, Rename
+from cedilla.compiler.facts.markers import Accent, AtSource, EpochChange, Recode, Rename, ToZone
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 
 
-def grows(growth: Grow) -> Diagnostic:
-    """Returns RQ213 for a growth: what was closed before it holds for new values, too (theory N1)."""
-    why = f"what was closed before the domain of `{growth.attribute}` grew holds for its new values, too (theory N1)"
+def changes_midway(change: EpochChange) -> Diagnostic:
+    """Returns RQ213 for another zone, and for a growth: what was closed before it holds for new values, too (theory
+    N1)."""
+    if isinstance(change, ToZone):
+        why = f"tuples before it have times of `{change.attribute}` in another zone (theory N13)"
+        what, hint = (
+            "a stream whose zone changes has no canonical form",
+            "`cedilla canonize` takes each part alone",
+        )
+        return Diagnostic("RQ213", "error", what, change.span, (why,), hint)
+    why = f"what was closed before the domain of `{change.attribute}` grew holds for its new values, too (theory N1)"
     return Diagnostic(
         "RQ213",
         "error",
         "a stream whose domain grows has no canonical form",
-        growth.span,
+        change.span,
         (why,),
         "`cedilla canonize` takes the part before it, and the part after it with the wider domain",
     )

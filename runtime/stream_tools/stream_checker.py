@@ -16,16 +16,16 @@ from attrs import evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.altered_decimals import holds
-from cedilla.compiler.facts.markers import (
-    Accent,
-    Grow,
-    Punctuation,
-)
+from cedilla.compiler.facts.markers import Accent, EpochChange, Punctuation
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.domains.growth import is_new
+from cedilla.runtime.control.markers.epoch_changes import begun, changes
 from cedilla.runtime.control.markers.one_accent import with_accent
-from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.source_marker_parser import (
+    read_accent,
+    read_epoch_change,
+    read_punctuation,
+)
 from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
@@ -42,6 +42,7 @@ from cedilla.runtime.records.rejections import (
     BEYOND_HINT,
     FINER_HINT,
     FOREIGN,
+    NO_MOMENT,
     NO_OBJECT,
     TWICE,
     fault_in,
@@ -59,6 +60,7 @@ _COALESCE_EVERY = 256
 """The number of punctuations after which neighbouring patterns become ranges (theory 1.4)."""
 
 _HINTS = {
+    **dict.fromkeys(NO_MOMENT, "a time with an offset, `+02:00` or `Z`, is always one moment"),
     "RQ302": "`{}?` declares an attribute that may be missing",
     "RQ303": "domains are in canonical units",
     "RQ311": "`unit from` lists the units that a tuple may name",
@@ -79,7 +81,7 @@ class Row:
     renamed: bool = False
 
 
-Read = Accent | Grow | Punctuation | Row | PassedOver
+Read = Accent | EpochChange | Punctuation | Row | PassedOver
 
 
 class StreamChecker:
@@ -150,11 +152,11 @@ class StreamChecker:
             self.state, notes = with_passed_over(self.state, about)
             return about, [line.mark(diagnostic, text) for diagnostic in notes]
 
-    def _accent(self, text: str, line: Line) -> tuple[Accent | Grow, tuple[Diagnostic, ...]]:
-        if (growth := read_growth(self.state, text)) is not None:
-            if is_new(self.state, self._source, growth):
-                self.state = self.state.grown_by(growth)
-            return growth, ()
+    def _accent(self, text: str, line: Line) -> tuple[Accent | EpochChange, tuple[Diagnostic, ...]]:
+        if (change := read_epoch_change(self.state, text)) is not None:
+            if changes(self.state, self._source, change):
+                self.state = begun(self.state, change)
+            return change, ()
         accent = read_accent(self._source, self.state, text)
         warnings = warnings_about(self.state, accent)
         # Every marker is an epoch of its own here, so no epoch is cut at a re-Add (G32).
@@ -202,8 +204,8 @@ class StreamChecker:
                 raw[name] = fields[field] = value_of_json(types[field], value)
             except ValueError:
                 code, wrong = of_fault(fault_in(parsed, field, types[field]), paths)
-                diagnostics.append(_complaint(line, code, wrong, None))
-        if any(diagnostic.code in ("RQ301", TWICE) for diagnostic in diagnostics):
+                diagnostics.append(_complaint(line, code, wrong, _HINTS.get(code)))
+        if any(diagnostic.code in ("RQ301", TWICE, *NO_MOMENT) for diagnostic in diagnostics):
             return None, diagnostics
         raw = state.swaps.back(raw, raw)
         for name in state.sentinels.among(raw):

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
-from cedilla.compiler.facts.markers import Accent, Grow, Punctuation
+from cedilla.compiler.facts.markers import Accent, EpochChange, Punctuation
 from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.control.markers.undeclared import PassedOver
 from cedilla.runtime.records.lines import Line
@@ -54,7 +54,7 @@ def validate(
             item, diagnostics = follower.take(single)
             verdict.tuples += isinstance(item, Row)
             passed = isinstance(item, PassedOver)
-            is_accent = item.kind == "accent" if passed else isinstance(item, Accent | Grow)
+            is_accent = item.kind == "accent" if passed else isinstance(item, Accent | EpochChange)
             verdict.accents += is_accent
             verdict.punctuations += not is_accent and isinstance(item, Punctuation | PassedOver)
             for diagnostic in diagnostics:

@@ -1,4 +1,4 @@
-"""Public complaints about changed data: each is right, or refused with a code, or waits for a part of the language."""
+"""Public complaints about changed data: each is right, or refused with a code."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.kit.cases import all_at_once, give
+from tests.kit.cases import all_at_once
 from tests.kit.complaints import Complaint, complaints
-from tests.kit.errors import code_of
 from tests.kit.query import Query
 from tests.kit.tiers import tiered
 
 ALL = complaints()
-WRITTEN = [complaint for complaint in ALL if complaint.missing is None]
-WAITING = [complaint for complaint in ALL if complaint.missing is not None]
 ON_AN_ENGINE = ("C03", "C07", "C15")
 """The first ones that an engine runs: several attributes, a unit of each tuple, two accents."""
 
@@ -24,29 +21,19 @@ def test_every_complaint_is_there_once() -> None:
     assert [complaint.name for complaint in ALL] == [f"C{number:02}" for number in range(1, 55)]
 
 
-@pytest.mark.parametrize("complaint", WRITTEN, ids=str)
+@pytest.mark.parametrize("complaint", ALL, ids=str)
 def test_a_complaint_is_right_or_refused_as_it_says(tmp_path: Path, complaint: Complaint) -> None:
     query = Query.without_engine(tmp_path, "")
     end = all_at_once(query, complaint.case, query.simulate)
     if end.expected:
         end.check(query.simulated.output, query.simulated.codes)
-        assert query.simulated.codes == []
-
-
-@pytest.mark.parametrize("complaint", WAITING, ids=str)
-def test_a_part_of_the_language_that_is_missing_is_refused(tmp_path: Path, complaint: Complaint) -> None:
-    """Fails once the language has the part: then `Missing:` goes from the complaint."""
-    query = Query.without_engine(tmp_path, "")
-    for block in complaint.case.blocks():
-        if not block.is_expected:
-            give(query, block)
-    assert code_of(query.simulate) is not None or query.simulated.codes
+        assert "quarantine" in end.expected or query.simulated.codes == []
 
 
 @pytest.mark.either_engine
 @pytest.mark.parametrize(
     "complaint",
-    tiered(sorted(WRITTEN, key=lambda each: each.name not in ON_AN_ENGINE), len(ON_AN_ENGINE)),
+    tiered(sorted(ALL, key=lambda each: each.name not in ON_AN_ENGINE), len(ON_AN_ENGINE)),
     ids=str,
 )
 def test_an_engine_gives_the_same(spark: SparkSession, tmp_path: Path, complaint: Complaint) -> None:

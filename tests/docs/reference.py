@@ -286,10 +286,7 @@ def units() -> str:
 
 def complaints() -> str:
     """Returns the collected complaints, each with what to write."""
-    rows = (
-        (each.seen, each.changed, f"not yet: {each.missing}" if each.missing else each.write)
-        for each in all_complaints()
-    )
+    rows = ((each.seen, each.changed, each.write) for each in all_complaints())
     return (
         "# Changes that people reported\n\nPublic complaints about producers that changed the meaning of their data, "
         "and how a query undoes each change. An accent `[[...]]` is a statement of the query, `accent r [[...]];`, or "

@@ -180,6 +180,8 @@ DECLARED = make(
     optional(UNITS),
     st.none(),
     st.booleans(),
+    st.just(False),
+    optional(UNITS),
 )
 STATEMENTS = (
     make(
@@ -244,6 +246,7 @@ PRIMITIVES = (
     | make(syntax.AlterAttribute, NAMES, NAMES, EXPRESSIONS, optional(INVERSES), optional(UNITS))
     | make(syntax.GrowDomain, NAMES, SETS)
     | make(syntax.SetUnit, NAMES, UNITS)
+    | make(syntax.SetZone, NAMES, UNITS)
     | make(syntax.RenameAttribute, NAMES, NAMES)
     | make(syntax.RecodeAttribute, NAMES, several(st.tuples(LITERALS, LITERALS)), st.booleans())
     | st.lists(NAMES, min_size=2, max_size=2, unique=True).map(

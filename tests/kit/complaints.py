@@ -10,19 +10,16 @@ from tests.kit import ROOT
 from tests.kit.cases import Case, cases
 
 PAGE = ROOT / "tests" / "complaints" / "complaints.md"
-_HEAD = re.compile(
-    r"^Write: (?P<write>.*)\\\nSeen: (?P<seen>.*?)(?:\\\nMissing: (?P<missing>.*))?\n\n", re.MULTILINE
-)
+_HEAD = re.compile(r"^Write: (?P<write>.*)\\\nSeen: (?P<seen>.*)\n\n", re.MULTILINE)
 
 
 @frozen
 class Complaint:
-    """A complaint. `write`: what undoes the change; `seen`: a link; `missing`: what the language has not yet."""
+    """A complaint. `write`: what undoes the change; `seen`: a link."""
 
     case: Case
     write: str
     seen: str
-    missing: str | None
 
     def __str__(self) -> str:
         return self.name
@@ -43,5 +40,5 @@ def complaints() -> list[Complaint]:
     for case in cases(PAGE):
         head = _HEAD.search(case.text)
         assert head is not None, case.title
-        found.append(Complaint(case, head["write"], head["seen"], head["missing"]))
+        found.append(Complaint(case, head["write"], head["seen"]))
     return found

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Add, Alter
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.parser import single_accents
-from cedilla.runtime.control.domains.growth import check_growth, is_new
+from cedilla.runtime.control.domains.growth import check_growth
 from cedilla.runtime.control.markers.accent_in_plan import check_accent
 from cedilla.runtime.control.markers.bad_markers import (
     SetAside,
@@ -22,6 +22,7 @@ from cedilla.runtime.control.markers.bad_markers import (
     foreign,
     is_set_aside,
 )
+from cedilla.runtime.control.markers.epoch_changes import begun, changes
 from cedilla.runtime.control.markers.marker_groups import (
     MIN_GROUP,
     GroupedMarker,
@@ -31,7 +32,11 @@ from cedilla.runtime.control.markers.marker_groups import (
 )
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd, expecting, with_accent
 from cedilla.runtime.control.markers.partition_ownership import with_ownership
-from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_growth, read_punctuation
+from cedilla.runtime.control.markers.source_marker_parser import (
+    read_accent,
+    read_epoch_change,
+    read_punctuation,
+)
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about, with_statement
 from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
@@ -64,7 +69,8 @@ class MarkerWarning:
 @frozen
 class MarkerEffects:
     """Effects of the applied markers: the sources after them, the stop of each source, the number of markers by kind,
-    and warnings. `begun`: the sources at the start of the epoch, after growths that precede all of its tuples.
+    and warnings. `begun`: the sources at the start of the epoch, after growths and zones that precede all of its
+    tuples.
     `set_aside`: markers that do not count."""
 
     states: Mapping[str, SourceState]
@@ -100,9 +106,9 @@ def advance(
 
     A marker that aborts stops only its own source, so that everything before it is committed. `place`: returns the
     position of a marker of a source, for messages. `first`: the sources whose first marker precedes all tuples of the
-    epoch; only there can a domain grow (theory N1).
+    epoch; only there can a domain grow or a zone change (theory N1, N13).
     """
-    result = _grown(plan, MarkerEffects(states, states), found, first)
+    result = _begun(plan, MarkerEffects(states, states), found, first)
     for source in plan.sources:
         every = found.get(source.name, ())
         markers, at = [m for m in every if not m.in_data] if source.markers_only else every, 0
@@ -278,8 +284,8 @@ def _applied(
         punctuation = punctuation_within(punctuation, marker.partition)
         return state.punctuate(punctuation, marker.position), "punctuation", ()
     text = marker.wire(state.field_types)
-    if (growth := read_growth(state, text)) is not None:
-        if is_new(state, plan.source_of[source], growth):
+    if (change := read_epoch_change(state, text)) is not None:
+        if changes(state, plan.source_of[source], change):
             raise EpochMustEnd
         return state, "accent", ()
     accent = read_accent(plan.source_of[source], state, text)
@@ -300,23 +306,24 @@ def _applied(
     return after, "accent", warnings
 
 
-def _grown(
+def _begun(
     plan: Plan, result: MarkerEffects, found: Mapping[str, Sequence[MarkerLine]], first: Set[str]
 ) -> MarkerEffects:
-    """Returns the sources after growths at the epoch's beginning. The marker itself is counted later and then adds
-    nothing."""
+    """Returns the sources after growths and zones at the epoch's beginning. The marker itself is counted later and
+    then adds nothing."""
     for source in plan.sources:
         marker = next((m for m in found.get(source.name, ()) if not m.in_data), None)
         if source.name not in first or marker is None or marker.kind != "accent":
             continue
         state = result.begun[source.name]
         try:
-            growth = read_growth(state, marker.wire(state.field_types))
-            if growth is None or not is_new(state, source, growth):
+            change = read_epoch_change(state, marker.wire(state.field_types))
+            if change is None or not changes(state, source, change):
                 continue
-            states = {**result.begun, source.name: state.grown_by(growth)}
-            what = f"the domain of `{growth.attribute}` cannot grow"
-            check_growth(plan, result.begun, states, what, growth.span)
+            states = {**result.begun, source.name: begun(state, change)}
+            if isinstance(change, Grow):
+                what = f"the domain of `{change.attribute}` cannot grow"
+                check_growth(plan, result.begun, states, what, change.span)
         except DiagnosticError as error:
             if is_set_aside(plan, error) or _passed_over(plan, state, source.name, marker, error) is not None:
                 continue

@@ -23,6 +23,7 @@ from cedilla.grammar.syntax import (
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
+    SetZone,
     SwapAttributes,
 )
 from cedilla.runtime.control.markers.source_marker_parser import read_accent
@@ -137,6 +138,8 @@ def _what_stays(
             return f"{what} and `{other}` keep the places that they had"
         case MissingValues():
             return f"{what} keeps the missing values that it had"
+        case SetZone():
+            return f"times of `{name}` stay in the zone that they had"
         case GrowDomain():
             return f"the domain of `{name}` does not grow"
         case AlterAttribute() | SetUnit():

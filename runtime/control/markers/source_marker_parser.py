@@ -6,7 +6,7 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts import marker_parser
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow, Missing, Punctuation, Rename, Swap
+from cedilla.compiler.facts.markers import Accent, Add, Alter, EpochChange, Missing, Punctuation, Rename, Swap
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import (
@@ -37,13 +37,14 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     """
     units = source_units(source, state)
     accent = marker_parser.read_accent(
-        text, state.types, units=units, names=state.names.of, own=source.own_units
+        text, state.written_types, units=units, names=state.names.of, own=source.own_units
     )
     if isinstance(accent.primitive, Rename):
         field = renamed_field(accent.primitive.name, source.format, accent.span)
         accent = evolve(accent, primitive=evolve(accent.primitive, name=field))
     _check_field(source, state, accent)
     _check_comma(source, accent)
+    _check_zones(state, accent)
     _check_unit(source, state, accent, units)
     _check_optional(source, accent)
     if isinstance(accent.primitive, Alter) and accent.primitive.of is not None:
@@ -166,6 +167,15 @@ def _check_comma(source: Source, accent: Accent) -> None:
         raise failure("RQ318", message, accent.span, hint=hint)
 
 
+def _check_zones(state: SourceState, accent: Accent) -> None:
+    """Raises `DiagnosticError` RQ318 if an accent swaps times of two zones."""
+    if isinstance(swap := accent.primitive, Swap):
+        zones = [state.zones.get(name, "UTC") for name in (swap.attribute, swap.other)]
+        if zones[0] != zones[1]:
+            message = f"`{swap.attribute}` is in the zone {zones[0]}, and `{swap.other}` in {zones[1]}"
+            raise failure("RQ318", message, accent.span, hint="attributes that change places have one zone")
+
+
 def _check_optional(source: Source, accent: Accent) -> None:
     """Raises `DiagnosticError` RQ238 if an accent lists missing values of a required attribute."""
     name = accent.primitive.attribute
@@ -175,16 +185,16 @@ def _check_optional(source: Source, accent: Accent) -> None:
         raise failure("RQ238", message, accent.span, hint=f"`{name}?: {required.type}` may be undefined")
 
 
-def read_growth(state: SourceState, text: str) -> Grow | None:
-    """Parses a growth (`marker_parser.read_growth`)."""
-    return marker_parser.read_growth(text, state.types, names=state.names.of)
+def read_epoch_change(state: SourceState, text: str) -> EpochChange | None:
+    """Parses a growth or another zone (`marker_parser.read_epoch_change`)."""
+    return marker_parser.read_epoch_change(text, state.written_types, names=state.names.of)
 
 
 def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuation:
     """Parses a punctuation (`marker_parser.read_punctuation`)."""
     units = source_units(source, state)
     punctuation = marker_parser.read_punctuation(
-        text, state.types, names=state.names.of, units=units, own=source.own_units
+        text, state.written_types, names=state.names.of, units=units, own=source.own_units
     )
     if state.swaps.here:
         punctuation = evolve(punctuation, pattern=state.swaps.region_back(punctuation.pattern))

@@ -31,6 +31,7 @@ from cedilla.grammar.syntax import (
     RecodeAttribute,
     RenameAttribute,
     SetUnit,
+    SetZone,
     SwapAttributes,
     Wildcard,
 )
@@ -42,6 +43,7 @@ _VERBS: dict[type, str] = {
     RecodeAttribute: "recodes",
     MissingValues: "lists missing values of",
     SwapAttributes: "swaps",
+    SetZone: "names the zone of",
     GrowDomain: "lets the domain grow of",
 }
 _SHORTEST_STEM = 3

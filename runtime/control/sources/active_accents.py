@@ -13,6 +13,7 @@ from cedilla.compiler.facts.markers import Add, Alter, Missing, Rename, SourceAl
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
+from cedilla.grammar.expression_formatter import quote
 from cedilla.runtime.control.accents.codes import active_recodes, listed
 from cedilla.runtime.control.sources.partitions import described
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -50,6 +51,7 @@ def of_source(
     accents = active_accents(facts, source.facts(frozenset()).present, facts.present, scale, names)
     return facts, chain(
         _grown(source, state),
+        _zoned(source, state),
         _renamed(state),
         _recoded(state),
         _bent(state),
@@ -115,6 +117,13 @@ def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
         if isinstance(new, Level):
             listed = [attribute.type.wire(value) for value, inside in new.points.items() if inside]
             yield f"grow({attribute.name}, {{{', '.join(sorted(listed))}}})", True
+
+
+def _zoned(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
+    """Yields the zones that markers have named (theory N13)."""
+    for name, zone in state.zones.items():
+        if zone != source.zones.get(name):
+            yield f"zone({name}, {quote(zone)})", True
 
 
 def count(source: Source, state: SourceState) -> int:

@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Grow, Missing, Punctuation, ToUnit
+from cedilla.compiler.facts.markers import Add, Alter, Missing, Punctuation, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
@@ -52,15 +52,14 @@ class SourceState:
 
     `original`: attribute -> tree over *raw* values: the function that leads to the canonical value. `placed_*`: the
     same trees with positions, for the tuples of the current epoch. `dropped`: attribute -> the region of Drops in
-    the current epoch. `alters`: the latest Alters with few cells. `numbers`: how altered numbers
-    are read. `codes`: attribute -> tree over canonical values: the code that leads to raw ones (theory N3). `bent`:
-    attribute that a function falls or bends -> tree over canonical values: all functions that lead to raw ones (theory
-    N11). `sentinels`: raw values that mean undefined; `swaps`: attributes that have changed places. "Raw" tuples
-    elsewhere are those without both. `grown`: attribute -> the values that markers have added to its declared domain;
-    for a domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent that
-    changed how its values are written, else empty.
-    `added_units`: attribute -> the unit of canonical values that an Add has named; `named_units`: the units that
-    accents have named.
+    the current epoch. `alters`: the latest Alters with few cells. `numbers`: how altered numbers are read. `codes`:
+    attribute -> tree over canonical values: the code that leads to raw ones (theory N3). `bent`: attribute that a
+    function falls or bends -> tree over canonical values: all functions that lead to raw ones (theory N11).
+    `sentinels`: raw values that mean undefined; `swaps`: attributes that have changed places. "Raw" tuples elsewhere
+    are those without both. `zones`: of times without an offset, if not UTC (theory N13). `grown`: attribute -> the
+    values that markers have added to its declared domain; for a domain from a table, all of its values. `undeclared`:
+    attribute of skipped markers -> the first accent that changed how its values are written, else empty. `added_units`:
+    attribute -> the unit of canonical values that an Add has named; `named_units`: the units that accents have named.
     """
 
     types: Mapping[str, Type]
@@ -85,13 +84,14 @@ class SourceState:
     sentinels: Sentinels = field(factory=Sentinels)
     swaps: Swaps = field(factory=Swaps)
     undeclared: Mapping[str, str] = field(factory=dict[str, str])
+    zones: Mapping[str, str] = field(factory=dict[str, str])
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
         facts = source.facts(droppable)
         grown = {a.name: a.members for a in source.attributes if a.members is not None}
         universe = with_partitions(facts.universe, source.partitions)
-        state = cls(facts.types, universe, facts.present, {}, {}, grown=grown)
+        state = cls(facts.types, universe, facts.present, {}, {}, grown=grown, zones=source.zones)
         for described, alter in unit_accents.first_alters(source):
             raw, where = (
                 restrict_to(part, alter.function) for part in (described, state.canonical(described))
@@ -160,9 +160,16 @@ class SourceState:
     @property
     def field_types(self) -> Mapping[str, Type]:
         """Returns the types of the fields of raw tuples: attributes by all of their names."""
-        types = self.types_of_raw
-        more = {name: types[attribute] for name, attribute in self.names.of.items()}
-        return {**types, **more} if more else types
+        types, names = self._written(self.types_of_raw), self.names.of
+        return {**types, **{name: types[of] for name, of in names.items()}} if names else types
+
+    @property
+    def written_types(self) -> Mapping[str, Type]:
+        """Returns the types of attributes for constants of markers: local times have a zone."""
+        return self._written(self.types)
+
+    def _written(self, types: Mapping[str, Type]) -> Mapping[str, Type]:
+        return {**types, **{n: evolve(types[n], zone=zone) for n, zone in self.zones.items() if n in types}}
 
     def canonical(self, raw: Tree) -> Tree:
         """Converts a region over raw values at this position to canonical values (G22, N3)."""
@@ -214,10 +221,6 @@ class SourceState:
         if attribute.column is not None:  # values that the table once had remain
             return grown or attribute.domain_members()
         return regions.union(attribute.domain_members(), grown)
-
-    def grown_by(self, growth: Grow) -> SourceState:
-        """Returns the state after a growth, at the beginning of an epoch (theory N1)."""
-        return self.with_values(growth.attribute, growth.members)
 
     def with_values(self, name: str, members: Tree) -> SourceState:
         """Returns the state with more values in an attribute's domain, recorded in `grown`."""

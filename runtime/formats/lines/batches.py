@@ -23,6 +23,7 @@ from cedilla.compiler.plan.field_paths import CommaPath, EitherSignPath, FieldPa
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.lines.blocks import Block, Places
+from cedilla.runtime.formats.lines.local_times import moments_in
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.records.json_objects import JsonObject, read_strings, word
 from cedilla.runtime.records.lines import too_long
@@ -243,7 +244,8 @@ _MICROSECONDS = len("2020-01-02T03:04:05.123456")
 
 
 def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:
-    """Returns the timestamps or dates of texts; `None` if some text is not one."""
+    """Returns the timestamps or dates of texts; `None` if some text is not one, or is a local time without
+    one moment."""
     kind = arrow_type(type_)
     is_usual = pc.match_substring_regex(texts, _MOMENT[type_.name])
     # The year 0 is invalid here.
@@ -254,6 +256,12 @@ def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:
         usual = pc.utf8_slice_codeunits(usual, 0, _MICROSECONDS)
     try:
         cast = usual.cast(pa.date32() if type_.name == "date" else pa.timestamp("us"))
+        if type_.zone is not None:
+            is_utc = pc.ends_with(texts, "Z")
+            moments = moments_in(pc.if_else(is_utc, None, cast), type_.zone)
+            if moments is None:
+                return None
+            cast = pc.if_else(is_utc, cast, moments)
         if not pc.any(others).as_py():
             return cast.cast(kind)
         number = pa.int32() if type_.name == "date" else pa.int64()

@@ -10,10 +10,11 @@ from attrs import evolve
 
 from cedilla import read
 from cedilla.compiler import compile_query
-from cedilla.compiler.facts.marker_parser import read_growth
+from cedilla.compiler.facts.marker_parser import read_epoch_change
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.control.markers.epoch_changes import begun
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
 from tests.kit.checkpoints import write_checkpoint
@@ -110,9 +111,9 @@ def test_status_says_what_a_domain_has_grown_by(tmp_path: Path) -> None:
     """It also shows that a commit record keeps it."""
     plan = compile_query(QUERY).plan
     state = SourceState.start(plan.source_of["pumps"], plan.droppable["pumps"])
-    growth = read_growth("[[grow(pump, {2, 3, 4})]]", state.types)
+    growth = read_epoch_change("[[grow(pump, {2, 3, 4})]]", state.types)
     assert growth is not None
-    state = state.grown_by(growth).next_epoch()
+    state = begun(state, growth).next_epoch()
     facts = derive(plan, {"pumps": state.facts()})["flow"]
     sink, _ = announce(SinkState.start(plan.start["flow"]), facts, facts)
     commit = Commit(epoch=0, batch=0, sources={"pumps": state}, sinks={"flow": sink})
@@ -199,9 +200,9 @@ def test_an_output_says_nothing_of_an_altered_attribute(query: Path) -> None:
     state = SourceState.start(plan.source_of["pumps"], plan.droppable["pumps"])
     facts = derive(plan, {"pumps": state.facts()})
     sink, _ = announce(SinkState.start(facts["project"]), facts["project"], facts["project"])
-    growth = read_growth(GROWS, state.types)
+    growth = read_epoch_change(GROWS, state.types)
     assert growth is not None
-    wider = derive(plan, {"pumps": state.grown_by(growth).facts()})["project"]
+    wider = derive(plan, {"pumps": begun(state, growth).facts()})["project"]
     assert announce(sink, wider, wider)[1].adds == ("[[grow(twice, {6})]]",)
     altered = evolve(sink, scale={"twice": Affine(2, 0)})
     assert announce(altered, wider, wider)[1].adds == ()

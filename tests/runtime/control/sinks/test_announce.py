@@ -6,11 +6,12 @@ from immutables import Map
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.marker_parser import read_accent, read_growth, read_punctuation
+from cedilla.compiler.facts.marker_parser import read_accent, read_epoch_change, read_punctuation
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import Level
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.control.markers.epoch_changes import begun
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -108,9 +109,9 @@ def test_a_new_value_that_no_text_has_named_is_told_of() -> None:
     state = with_accent(state, accent, 0)
     sink, said = announce(SinkState.start(plan.start["r"]), state.facts(), state.facts())
     assert said.alters == ("[[s >= 2, alter(t, y -> y * 2)]]",)
-    growth = read_growth("[[grow(s, {0, 3})]]", state.types)
+    growth = read_epoch_change("[[grow(s, {0, 3})]]", state.types)
     assert growth is not None
-    wider = state.grown_by(growth).facts()
+    wider = begun(state, growth).facts()
     assert announce(sink, wider, wider)[1].alters == ("[[s < 1, alter(t, y -> y * 2)]]",)
 
 

@@ -1,0 +1,444 @@
+"""Local times, `at: timestamp zone "Europe/Berlin"` (theory N13): at once and one by one, on engines and without."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from pathlib import Path
+from random import Random
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query, regions
+from cedilla.compiler.expressions.types import TIMESTAMP, Type
+from cedilla.compiler.expressions.zones import NoMoment, moment_in
+from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.formats.csv.batches import CsvBatches, RecordBatches
+from cedilla.runtime.formats.csv.blocks import CsvPart
+from cedilla.runtime.formats.jsonl.batches import JsonBatches
+from cedilla.runtime.formats.lines.blocks import Part
+from cedilla.runtime.formats.lines.local_times import moments_in
+from cedilla.runtime.formats.xml.batches import XmlBatches
+from cedilla.runtime.formats.xml.blocks import XmlPart
+from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.reference.reference import Reference
+from tests.kit.command import cedilla
+from tests.kit.lines import write_lines
+from tests.kit.query import Query
+from tests.kit.stream import Item, decode
+from tests.runtime.checkpoint.plan_edits import edited, ran
+
+BERLIN = "Europe/Berlin"
+LOCAL = Type("timestamp", zone=BERLIN)
+
+# --- times and moments ---
+
+MOMENTS = [
+    ("2020-10-25T01:59:59.999999", BERLIN, "2020-10-24T23:59:59.999999"),
+    ("2020-10-25T03:00:00", BERLIN, "2020-10-25T02:00:00"),
+    ("2021-03-28T01:59:59", BERLIN, "2021-03-28T00:59:59"),
+    ("2021-03-28T03:00:00", BERLIN, "2021-03-28T01:00:00"),
+    ("2100-07-01T12:00:00", BERLIN, "2100-07-01T10:00:00"),
+    ("2021-04-04T01:29:00", "Australia/Lord_Howe", "2021-04-03T14:29:00"),
+    ("2011-12-31T00:00:00", "Pacific/Apia", "2011-12-30T10:00:00"),
+    ("1850-01-01T00:00:00", "Europe/Amsterdam", "1849-12-31T23:40:28"),
+]
+NONE = [
+    ("2020-10-25T02:00:00", BERLIN, "RQ337"),
+    ("2020-10-25T02:59:59", BERLIN, "RQ337"),
+    ("2021-03-28T02:00:00", BERLIN, "RQ338"),
+    ("2021-04-04T01:45:00", "Australia/Lord_Howe", "RQ337"),
+    ("2011-12-30T12:00:00", "Pacific/Apia", "RQ338"),
+    ("2100-10-31T02:30:00", BERLIN, "RQ337"),
+]
+
+
+@pytest.mark.parametrize(("local", "zone", "moment"), MOMENTS)
+def test_a_local_time_is_a_moment(local: str, zone: str, moment: str) -> None:
+    time, expected = datetime.fromisoformat(local), datetime.fromisoformat(moment)
+    assert moment_in(time, zone) == expected.replace(tzinfo=UTC)
+    column = moments_in(pa.array([None, time], pa.timestamp("us")), zone)
+    assert column is not None
+    assert column.to_pylist() == [None, expected]
+
+
+@pytest.mark.parametrize(("local", "zone", "code"), NONE)
+def test_a_time_that_clocks_show_twice_or_skip_is_no_moment(local: str, zone: str, code: str) -> None:
+    time = datetime.fromisoformat(local)
+    with pytest.raises(NoMoment) as problem:
+        moment_in(time, zone)
+    assert problem.value.code == code
+    assert moments_in(pa.array([time, time + timedelta(3)], pa.timestamp("us")), zone) is None
+
+
+def near_changes(chance: Random, zone: str, count: int) -> list[datetime]:
+    """Returns local times, of which many are near a change of clocks."""
+    changes = [datetime(2020, 10, 25, 2), datetime(2021, 3, 28, 2), datetime(2040, 10, 28, 2)]
+    return [
+        chance.choice(changes)
+        + timedelta(minutes=chance.randrange(-300, 300), microseconds=chance.randrange(2))
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("zone", [BERLIN, "America/New_York", "Europe/Dublin", "Africa/Casablanca", "UTC"])
+def test_columns_and_single_times_are_the_same(zone: str) -> None:
+    chance, refused = Random(zone), 0
+    for _ in range(30):
+        times = near_changes(chance, zone, chance.choice([1, 5]))
+        expected: list[datetime] | None = []
+        for time in times:
+            try:
+                assert expected is not None
+                expected.append(moment_in(time, zone).replace(tzinfo=None))
+            except NoMoment:
+                expected = None
+                break
+        found = moments_in(pa.array(times, pa.timestamp("us")), zone)
+        assert (None if found is None else found.to_pylist()) == expected
+        refused += found is None
+    assert (refused > 0) == (zone in (BERLIN, "Europe/Dublin"))  # the others change on other days
+
+
+# --- lines ---
+
+TYPES = {"n": Type("long"), "at": LOCAL}
+TEXTS = [
+    *(
+        "2020-10-25T01:30:00",
+        "2020-10-25 03:30:00.5",
+        "2020-10-25T03:30",
+        "2020-10-25",
+        "2020-07-01T00:00:00",
+    ),
+    *("2020-10-25T02:30:00", "2020-10-25T02:30", "2020-10-25T02:30:00.123456789", "2021-03-28T02:30:00"),
+    *("2020-10-25T02:30:00Z", "2020-10-25T02:30:00+01:00", "2020-10-25T02:30+02", "2021-03-28T02:30:00Z"),
+    *("0001-01-01T00:00:00", "9999-12-31T23:59:59", "2020-10-25T2:30:00", "2020-13-01T00:00:00", "now"),
+]
+FORMS = {
+    "json": (JsonBatches(TYPES), Part, JsonBatches),
+    "csv": (CsvBatches(TYPES), CsvPart, RecordBatches),
+    "xml": (XmlBatches(TYPES), XmlPart, XmlBatches),
+}
+
+
+def rows_of(folder: Path, format_: str, texts: list[str]) -> list[dict[str, Any]]:
+    """Returns the tuples of a file with some times."""
+    lines = {
+        "json": [json.dumps({"n": n, "at": text}) for n, text in enumerate(texts)],
+        "csv": ["n,at", *(f"{n},{text}" for n, text in enumerate(texts))],
+        "xml": [f"<r><n>{n}</n><at>{text}</at></r>" for n, text in enumerate(texts)],
+    }
+    file = folder / f"some.{format_}"
+    file.write_text("\n".join(lines[format_]) + "\n")
+    batches, part, _ = FORMS[format_]
+    return [row for block in part(str(file), 0).blocks() for row in batches.batch(block, 0).to_pylist()]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("format_", FORMS)
+def test_all_at_once_is_the_same_as_line_by_line(
+    format_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance, codes = Random(format_), set[str]()
+    for _ in range(20):
+        texts = chance.choices(
+            chance.choice([TEXTS, TEXTS[:5], TEXTS[:5] + TEXTS[9:12]]), k=chance.choice([1, 40])
+        )
+        found = rows_of(tmp_path, format_, texts)
+        with monkeypatch.context() as patch:
+            patch.setattr(FORMS[format_][2], "parsed", lambda *_: None)
+            patch.setattr(XmlBatches, "_columns", lambda *_: None)
+            expected = rows_of(tmp_path, format_, texts)
+        assert repr(found) == repr(expected)
+        assert len(found) == len(texts)
+        codes |= {str(row["$corrupt"])[:5] for row in found}
+    assert codes == {"None", "RQ337", "RQ338", "`at` "}
+
+
+# --- queries ---
+
+QUERY = """
+stream r(n: long, at: timestamp zone "Europe/Berlin", x?: double unit degC) from json "in/r" punctuated on at;
+stream c(n: long, at: timestamp zone "America/New_York" from "local time") from csv "in/c";
+stream x(n: long, at: timestamp zone "Europe/Berlin") from xml "in/x";
+byhour := aggregate[count() as many by w](window[1 hour on at as w](r));
+emit r to json "out/r" in original units;
+emit c to json "out/c";
+emit x to json "out/x";
+emit byhour to json "out/byhour";
+"""
+FILES: list[list[Item]] = [
+    [
+        {"n": 1, "at": "2020-10-25T01:30:00", "x": 1.0},
+        {"n": 2, "at": "2020-10-25T02:30:00"},
+        {"n": 3, "at": "2020-10-25T02:30:00+02:00"},
+        {"n": 4, "at": "2020-10-25T02:30:00+01:00"},
+        {"$accent": '[[at >= "2020-10-25T03:00:00", unit(x, degF)]]'},
+        {"n": 5, "at": "2020-10-25 03:00:00", "x": 50.0},
+    ],
+    [
+        {"n": 6, "at": "2021-03-28T01:59"},
+        {"n": 7, "at": "2021-03-28T02:30:00"},
+        {"n": 8, "at": "2021-03-28T03:00:00"},
+        {"n": 9, "at": "2021-07-01"},
+        {"n": 10, "at": "2021-07-01T12:00:00Z"},
+        {"$accent": '[[zone(at, "UTC")]]'},
+        {"$accent": '[[zone(at, "UTC")]]'},
+        {"n": 11, "at": "2021-07-01T12:00:00"},
+        {"$accent": '[[zone(at, "America/New_York")]]'},
+    ],
+    [
+        {"n": 12, "at": "2021-07-01T12:00:00"},
+        {"$punctuation": '[at < "2021-07-01T12:30:00"]'},
+        {"n": 13, "at": "2021-07-01T12:10:00"},
+        {"n": 14, "at": "2021-07-01T12:10:00-05:00"},
+    ],
+]
+MADE = {
+    1: "2020-10-24T23:30", 3: "2020-10-25T00:30", 4: "2020-10-25T01:30", 5: "2020-10-25T02:00",
+    6: "2021-03-28T00:59", 8: "2021-03-28T01:00", 9: "2021-06-30T22:00", 10: "2021-07-01T12:00",
+    11: "2021-07-01T12:00", 12: "2021-07-01T16:00", 14: "2021-07-01T17:10",
+}  # fmt: skip
+CODES = {2: "RQ337", 7: "RQ338", 13: "RQ305"}
+RECORDS = "n,local time\n1,2020-11-01T00:30:00\n2,2020-11-01T01:30:00\n3,2020-11-01T02:30:00"
+ELEMENTS = "<r><n>1</n><at>2020-07-01T12:00:00</at></r>\n<r><n>2</n><at>2020-10-25T02:30:00</at></r>"
+
+
+def times(items: list[Item]) -> dict[int, str]:
+    return {item["n"]: item["at"][:16] for item in decode(items)}
+
+
+def check(run: Any) -> None:
+    assert times(run.output("r")) == MADE
+    assert {item["n"]: item["x"] for item in decode(run.output("r")) if "x" in item} == {1: 1.0, 5: 10.0}
+    assert times(run.output("c")) == {1: "2020-11-01T04:30", 3: "2020-11-01T07:30"}
+    closed = [item["$punctuation"] for item in run.output("r") if "$punctuation" in item]
+    assert closed == ['[at < "2021-07-01T16:30:00Z"]']
+    hours = [micros(f"{text}:00Z") // 3_600_000_000 for text in MADE.values() if text < "2021-07-01T16"]
+    assert {item["w"]: item["many"] for item in decode(run.output("byhour"))} == Counter(hours)
+
+
+def write(run: Query, parts: list[list[Item]]) -> None:
+    for number, part in enumerate(parts):
+        run.write("r", part, f"{number}.jsonl")
+    run.write("c", RECORDS.splitlines(), "r.csv")
+
+
+def rejected(run: Query) -> list[tuple[int, str]]:
+    return sorted((json.loads(line["raw"])["n"], line["code"]) for line in run.quarantine("r"))
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
+def test_zones_on_an_engine(spark: SparkSession, tmp_path: Path, files_per_epoch: int | None) -> None:
+    run = Query(spark, tmp_path, QUERY)
+    write(run, FILES)
+    run.write("x", ELEMENTS.splitlines(), "x.xml")
+    run.process(files_per_epoch)
+    check(run)
+    assert times(run.output("x")) == {1: "2020-07-01T10:00"}
+    assert rejected(run) == sorted(CODES.items())
+    reasons = [line["reason"] for source in ("c", "x") for line in run.quarantine(source)]
+    said = "`at` is a local time without an offset that its clock shows twice"
+    assert reasons == [f"{said} (read from local time)", said]
+
+
+@pytest.mark.either_engine
+def test_a_zone_stays_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    run = Query(spark, tmp_path, QUERY)
+    write(run, FILES[:2])
+    run.go_on(run.executor(), 0)
+    assert 'zone(at, "America/New_York")' in cedilla("status", str(tmp_path / "checkpoint")).output
+    run.write("r", FILES[2], "2.jsonl")
+    run.go_on(run.executor(), 1)
+    check(run)
+    assert rejected(run) == sorted(CODES.items())
+
+
+def without_xml(query: str) -> str:
+    return "\n".join(line for line in query.splitlines() if " x(" not in line and " x to" not in line)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_zones_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
+    run = Query.without_engine(tmp_path, without_xml(QUERY))
+    write(run, [list(chain.from_iterable(FILES))] if whole else FILES)
+    found = run.simulate()
+    check(found)
+    assert sorted(found.codes) == sorted([*CODES.values(), "RQ337"])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(run.query)
+    said = cedilla("validate", "in/r", "--query", "q.rq", "--source", "r").output
+    assert said.count("error") >= 3
+    assert all(code in said for code in CODES.values())
+
+
+# --- markers ---
+
+
+def closed_by(text: str) -> regions.Tree:
+    return read_punctuation(text, {"at": LOCAL}).pattern
+
+
+def micros(moment: str) -> int:
+    return TIMESTAMP.moment(moment)
+
+
+@pytest.mark.parametrize(
+    ("text", "last", "first"),
+    [
+        ('[at < "2020-10-25T02:30:00"]', "2020-10-25T00:29:59.999999Z", "2020-10-25T00:30:00Z"),
+        ('[at <= "2020-10-25T02:30:00"]', "2020-10-25T00:30:00Z", "2020-10-25T00:30:00.000001Z"),
+        ("[at in [,2020-10-25T02:30:00)]", "2020-10-25T00:29:59.999999Z", "2020-10-25T00:30:00Z"),
+        ('[at < "2020-10-25T03:00:00"]', "2020-10-25T01:59:59.999999Z", "2020-10-25T02:00:00Z"),
+        ('[at < "2020-10-25T02:30:00+01:00"]', "2020-10-25T01:29:59.999999Z", "2020-10-25T01:30:00Z"),
+        ('[at < "2021-03-28T02:30:00"]', "2021-03-28T00:59:59.999999Z", "2021-03-28T01:00:00Z"),
+        ('[at <= "2021-03-28T02:30:00"]', "2021-03-28T00:59:59.999999Z", "2021-03-28T01:00:00Z"),
+    ],
+)
+def test_a_punctuation_closes_what_is_certain(text: str, last: str, first: str) -> None:
+    closed = closed_by(text)
+    assert regions.contains(closed, {"at": micros(last)})
+    assert not regions.contains(closed, {"at": micros(first)})
+
+
+def test_a_punctuation_closes_no_moment_whose_local_time_it_leaves_open() -> None:
+    """And all of them where no bound is a time that clocks show twice."""
+    chance, zone = Random(13), ZoneInfo(BERLIN)
+    days = [datetime(2020, 10, 25), datetime(2021, 3, 28)]
+    compared = {
+        "<": lambda a, b: a < b,
+        "<=": lambda a, b: a <= b,
+        ">": lambda a, b: a > b,
+        ">=": lambda a, b: a >= b,
+    }
+    for _ in range(300):
+        day, sign = chance.choice(days), chance.choice([*compared])
+        bound = day + timedelta(minutes=chance.randrange(0, 300, 10))
+        moment = (day + timedelta(minutes=chance.randrange(-60, 300, 10))).replace(tzinfo=UTC)
+        local = moment.astimezone(zone).replace(tzinfo=None)
+        is_closed = regions.contains(
+            closed_by(f'[at {sign} "{bound.isoformat()}"]'), {"at": micros(moment.isoformat())}
+        )
+        matches = compared[sign](local, bound)
+        twice = day.month == 10 and 2 <= bound.hour < 3
+        repeated = day.month == 10 and bound.hour == 3 and bound.minute == 0
+        assert matches or not is_closed, (sign, bound, moment)
+        assert is_closed or not matches or twice or repeated, (sign, bound, moment)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[[at > "2020-10-25T02:30:00", unit(x, degC)]]',
+        '[[at = "2021-03-28T02:30:00", -(x)]]',
+        '[[missing(at, {"2020-10-25T02:30:00"})]]',
+        '[at = "2020-10-25T02:30:00"]',
+    ],
+)
+def test_a_constant_without_one_moment_is_refused(text: str) -> None:
+    read = read_accent if text.startswith("[[") else read_punctuation
+    with pytest.raises(DiagnosticError, match="RQ175") as problem:
+        read(text, {"at": LOCAL, "x": Type("double")})
+    assert "Z`" in str(problem.value.diagnostics[0].help)
+
+
+def ends_with(declared: str, *texts: str, format_: str = "json", kind: str = "stream") -> str:
+    place = "host:9092/r" if format_ == "kafka" else "r"
+    plan = compile_query(f'{kind} r({declared}) from {format_} "{place}"; emit r to json "o";').plan
+    reference = Reference(plan)
+    try:
+        for text in texts:
+            reference.step([("r", {"$accent": text})])
+    except DiagnosticError as error:
+        return error.diagnostics[0].code
+    return ""
+
+
+DECLARED = 'n: long, at: timestamp zone "Europe/Berlin", u: timestamp, v: timestamp zone "Europe/Berlin"'
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('[[zone(at, "Europe/Rome")]]', ""),
+        ('[[zone(u, "Europe/Rome")]]', ""),
+        ("[[swap(at, v)]]", ""),
+        ('[[zone(at, "Europe/Berln")]]', "RQ173"),
+        ('[[zone(n, "Europe/Rome")]]', "RQ208"),
+        ('[[zone(att, "Europe/Rome")]]', "RQ207"),
+        ('[[n = 1, zone(at, "Europe/Rome")]]', "RQ339"),
+        ("[[swap(at, u)]]", "RQ318"),
+    ],
+)
+def test_accents_name_zones(text: str, code: str) -> None:
+    assert ends_with(DECLARED, text) == code
+
+
+@pytest.mark.parametrize(("format_", "kind"), [("json", "table"), ("kafka", "stream"), ("parquet", "stream")])
+def test_a_zone_changes_only_where_lines_have_one_order(format_: str, kind: str) -> None:
+    assert (
+        ends_with("n: long, at: timestamp", '[[zone(at, "Europe/Rome")]]', format_=format_, kind=kind)
+        == "RQ339"
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "format_", "code"),
+    [
+        ('at: date zone "Europe/Berlin"', "json", "RQ174"),
+        ('at: timestamp zone "Europe/Berlin"', "parquet", "RQ174"),
+        ('at: timestamp zone "Europe/Berlin" from "a" or "b"', "json", "RQ242"),
+        ('at: timestamp zone "Berlin"', "csv", "RQ173"),
+    ],
+)
+def test_a_zone_is_for_texts_of_times(declared: str, format_: str, code: str) -> None:
+    with pytest.raises(DiagnosticError, match=code):
+        compile_query(f'stream r({declared}) from {format_} "r"; emit r to json "o";')
+
+
+def test_a_query_states_zones_by_declarations_only() -> None:
+    with pytest.raises(DiagnosticError, match="RQ339"):
+        compile_query(
+            'stream r(at: timestamp) from json "r"; accent r [[zone(at, "UTC")]]; emit r to json "o";'
+        )
+
+
+def test_an_attribute_under_another_name_keeps_its_zone(tmp_path: Path) -> None:
+    query = f'stream r({DECLARED.partition(", u")[0]}) from json "r"; emit r to json "o";'
+    run = Query.without_engine(tmp_path, query)
+    lines = [{"$accent": "[[rename(time, at)]]"}, {"n": 1, "time": "2020-07-01T12:00:00"}]
+    run.write("r", [*lines, {"$accent": '[[zone(time, "UTC")]]'}, {"n": 2, "time": "2020-07-01T12:00:00"}])
+    assert times(run.simulate().output("r")) == {1: "2020-07-01T10:00", 2: "2020-07-01T12:00"}
+
+
+# --- tools ---
+
+
+def test_tools_know_zones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.rq").write_text(without_xml(QUERY))
+    write_lines(tmp_path / "r/1.jsonl", [{"n": 1, "at": "2020-07-01T12:00:00"}, *FILES[1][5:6]])
+    assert "RQ213" in cedilla("canonize", "r", "--query", "q.rq", "--source", "r").output
+    assert "undone at the source" in cedilla("trace", "q.rq", "--on", "r", '[[zone(at, "UTC")]]').output
+    plan, _ = load(compile_query(QUERY))
+    assert str(plan.sources[1].attributes[1]) == 'at: timestamp zone "America/New_York" from "local time"'
+
+
+def test_an_edit_names_the_zone_from_now_on() -> None:
+    text = 'stream r(n: long, at: timestamp%s) from json "r"; emit r to json "o";'
+    berlin, rome = ' zone "Europe/Berlin"', ' zone "Europe/Rome"'
+    for old, new in (("", berlin), (berlin, ""), (berlin, rome)):
+        changes, after = edited(ran(compile_query(text % old).plan, []), text % new)
+        assert changes.effect == "at once"
+        assert after.states["r"].zones.get("at") == (new.split('"')[1] if new else None)
+    said = ran(compile_query(text % berlin).plan, [("r", {"$accent": '[[zone(at, "UTC")]]'})])
+    changes, after = edited(said, text % berlin)
+    assert after.states["r"].zones == {"at": "UTC"}
