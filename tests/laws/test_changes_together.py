@@ -37,8 +37,10 @@ def stating(rng: Random, sender: Sender) -> Plan:
         if (text := sender.accent(rng)) is None:
             continue
         try:
-            plan = compile_query(f"{QUERY}{statements}accent r {text};\n").plan
-            statements += f"accent r {text};\n"
+            with_text = f"{statements}accent r {text};\n"
+            stated = compile_query(QUERY + with_text).plan
+            Reference(stated)
+            plan, statements = stated, with_text
         except DiagnosticError as error:  # an operator cannot go on (G13, G15)
             if error.diagnostics[0].code != "RQ209":
                 raise
