@@ -86,7 +86,7 @@ def record_line(format_: str, item: dict[str, str]) -> str:
     return f"<r>{''.join(f'<{name}>{text}</{name}>' for name, text in item.items())}</r>"
 
 
-def file_rows(folder: Path, format_: str, items: list[dict[str, str]]) -> list[dict[str, Any]]:
+def file_rows(folder: Path, format_: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Returns the tuples of a file with some items."""
     head = [",".join(TYPES)] * (format_ == "csv")
     file = folder / f"some.{format_}"

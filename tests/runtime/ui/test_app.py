@@ -255,7 +255,8 @@ def scraped(text: str) -> tuple[dict[str, tuple[str, tuple[str, ...]]], Samples]
         assert name not in families
         assert family.documentation.endswith(".")
         labels = {tuple(sorted(sample.labels)) for sample in family.samples} or {FAMILIES[name][1]}
-        families[name] = family.type, *labels
+        (names,) = labels
+        families[name] = family.type, names
         for sample in family.samples:
             key = sample.name.removeprefix("cedilla_"), *(v for _, v in sorted(sample.labels.items()))
             assert key not in samples

@@ -160,8 +160,7 @@ def test_records_of_a_topic_have_paths_in_a_simulation(tmp_path: Path) -> None:
             'stream r(n: long, t: double, s: string) from kafka "h:9092/r"; emit r to json "o";'
         ).plan
     )
-    for item in items:
-        (outputs,) = reference.step([("r", {**item, "$partition": 0})])
+    *_, (outputs,) = (reference.step([("r", {**item, "$partition": 0})]) for item in items)
     assert [(row["n"], row["t"]) for row in outputs["r"].canonical] == [(1, 1.5)]
 
 
