@@ -53,7 +53,7 @@ _known = cache(available_timezones)
 
 def _unknown(zone: str, span: Span | None) -> DiagnosticError:
     name = zone.strip().replace(" ", "_")
-    cities = {known.rpartition("/")[2].lower(): known for known in _known()}
+    cities = {zone.rpartition("/")[2].lower(): zone for zone in _known()}
     near = suggest(name, _known()) or cities.get(name.rpartition("/")[2].lower())
     hint = f'did you mean "{near}"?' if near else 'a zone has the name of a city: "Europe/Berlin"'
     return failure("RQ173", f'the tz database has no zone "{zone}"', span, hint=hint)

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.printable import has_secret
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.links import check_inside, check_links
 from cedilla.runtime.storage.stores import LocalStore, RemoteStore, Store, is_hidden, name_of, scheme_of
@@ -184,7 +185,8 @@ class Files:
 
 
 def _refused(path: str, problem: Exception) -> DiagnosticError:
-    message = (isinstance(problem, OSError) and problem.strerror) or str(problem) or type(problem).__name__
+    text = "" if has_secret(path) else str(problem)  # a library's text may repeat a part of the path
+    message = (isinstance(problem, OSError) and problem.strerror) or text or type(problem).__name__
     is_local = scheme_of(path) in ("", "file")
     hint = "the rights and the space there" if is_local else "the service, and the account in the environment"
     if isinstance(problem, FileNotFoundError):

@@ -444,6 +444,11 @@ def test_a_secret_of_a_path_is_shown_nowhere(call: Call, home: Path, address: st
         ("run", "plain.rq", "--once", "--checkpoint", address),
         ("run", "plain.rq", "--once", "--sink", f"r={address}", "--checkpoint", "ck"),
         ("status", address),
+        ("doctor", address),
+        ("ui", address),
+        ("replay", address, "--code", "RQ311"),
+        ("trace", "[k = 1]", "--checkpoint", address),
+        ("plan", "plain.rq", address),
         ("read", address),
         ("validate", address),
     ]

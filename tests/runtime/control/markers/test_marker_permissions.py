@@ -420,17 +420,17 @@ def test_a_jump_ends_the_query_before_its_epoch_where_that_is_set(
     stream: Stream, settings: dict[str, str]
 ) -> None:
     query = OPEN.replace(" unit degF", "")
-    before = [{"k": 1, "n": n, "t": 60.0 + n % 7} for n in range(60)]
-    behind = [{"k": 1, "n": n, "t": (28.0 + n % 7) * 5 / 9} for n in range(60, 120)]
+    before = [{"k": 1, "n": n, "t": 60.0 + n % 7} for n in range(100)]
+    behind = [{"k": 1, "n": n, "t": (28.0 + n % 7) * 5 / 9} for n in range(100, 200)]
     stream.write("r", *before)
     stream.write("r", *behind)
     for way in (lambda: stream.run(query, 1, **settings), lambda: Simulated(query, **settings)):
         found = error_of(way)
         assert (found.code, found.severity) == ("RQ223", "error")
         assert "`set doubtful = warn;` continues" in (found.help or "")
-    assert len(stream.canonical) == 60
+    assert len(stream.canonical) == 100
     stream.run(query, 1, suspect="warn")
-    assert len(stream.canonical) == 120
+    assert len(stream.canonical) == 200
 
 
 # --- what a stop says ---
