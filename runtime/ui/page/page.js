@@ -179,7 +179,7 @@ function stop(model) {
       h("p", {}, s.committed, s.nothing_lost ? h("b", { class: "ok" }, "; nothing is lost") : ""),
       ...s.mend.map((text) => h("p", {}, ...ticks(text))),
       h("p", { class: "k" }, ...ticks(s.fix)),
-      h("p", {}, "then: ", h("code", {}, s.type), " ", copy(s.type)),
+      h("p", {}, "then, with the other options of the run: ", h("code", {}, s.type), " ", copy(s.type)),
       h("details", {}, h("summary", {}, "the message"), h("pre", {}, s.text)),
     ),
   );
