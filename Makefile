@@ -42,14 +42,15 @@ demo-otel: .venv/demo.stamp
 	  --checkpoint build/otel/checkpoint --sink averages=build/otel/latency
 	$(BIN)/python queries/otel/compare.py build/otel/latency
 
-# Two processes, each with one Spark session. `test` asks every question once, `test-rest` in all further cases. Where
-# there is no Java, and none can be installed, tests that require it are left out and counted.
+# Three processes, each with one Spark session: two wait for it a fifth of the time. `test` asks every question once,
+# `test-rest` in all further cases. Where there is no Java, and none can be installed, tests that require it are left out
+# and counted.
 test: .venv/dev.stamp
 	@$(ENSURE_JAVA) || true
-	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist worksteal --durations 30
+	$(WITH_CLASSES) $(BIN)/pytest -n 3 --dist worksteal --durations 30
 
 test-rest: build/classes.jsa
-	$(WITH_CLASSES) $(BIN)/pytest -n 2 --dist worksteal --durations 30 -m "rest and not soak and not faults"
+	$(WITH_CLASSES) $(BIN)/pytest -n 3 --dist worksteal --durations 30 -m "rest and not soak and not faults"
 
 # The short form; tests/benchmarks/README.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp

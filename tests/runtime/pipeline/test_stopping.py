@@ -16,7 +16,7 @@ import pytest
 
 from tests.kit.processes import until
 from tests.kit.stream import read_output
-from tests.kit.tiers import rest, tiered
+from tests.kit.tiers import tiered
 
 pytest.importorskip("pysail")
 
@@ -98,13 +98,16 @@ def test_a_signal_ends_a_run_at_the_end_of_its_epoch(
 
 @pytest.mark.parametrize(
     ("numbers", "status", "engine"),
-    [
-        ((signal.SIGTERM, signal.SIGTERM), 143, "sail"),
-        ((signal.SIGINT, signal.SIGINT), 130, "sail"),
-        ((signal.SIGTERM, signal.SIGINT), 143, "sail"),
-        ((signal.SIGINT, signal.SIGTERM), 130, "sail"),
-        rest((signal.SIGTERM, signal.SIGTERM), 143, "spark"),
-    ],
+    tiered(
+        [
+            ((signal.SIGTERM, signal.SIGINT), 143, "sail"),
+            ((signal.SIGINT, signal.SIGTERM), 130, "sail"),
+            ((signal.SIGTERM, signal.SIGTERM), 143, "sail"),
+            ((signal.SIGINT, signal.SIGINT), 130, "sail"),
+            ((signal.SIGTERM, signal.SIGTERM), 143, "spark"),
+        ],
+        2,
+    ),
 )
 def test_a_second_signal_ends_a_run_at_once(
     folder: Path, numbers: tuple[signal.Signals, signal.Signals], status: int, engine: str
