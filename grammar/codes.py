@@ -26,8 +26,9 @@ _ELSEWHERE = {"RQ46": "RQ2", "RQ324": "RQ4", "RQ325": "RQ4"}
 class Code:
     """One code.
 
-    `example`: a relation or statements that the code is reported for; `markers`: accents of a stream that it is
-    reported for; `lines`: lines of a stream that it is reported for; `page`: a page of `docs`.
+    `example`: a relation, or statements. `markers`: accents of a stream. `lines`: lines of a stream, or of the table
+    that gives its domain. `trace` reports the code for accents; `check` or else `simulate` reports it for the rest.
+    `page`: a page of `docs`.
     """
 
     name: str
@@ -38,6 +39,11 @@ class Code:
     example: str | None = None
     markers: tuple[str, ...] = field(default=(), converter=tuple)
     lines: tuple[str, ...] = field(default=(), converter=tuple)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Returns the parts of the example in order."""
+        return (*filter(None, [self.example]), *self.markers, *self.lines)
 
     @property
     def family(self) -> str:

@@ -118,8 +118,7 @@ def _rule(code: Code, width: int) -> str:
     """Returns the entry of a code as text."""
     from cedilla.compiler.explain.wrapping import wrapped
 
-    examples = [text for text in (code.example, *code.markers, *code.lines) if text]
     parts = [f"{code.severity}[{code.name}]: {code.meaning}", f"fix: {code.fix}"]
-    parts += [f"example: {text}" for text in examples]
+    parts += [f"example: {text}" for text in code.shown]
     parts.append(f"more: docs/{code.page}")
     return "\n".join(line for part in parts for line in wrapped(part, width, "  "))

@@ -33,7 +33,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units.names import TRAPS
 from cedilla.compiler.units.registry import NUMBER
-from cedilla.grammar.codes import FAMILIES, codes
+from cedilla.grammar.codes import FAMILIES, Code, codes
 from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.cli.main import main
 from tests.docs.textmate import textmate
@@ -103,9 +103,8 @@ def errors() -> str:
         "# Codes of errors and warnings\n\nA code never gets a second meaning. `cedilla check Q.rq --format json` "
         "gives a message as data: `code`, `severity`, `message`, `span`, `notes`, `help`. An error ends the command "
         "with exit status 1. `check --strict` does the same for warnings that are likely mistakes.\n\n"
-        "Examples use these relations; accents and lines are those of `m`:\n\n```rq declarations\n"
-        + PRELUDE
-        + 'emit r to json "out";\n```'
+        "Examples use these relations. Accents and lines are those of `m`, or of `n` if the example declares "
+        "it:\n\n```rq declarations\n" + PRELUDE + 'emit r to json "out";\n```'
     ]
     entries = sorted(codes().values(), key=lambda code: code.family)
     for family, members in groupby(entries, key=lambda code: code.family):
@@ -114,27 +113,33 @@ def errors() -> str:
             severity = "" if code.severity == "error" else f"*{code.severity.capitalize()}.* "
             target = os.path.relpath(DOCS / code.page, DOCS / "reference")
             lines = [f"**{code.name}** {severity}{code.meaning}", f"Fix: {code.fix} ([more]({target}))"]
-            shown = [text for text in (code.example, *code.markers, *code.lines) if text]
-            if shown:
-                lines.append(f"Example: {', then '.join(f'`{text}`' for text in shown)}")
+            if code.shown:
+                lines.append(f"Example: {', then '.join(f'`{text}`' for text in code.shown)}")
             parts.append("\\\n".join(lines))
     return "\n\n".join(parts)
 
 
-ATTRIBUTES = "ts: long, s: int in {1, 2}, k: int in {1, 2, 3}, temp: double unit degF, c: string, p?: double"
-"""The stream of examples that are markers or lines."""
 PRELUDE = """\
 stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
 stream q(ts: long, s: int, u: string, x?: double) from json "q" punctuated on ts;
 table names(s: int, name: string) from json "names";
-stream m(ATTRIBUTES) from json "m";
-""".replace("ATTRIBUTES", ATTRIBUTES)
+stream m(ts: long, s: int in {1, 2}, k: int in {1, 2, 3}, temp: double unit degF, c: string, p?: double) from json "m";
+"""
 
 
-def example_query(example: str) -> str:
+def example_source(code: Code) -> str:
+    """Returns the source whose accents and lines are in a code's example."""
+    return "n" if " n(" in (code.example or "") else "m"
+
+
+def example_query(code: Code) -> str:
     """Returns the complete query of a code's example."""
-    text = PRELUDE + (example if example.endswith(";") else f'emit {example} to json "out";')
-    return text if "emit" in text or ":=" in text else f'{text} emit r to json "all";'
+    text = code.example or ""
+    if text and not text.endswith(";"):
+        text = f'emit {text} to json "out";'
+    return PRELUDE + (
+        text if "emit" in text or ":=" in text else f'{text} emit {example_source(code)} to json "all";'
+    )
 
 
 def commands() -> str:
