@@ -27,8 +27,8 @@ class Code:
     """One code.
 
     `example`: a relation, or statements. `markers`: accents of a stream. `lines`: lines of a stream, or of the table
-    that gives its domain. `trace` reports the code for accents; `check` or else `simulate` reports it for the rest.
-    `page`: a page of `docs`.
+    that gives its domain. `command`: what reports the code; otherwise `trace` does for accents, and `check` or else
+    `simulate` for the rest. `page`: a page of `docs`.
     """
 
     name: str
@@ -39,11 +39,12 @@ class Code:
     example: str | None = None
     markers: tuple[str, ...] = field(default=(), converter=tuple)
     lines: tuple[str, ...] = field(default=(), converter=tuple)
+    command: str | None = None
 
     @property
     def shown(self) -> tuple[str, ...]:
         """Returns the parts of the example in order."""
-        return (*filter(None, [self.example]), *self.markers, *self.lines)
+        return tuple(filter(None, (self.example, *self.markers, *self.lines, self.command)))
 
     @property
     def family(self) -> str:

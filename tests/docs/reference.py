@@ -104,7 +104,9 @@ def errors() -> str:
         "gives a message as data: `code`, `severity`, `message`, `span`, `notes`, `help`. An error ends the command "
         "with exit status 1. `check --strict` does the same for warnings that are likely mistakes.\n\n"
         "Examples use these relations. Accents and lines are those of `m`, or of `n` if the example declares "
-        "it:\n\n```rq declarations\n" + PRELUDE + 'emit r to json "out";\n```'
+        "it. Commands find the query in `q.rq`:\n\n```rq declarations\n"
+        + PRELUDE
+        + 'emit r to json "out";\n```'
     ]
     entries = sorted(codes().values(), key=lambda code: code.family)
     for family, members in groupby(entries, key=lambda code: code.family):

@@ -1,6 +1,7 @@
 """Reference pages are what the code gives, and the registry of codes is right."""
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from cedilla.runtime.stream_tools.schema import Schema
 from cedilla.runtime.stream_tools.validate import validate
 from tests.docs.reference import COMMAND, DOCS, example_query, example_source, pages
 from tests.kit import ROOT
+from tests.kit.command import cedilla
 
 PAGES = pages()
 UNUSED = "RQ165"
@@ -48,6 +50,11 @@ def test_the_example_of_a_code_is_reported_with_it_first(
 def reported(code: Code) -> list[tuple[str, Severity]]:
     """Returns the codes that are reported for a code's example, and their severities, in order."""
     query, source = example_query(code), example_source(code)
+    if code.command:
+        write_folders(source, code.lines)
+        Path("q.rq").write_text(query, encoding="utf-8")
+        output = cedilla(*shlex.split(code.command)[1:]).output
+        return [(found, severity) for severity, found in re.findall(r"^(\w+)\[(RQ\d{3})\]", output, re.M)]
     found: list[tuple[str, Severity]] = []
 
     def report(diagnostics: Iterable[Diagnostic]) -> None:
@@ -80,7 +87,9 @@ def write_folders(source: str, lines: Sequence[str]) -> None:
         Path(source, "a.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", [name for name, code in codes().items() if code.lines and not code.example])
+@pytest.mark.parametrize(
+    "name", [name for name, code in codes().items() if code.lines and not (code.example or code.command)]
+)
 def test_validate_finds_the_lines_of_a_code(name: str) -> None:
     code, found = codes()[name], list[str]()
     schema = Schema(compile_query(example_query(code)).plan.source_of["m"], declared=True)
