@@ -26,6 +26,11 @@ def _common(a: Type, b: Type) -> Type:
     return common_type(a, b) if is_exact(a) and is_exact(b) else DOUBLE
 
 
+def largest_in_counts(type_: Type) -> float:
+    """Returns the bound below which doubles keep all digits of a decimal type, so that its values return from them."""
+    return float(f"1e{15 - type_.parameters[1]}")
+
+
 def clash(inputs: tuple[Facts, Facts]) -> str | None:
     """An attribute that has types in the inputs which no common type holds."""
     left, right = inputs

@@ -7,7 +7,7 @@ epoch as `$left`, `$right` and `$passed`. Counts of equal tuples add up; ⊥ equ
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
@@ -15,13 +15,13 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions.types import LONG, Type, column
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column, quote
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.equality import common_types
+from cedilla.compiler.operators.equality import common_types, largest_in_counts
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines.columns import Columns, columns_of, data_type
+from cedilla.runtime.engines.columns import BEYOND, Columns, columns_of, conformed, data_type
 from cedilla.runtime.engines.frames import where_among
 from cedilla.runtime.operators.base import Dataflow
 
@@ -63,8 +63,9 @@ class CountingDataflow(Dataflow):
         released = self.releases(epoch, operator)
         touched = any(busy) or released is not False
         closed = _closed(inputs, types)
+        rounded = {n for n, type_ in epoch.plan.start[name].types.items() if type_ == DOUBLE}
         mine, theirs = (
-            _came(frame, facts.types, types, side)
+            _came(frame, facts.types, types, side, rounded)
             for side, (frame, facts) in enumerate(zip((left, right), inputs, strict=True))
         )
         came = mine.unionByName(theirs)
@@ -119,7 +120,8 @@ class CountingDataflow(Dataflow):
         passed = counted.where("`$due` > 0")
         if operator.all:
             passed = passed.withColumn("$copy", F.expr("explode(sequence(1L, `$due`))"))
-        attributes = (F.expr(_cast(n, type_)) for n, type_ in self.result(inputs).items())
+        types = common_types(inputs)
+        attributes = (F.expr(_cast(n, type_, types[n])) for n, type_ in self.result(inputs).items())
         return passed.select(*attributes)
 
 
@@ -141,18 +143,34 @@ def state_columns(inputs: Sequence[Facts]) -> Columns:
     return {**columns_of(common_types(inputs)), **dict.fromkeys(COUNTS, data_type(LONG))}
 
 
-def _came(frame: DataFrame, present: Mapping[str, Type], types: Mapping[str, Type], side: int) -> DataFrame:
-    """Returns the tuples of one side as changes. `present`: the attributes of this side; `types`: of both."""
-    attributes = (
-        F.expr(_cast(name, type_) if name in present else f"CAST(NULL AS {type_.spark}) AS {column(name)}")
-        for name, type_ in types.items()
+def _came(
+    frame: DataFrame,
+    present: Mapping[str, Type],
+    types: Mapping[str, Type],
+    side: int,
+    rounded: Collection[str],
+) -> DataFrame:
+    """Returns the tuples of one side as changes. `present`: the attributes of this side; `types`: of both; `rounded`:
+    those that may lose digits as doubles; others fail (RQ310)."""
+    rows = conformed(
+        frame.select(*(column(n) for n in types if n in present)),
+        columns_of({n: type_ for n, type_ in present.items() if n in types}),
+        columns_of(types),
+        rounded,
     )
-    counts = [F.lit(int(name == SIDES[side])).cast("long").alias(name) for name in COUNTS]
-    return frame.select(*attributes, *counts, F.lit(False).alias("$old"))
+    counts = {name: F.lit(int(name == SIDES[side])).cast("long") for name in COUNTS}
+    return rows.select("*", *(count.alias(n) for n, count in counts.items()), F.lit(False).alias("$old"))
 
 
-def _cast(name: str, type_: Type) -> str:
-    return f"CAST({column(name)} AS {type_.spark}) AS {column(name)}"
+def _cast(name: str, type_: Type, counted: Type) -> str:
+    """Writes an attribute of the output. `counted`: its type in the counts. A decimal of a double with too many digits
+    fails (RQ310): engines would give it those of the binary fraction."""
+    value = column(name)
+    cast = f"CAST({value} AS {type_.spark})"
+    if counted == DOUBLE and type_.name == "decimal":
+        kept = f"{value} IS NULL OR abs({value}) < {largest_in_counts(type_)}D"
+        cast = f"CASE WHEN {kept} THEN {cast} ELSE raise_error({quote(BEYOND + name)}) END"
+    return f"{cast} AS {column(name)}"
 
 
 def _added(rows: DataFrame, types: Mapping[str, Type], *, news: bool = False) -> DataFrame:

@@ -14,10 +14,12 @@ from math import isfinite
 from typing import Any
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import finite
+from cedilla.compiler.expressions.types import DOUBLE, finite
 from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.regions import Tree
+from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.aggregate_results import ORDER
+from cedilla.runtime.reference.scalars.arithmetic import double, loses_digits
 from cedilla.runtime.reference.scalars.decoded import exact_value
 from cedilla.runtime.reference.scalars.order import comparable, rank
 from cedilla.runtime.reference.scalars.times import START, micros
@@ -93,6 +95,22 @@ class Node:
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         """Returns the rows that pass after `new` came on each input; `inputs`: the facts of the inputs now."""
         raise NotImplementedError
+
+    def in_common_types(self, rows: Rows, inputs: tuple[Facts, ...]) -> Rows:
+        """Returns rows of two inputs with doubles for numbers that meet doubles.
+
+        Raises RQ310 if a double may not keep a value, unless the query itself makes the output's attribute a double.
+        """
+        left, right = (facts.types for facts in inputs)
+        widened = {n for n, type_ in left.items() if n in right and DOUBLE in (type_, right[n])}
+        return [{n: self._double(n, v) if n in widened else v for n, v in row.items()} for row in rows]
+
+    def _double(self, name: str, value: Any) -> Any:
+        if not isinstance(value, int | Fraction):
+            return value
+        if name not in self.declared_doubles and loses_digits(value):
+            raise beyond(name)
+        return double(value)
 
     def stored(self) -> Iterable[Row]:
         """Rows that may still pass, in whole or in part (G13)."""

@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import Facts, fold_closed
+from cedilla.compiler.operators.equality import largest_in_counts
+from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.node import Node, Row, Rows, arrived, inside, key_of, whole
 
 
@@ -43,9 +46,11 @@ class _Counting(Node):
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         for side in (0, 1):
-            for row in new[side]:
-                self.rows.setdefault(whole(row), row)
-                self.came[side][whole(row)] += 1
+            for row, common in zip(new[side], self.in_common_types(new[side], inputs), strict=True):
+                key = whole(common)
+                if side == 0 or key not in self.rows:  # a difference has the left's types
+                    self.rows[key] = row
+                self.came[side][key] += 1
         out: Rows = []
         for key, row in list(self.rows.items()):
             closed = tuple(inside(facts.closed, row) for facts in inputs)
@@ -82,6 +87,14 @@ class Intersect(_Counting):
 
 class Minus(_Counting):
     """Passes a tuple as often as the left side has it more than the right, once that is certain."""
+
+    def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
+        out = super().step(new, inputs)
+        left, right = (facts.types for facts in inputs)
+        for name in (n for n, type_ in left.items() if type_.name == "decimal" and right.get(n) == DOUBLE):
+            if any(abs(row.get(name, 0)) >= largest_in_counts(left[name]) for row in out):
+                raise beyond(name)
+        return out
 
     def due(self, counts: tuple[int, int], closed: tuple[bool, ...]) -> int:
         if not closed[1]:

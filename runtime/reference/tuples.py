@@ -112,14 +112,4 @@ class Union(Node):
     """The tuples of both inputs; an attribute with different types of numbers becomes a double."""
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
-        left, right = (facts.types for facts in inputs)
-        widened = {n for n, type_ in left.items() if n in right and DOUBLE in (type_, right[n])}
-        return [
-            {n: self._double(n, v) if n in widened and isinstance(v, int) else v for n, v in row.items()}
-            for row in (*new[0], *new[1])
-        ]
-
-    def _double(self, name: str, value: int) -> float:
-        if name not in self.declared_doubles and loses_digits(value):
-            raise beyond(name)
-        return double(value)
+        return self.in_common_types([*new[0], *new[1]], inputs)

@@ -5,13 +5,16 @@ equal.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 
 def comparable(value: Any) -> Any:
-    """Returns a hashable value that is the same for equal values."""
+    """Returns a hashable value that is the same for equal values, also for a decimal and a double with its digits."""
     if isinstance(value, float):
         return math.nan if math.isnan(value) else value + 0.0
+    if isinstance(value, Fraction):  # a value in state, from before an Alter that makes doubles of decimals
+        return as_double if Fraction(repr(as_double := float(value))) == value else value
     return tuple(map(comparable, value)) if isinstance(value, list | tuple) else value  # type: ignore[reportUnknownVariableType,reportUnknownArgumentType]
 
 

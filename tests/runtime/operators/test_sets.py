@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from cedilla.runtime.engines import costs
 from cedilla.runtime.pipeline.executor import Executor
 from tests.kit.compare import bag
+from tests.kit.errors import code_of
 from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item, complaints, decode
 from tests.kit.tiers import rest, tiered
@@ -167,3 +168,23 @@ def test_a_drop_waits_for_the_tuples_of_a_difference(spark: SparkSession, tmp_pa
     drop = output.index({"$accent": "[[-(p)]]"})
     assert sorted(map(str, output[:drop])) == ["{'k': 1, 'p': 5}", "{'k': 1}"]
     assert output[drop + 1 :] == [{"k": 4}, {"$punctuation": "[]"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("long", "9007199254740993"), rest("decimal(24, 20)", "0.12345678901234567891")]
+)
+def test_a_difference_from_doubles_keeps_all_digits_or_ends(
+    spark: SparkSession, tmp_path: Path, kind: str, value: str
+) -> None:
+    """The output has the left's exact type, but values are compared as doubles: one that doubles do not keep never
+    comes out as its neighbour."""
+    text = f"""
+    stream a(k: int, v: {kind}) from json "in/a" punctuated on k;
+    stream b(k: int, v: double) from json "in/b" punctuated on k;
+    emit a minus b to json "o";
+    """
+    run = Query(spark, tmp_path, text)
+    run.write("a", [f'{{"k": 1, "v": {value}}}', {"$punctuation": "[]"}])
+    run.write("b", [{"$punctuation": "[]"}])
+    assert code_of(run.process) == "RQ310"
+    assert code_of(run.simulate) == "RQ310"
