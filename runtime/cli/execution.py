@@ -89,9 +89,9 @@ def simulate_command(query: str, options: Options, end: bool, watch: bool) -> No
     def rejected(line: Input, code: str) -> None:
         console.note(f"{line.line.place}: rejected ({code}): {line.reason}: {line.line.text}")
 
-    for note in order_notes(applied):
-        console.note(note)
     with reported(console, texts):
+        for note in order_notes(applied):
+            console.note(note)
         simulate(compiled, options, rejected, lambda warning: console.diagnostics([warning], texts), end=end)
 
 

@@ -90,9 +90,12 @@ def files_of(path: str, *, by_name: bool = False, allowed: Iterable[str] | None 
     """Returns the files of a stream. That is one file, or the files of a folder and its subfolders by modification
     time, then name. The epochs of an output, and with `by_name` all files, are ordered only by name, as in `run`
     (design, section 6). `-` is standard input. `allowed`: folders that links may lead to; `None` does not check links,
-    which raises RQ484 as `check_links` does.
+    which raises RQ484 as `check_links` does. Raises `DiagnosticError` RQ406 for a path that is not on this machine.
     """
-    root = Path(path)
+    root = Path(path) if Path(path).exists() else local_path(path)
+    if root is None:
+        hint = "a local copy; `cedilla run` reads stores, and Spark their outputs"
+        raise failure("RQ406", f"{path} is not on this machine, and no engine reads it here", hint=hint)
     if path == "-" or root.is_file():
         return [root]
     hidden = (".", "_")

@@ -116,6 +116,18 @@ def test_simulate_refuses_what_it_cannot_do(folder: Path) -> None:
     assert "RQ401" in cedilla("simulate", "q.rq", "--source", "pumps=nowhere").output
 
 
+@pytest.mark.parametrize("path", ["s3://bucket/pumps", "gs://bucket/pumps", "unknown://host/pumps"])
+def test_a_folder_that_is_not_on_this_machine_is_refused_and_not_empty(folder: Path, path: str) -> None:
+    for arguments in (("simulate", "q.rq", "--source", f"pumps={path}"), ("read", path)):
+        result = cedilla(*arguments)
+        assert (result.exit_code, f"error[RQ406]: {path}" in result.output) == (1, True)
+
+
+def test_a_folder_with_the_scheme_of_local_files_is_read(folder: Path) -> None:
+    result = cedilla("simulate", "q.rq", "--source", f"pumps=file://{folder / 'pumps'}")
+    assert result.stdout == cedilla("simulate", "q.rq").stdout != ""
+
+
 @pytest.mark.parametrize("format_", ["parquet", "delta", "xml", 'kafka "host:9092/flow"'])
 def test_simulate_prints_whatever_the_query_writes(folder: Path, format_: str) -> None:
     """And writes JSON Lines into a folder that it is given."""
