@@ -244,13 +244,13 @@ def test_what_is_left_of_a_topic_that_is_made_anew_does_not_hide_it(
     """What was fetched of the old topic is committed; the offsets behind it are none of the new one, however long it
     is."""
     query = TopicQuery(sail, kafka.topic("left", 1), tmp_path, PLAIN)
-    kafka.send("backlog", [row(0, 1, 1.0)])
+    kafka.send("left", [row(0, 1, 1.0)])
     query.run()
-    kafka.send("backlog", [row(1, 1, 1.0), accent("[[-(tt)]]"), row(2, 1, 1.0)])
+    kafka.send("left", [row(1, 1, 1.0), accent("[[-(tt)]]"), row(2, 1, 1.0)])
     mend(query.refused())
     kafka.delete("left")
     kafka.topic("left", 1)
-    kafka.send("backlog", [row(n, 2, 1.0) for n in range(10)])
+    kafka.send("left", [row(n, 2, 1.0) for n in range(10)])
     for _ in range(2):
         assert query.refused().code == "RQ447"
         assert sorted((item["s"], item["ts"]) for item in query.tuples) == [(1, 0), (1, 1), (1, 2)]

@@ -127,12 +127,12 @@ def test_one_partition_has_a_canonical_form(kafka: Broker) -> None:
 
 def test_jumps_are_looked_for_in_each_partition(kafka: Broker) -> None:
     address = kafka.topic("jumps")
-    fahrenheit = [row(n, 1, 64.0 + n % 7 * 0.25) for n in range(60)]
-    celsius = [row(60 + n, 1, (each["t"] - 32) * 5 / 9) for n, each in enumerate(fahrenheit)]
+    fahrenheit = [row(n, 1, 64.0 + n % 7 * 0.25) for n in range(100)]
+    celsius = [row(100 + n, 1, (each["t"] - 32) * 5 / 9) for n, each in enumerate(fahrenheit)]
     kafka.send("jumps", [*fahrenheit, *celsius], [])
     done = cedilla("suspect", address, "--schema", SCHEMA, "--format", "json")
     (suspect,) = json.loads(done.output)["suspects"]
-    assert (done.exit_code, suspect["place"]) == (1, "jumps/0:60")
+    assert (done.exit_code, suspect["place"]) == (1, "jumps/0:100")
 
 
 def test_an_output_is_read_in_one_unit(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
