@@ -141,7 +141,7 @@ def _stream(stream: syntax.StreamDeclaration) -> str:
 
 
 def _metrics(stream: syntax.StreamDeclaration) -> str:
-    """The metrics, with `over` between two of which the first replaces the second."""
+    """Writes the metrics, with `over` between two if the first replaces the second."""
     first, *_ = stream.metrics
     joined = (
         f"{' over ' if pair in stream.over else ', '}{quote(pair[1])}" for pair in pairwise(stream.metrics)

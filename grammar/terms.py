@@ -58,7 +58,7 @@ _NO_OTHERS: Mapping[str, str] = {}
 
 @per_rule
 class TermBuilder(Transformer_NonRecursive[Token, Any]):
-    """One method per rule of `rq.lark`. What is wrong goes to `problems`; building continues.
+    """One method per rule of `rq.lark`. Errors are added to `problems`, and building continues.
 
     It takes texts that nest as deep as memory allows: `depth.check_depth` says which are too deep.
     """

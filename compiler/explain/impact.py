@@ -32,7 +32,7 @@ _CODES: dict[Kind, str] = {"add": "RQ210", "drop": "RQ209", "alter": "RQ211"}
 
 @frozen
 class Step:
-    """An operator that an accent reaches: from which input, on which attribute, and the reaction there.
+    """An operator that an accent reaches, with the input that brings it, its attribute and the reaction.
 
     `waits`: the event on other inputs or in other cells that the accent waits for. `held`: how long state
     delays a Drop (G13).

@@ -150,7 +150,7 @@ class Swap:
 
 
 AtSource = Rename | Recode | SourceAlter | Missing | Swap
-"""What only the source undoes; no operator sees it, and no output announces it (theory N2, N3, N11)."""
+"""Primitives that the source undoes; no operator sees them, and no output announces them (theory N2, N3, N11)."""
 Primitive = Add | Drop | Alter | ToUnit | AtSource
 
 

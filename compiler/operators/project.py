@@ -58,8 +58,8 @@ class Project(Operator):
     unless it is optional (G20). With `rest`, `project[*, items](input)`, all attributes of the input stay but those of
     `excepts`, later ones too; the items have other names than those (J2). With `convert`, too, the items are
     attributes of the input in other units, and take their place: a Drop of one takes it away, whatever is computed.
-    With `absorb` their units never change behind it: Alters of them end here (theory N6), and they are doubles from
-    the start, so that no Alter changes a type behind it either. `differences`: the items that are differences of
+    With `absorb` their units never change after it: Alters of them end here (theory N6), and they are doubles from
+    the start, so that no Alter changes a type after it either. `differences`: the items that are differences of
     points of a scale, as of temperatures: an Alter scales these, and does not shift them (2.8).
     """
 

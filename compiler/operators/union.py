@@ -51,7 +51,7 @@ class Union(Coordinated):
         return Invariants("every tuple", "regions that both inputs have closed (CombinePunct)", "stateless")
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        # What one input has closed by an attribute that the other lacks says nothing of the other's tuples.
+        # A punctuation on an attribute that only one input has closes no tuples of the other.
         left, right = inputs
         common = left.types.keys() & right.types.keys()
         return both(*(within(schemes, common) for schemes in promised))

@@ -34,8 +34,8 @@ _VERSION = 3
 
 
 def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> dict[str, Any]:
-    """A commit record as JSON values; `load_commit` reads it. Without `trees`, it has all trees in it. `home`: the
-    folder of the checkpoint, of which segments are recorded by their places in it."""
+    """Returns a commit record as JSON values; `load_commit` reads it. Without `trees`, it has all trees in it. `home`:
+    the folder of the checkpoint; segments inside it are recorded by their relative paths."""
     trees = trees or Trees()
     return {
         "version": _VERSION,

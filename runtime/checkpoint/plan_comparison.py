@@ -1,7 +1,7 @@
-"""What an edited query does to a checkpoint, change by change, and the commit that it goes on from (`cedilla plan`).
+"""The effects of an edited query on a checkpoint, and the commit that it continues from (`cedilla plan`).
 
 An operator that is the same over the same inputs keeps its state, whatever it is called. Any other state is
-built anew from a named epoch on. An output goes on where it breaks nothing that it has said to its readers.
+built again from a named epoch on. An output continues if that breaks no promise to its readers.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def doctor_command(checkpoint: str, form: str) -> None:
 def plan_command(query: str, checkpoint: str, options: Options, form: str) -> None:
     """Show what an edited query does to a checkpoint, change by change. Starts no Spark.
 
-    Exit status 0: `run` goes on. 1: it asks first (--yes), or a new checkpoint is needed.
+    Exit status 0: `run` continues. 1: it asks first (--yes), or a new checkpoint is needed.
     """
     from cedilla.runtime.checkpoint.checkpoint_folder import changes_of
     from cedilla.runtime.checkpoint.plan_changes import changes_json, changes_text
