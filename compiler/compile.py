@@ -16,9 +16,9 @@ from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.parameters import given_constants
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.diagnostics.suggestions import suggest
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
-from cedilla.grammar.suggestions import suggest
 
 
 @frozen

@@ -1,16 +1,22 @@
 """Text to syntax: queries, accents and punctuations share one grammar (design, sections 4 and 6).
 
-| stage   | modules                | from -> to                                    |
+| stage   | where                  | from -> to                                    |
 |---------|------------------------|-----------------------------------------------|
-| parse   | `parser`, `lalr`       | text -> lark tree, by `rq.lark` and the forms |
-| build   | `builder`, `terms`     | lark tree -> `syntax` nodes                   |
+| parse   | `parsing`              | text -> lark tree, by `rq.lark` and the forms |
+| build   | `building`             | lark tree -> nodes of `syntax`                |
 | explain | `hints`                | lark error -> `diagnostics.Diagnostic`        |
-| format  | `formatter`            | `syntax` nodes -> text, in the ASCII spelling |
+| format  | `formatting`           | nodes of `syntax` -> text                     |
+
+`parser` goes from text to nodes, and `recovery` finds all errors of a text. `codes.toml` has the meaning of each code.
 """
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
-from cedilla.grammar.expression_formatter import format_accent, format_expression, format_punctuation
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.formatting.expression_formatter import (
+    format_accent,
+    format_expression,
+    format_punctuation,
+)
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_expression, parse_punctuation, parse_query
 
 __all__ = [

@@ -9,9 +9,8 @@ from pathlib import Path
 from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
-from cedilla.grammar import operator_forms
 from cedilla.grammar.hints.forms import CHANGES, STATEMENTS
-from cedilla.grammar.syntax import TYPES
+from cedilla.grammar.syntax import TYPES, operator_forms
 
 
 def grammar_words() -> set[str]:

@@ -12,13 +12,13 @@ from typing import overload
 from attrs import evolve
 from lark.exceptions import UnexpectedInput
 
-from cedilla.grammar import lalr, recovery
-from cedilla.grammar.builder import Builder
-from cedilla.grammar.depth import check_depth
+from cedilla.grammar import recovery
+from cedilla.grammar.building.builder import Builder
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.expression_formatter import format_accent
+from cedilla.grammar.formatting.expression_formatter import format_accent
 from cedilla.grammar.hints import parse_errors
 from cedilla.grammar.hints.edits import Check
+from cedilla.grammar.parsing import lalr
 from cedilla.grammar.syntax import (
     AccentText,
     AlterAttribute,
@@ -32,6 +32,7 @@ from cedilla.grammar.syntax import (
     Query,
     Unary,
 )
+from cedilla.grammar.syntax.depth import check_depth
 
 _MARKERS = 1024
 """How many texts of markers keep their nodes: a stream says many again, and each is read by more than one part."""

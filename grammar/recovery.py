@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from lark.exceptions import UnexpectedInput
 
-from cedilla.grammar import lalr, statements
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.hints import parse_errors
 from cedilla.grammar.hints.edits import Check
 from cedilla.grammar.hints.syntax_hints import UNENDED
+from cedilla.grammar.parsing import lalr, statements
 
 _MAX_ERRORS = 20
 """The greatest number of errors that are reported at once."""

@@ -2,7 +2,7 @@
 
 import re
 
-from cedilla.grammar.codes import codes
+from cedilla.grammar.diagnostics.codes import codes
 from tests.kit import ROOT
 
 ADVICE = "edit grammar/codes.toml, then run `python -m tests.docs.reference`"

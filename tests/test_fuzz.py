@@ -19,7 +19,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.analysis.findings import findings
 from cedilla.compiler.explain.explanation import explain_text
 from cedilla.grammar.diagnostics import DiagnosticError, render
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime import simulate
 from cedilla.runtime.formats.csv.batches import CsvBatches

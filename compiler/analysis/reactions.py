@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from cedilla.compiler.facts.facts import PRESENT, Facts
 from cedilla.compiler.operators import Operator, Reaction
-from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.operators.reactions import SCALED, SHIFTED
+from cedilla.compiler.operators.shared.base import Kind
+from cedilla.compiler.operators.shared.reactions import SCALED, SHIFTED
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions.affine import Affine
 

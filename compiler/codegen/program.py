@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from cedilla.compiler.codegen.layout import lay_out
 from cedilla.compiler.codegen.statements import Statement, statement
 from cedilla.compiler.plan import Plan, Source
-from cedilla.grammar.printable import without_secrets
+from cedilla.grammar.diagnostics.printable import without_secrets
 
 _RESERVED = {
     *("epoch", "flow", "main", "QUERY", "Epoch", "DataFrame", "F"),

@@ -13,10 +13,10 @@ from fractions import Fraction
 from attrs import frozen
 
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.exact_conversions import conversion_sql
 from cedilla.compiler.expressions.expression_sql import sql
-from cedilla.compiler.expressions.rounding import bound_sql, rounded_sql, window_numbers_sql
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
+from cedilla.compiler.expressions.types.rounding import bound_sql, rounded_sql, window_numbers_sql
+from cedilla.compiler.expressions.unit_conversions.exact_conversions import conversion_sql
 from cedilla.compiler.operators import (
     Operator,
     Project,
@@ -28,9 +28,9 @@ from cedilla.compiler.operators import (
 )
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions.affine import Affine
-from cedilla.grammar.connectives import terms
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.syntax import Expression
+from cedilla.grammar.syntax.connectives import terms
 
 Types = Mapping[str, Type]
 

@@ -10,7 +10,7 @@ from cedilla.compiler.analysis.findings import schemes_text
 from cedilla.compiler.analysis.safety import safety
 from cedilla.compiler.explain.explanation import parameters_text
 from cedilla.compiler.explain.wrapping import columns
-from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import patterns
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.facts.schemes import Schemes

@@ -20,12 +20,12 @@ from cedilla.compiler.explain.tree import BOLD, Node, Paint, emit_head, new_unit
 from cedilla.compiler.explain.wrapping import WIDTH, fitted, wrapped
 from cedilla.compiler.facts.schemes import Schemes
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.base import KINDS, listed
-from cedilla.compiler.operators.reactions import signature
+from cedilla.compiler.operators.shared.base import KINDS, listed
+from cedilla.compiler.operators.shared.reactions import signature
 from cedilla.compiler.plan import DEFAULTS, Emit, Plan, Source
 from cedilla.grammar.diagnostics import Diagnostic, render, to_json
-from cedilla.grammar.expression_formatter import quote
-from cedilla.grammar.settings import SIZES
+from cedilla.grammar.formatting.expression_formatter import quote
+from cedilla.grammar.syntax.settings import SIZES
 
 VERSION = 1
 """The version of the JSON form. Removing a key, or changing its meaning, raises it."""

@@ -14,13 +14,12 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.analysis.reactions import OTHER, inputs_of, reaction
 from cedilla.compiler.analysis.safety import Safety, safety
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import TIMESTAMP
+from cedilla.compiler.expressions.types import TIMESTAMP, patterns
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import is_finite
 from cedilla.compiler.operators import Operator, Reaction
-from cedilla.compiler.operators.base import KINDS, Kind
-from cedilla.compiler.operators.reactions import SCALED, SHIFTED
+from cedilla.compiler.operators.shared.base import KINDS, Kind
+from cedilla.compiler.operators.shared.reactions import SCALED, SHIFTED
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.compiler.regions.affine import Affine
 

@@ -13,7 +13,7 @@ from cedilla.compiler.analysis.reactions import OTHER, SIGNS
 from cedilla.compiler.explain.impact import AccentImpact, Step, Verdict, impacts
 from cedilla.compiler.explain.tuple_units import TupleUnits, tuple_units
 from cedilla.compiler.explain.wrapping import WIDTH, laid_out, wrapped
-from cedilla.compiler.operators.base import KINDS
+from cedilla.compiler.operators.shared.base import KINDS
 from cedilla.compiler.plan import Plan
 
 _Row = tuple[str, str, str, str]

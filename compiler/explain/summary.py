@@ -12,7 +12,7 @@ from cedilla.compiler.explain.tree import Node, Paint, emit_head, new_units, pai
 from cedilla.compiler.explain.wrapping import WIDTH, fitted
 from cedilla.compiler.facts.schemes import is_finite
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.base import KINDS, Kind
+from cedilla.compiler.operators.shared.base import KINDS, Kind
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.grammar.diagnostics import Diagnostic, render
 

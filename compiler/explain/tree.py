@@ -10,7 +10,7 @@ from cedilla.compiler.explain.wrapping import wrapped
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.compiler.units.own import short
-from cedilla.grammar.printable import for_people
+from cedilla.grammar.diagnostics.printable import for_people
 
 BOLD, DIM = "1", "2"
 Paint = Callable[[str, str], str]

@@ -8,7 +8,7 @@ from typing import Any
 
 from cedilla.compiler.compile import CompiledQuery
 from cedilla.compiler.explain.wrapping import WIDTH
-from cedilla.grammar.printable import json_printable
+from cedilla.grammar.diagnostics.printable import json_printable
 
 
 def show(

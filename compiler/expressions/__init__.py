@@ -2,4 +2,7 @@
 
 In: syntax, and texts of markers. Out: types, sets of values, typed expressions with their SQL, scalar and
 aggregate functions, units of expressions. Imports `regions`, `units` and the grammar.
+
+`types` has the values, `scalars` and `aggregates` the functions, `unit_conversions` the arithmetic between units. The
+modules beside these folders use all of them.
 """

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.aggregate_function import CONSTANTS, Function
-from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
+from cedilla.compiler.expressions.aggregates.aggregate_function import CONSTANTS, Function
+from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.expression_formatter import called
+from cedilla.grammar.formatting.expression_formatter import called
 from cedilla.grammar.parser import parse_query
 from cedilla.grammar.syntax import AggregateCall, Expression, Literal
 

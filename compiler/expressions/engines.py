@@ -12,8 +12,9 @@ from typing import Literal, get_args
 
 from attrs import frozen
 
-from cedilla.compiler.expressions import expressions, regexes
-from cedilla.compiler.expressions import scalar_functions as scalars
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.scalars import regexes
+from cedilla.compiler.expressions.scalars import scalar_functions as scalars
 from cedilla.grammar import syntax
 from cedilla.grammar.syntax import Expression, Scalar
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from cedilla.compiler.expressions import decimals, patterns, scalar_calls, scalar_functions, scalar_sql
-from cedilla.compiler.expressions.conversions import called, written_out
 from cedilla.compiler.expressions.expressions import (
     COMPARISONS,
     MIRRORED,
@@ -15,11 +13,22 @@ from cedilla.compiler.expressions.expressions import (
     type_of,
     type_of_literal,
 )
-from cedilla.compiler.expressions.rounding import quotient_sql, rounded_sql
-from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type, column, quote
+from cedilla.compiler.expressions.scalars import scalar_calls, scalar_functions, scalar_sql
+from cedilla.compiler.expressions.types import (
+    DOUBLE,
+    LONG,
+    TIMESTAMP,
+    Type,
+    column,
+    decimals,
+    patterns,
+    quote,
+)
+from cedilla.compiler.expressions.types.rounding import quotient_sql, rounded_sql
+from cedilla.compiler.expressions.unit_conversions.conversions import called, written_out
 from cedilla.compiler.regions.affine import IDENTITY
-from cedilla.grammar.connectives import terms
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
+from cedilla.grammar.syntax.connectives import terms
 
 _WITHOUT_OVERFLOW = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 _ROUNDED = ("floor", "ceil", "ceiling")

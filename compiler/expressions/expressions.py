@@ -9,19 +9,26 @@ from typing import TypeVar
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import (
+from cedilla.compiler.expressions.scalars import (
     changing_functions,
-    decimals,
-    patterns,
     scalar_calls,
     scalar_functions,
     type_hints,
 )
-from cedilla.compiler.expressions.conversions import called, written_out
-from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type
+from cedilla.compiler.expressions.types import (
+    BOOLEAN,
+    DOUBLE,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    Type,
+    decimals,
+    patterns,
+)
+from cedilla.compiler.expressions.unit_conversions.conversions import called, written_out
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
-from cedilla.grammar.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
 Types = Mapping[str, Type]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.expressions import COMPARISONS, MIRRORED, Types
+from cedilla.compiler.expressions.types import patterns
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.syntax import (
     Attribute,

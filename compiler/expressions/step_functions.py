@@ -17,7 +17,7 @@ from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.expressions import Types, single
-from cedilla.compiler.expressions.scalar_sql import LENGTHS
+from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS
 from cedilla.compiler.expressions.types import TIMESTAMP
 from cedilla.compiler.regions import Bound, Level, Tree, ceiling
 from cedilla.compiler.regions.affine import IDENTITY, Affine, Number

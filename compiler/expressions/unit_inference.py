@@ -13,18 +13,7 @@ from fractions import Fraction
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.conversions import (
-    applied,
-    check_is_number,
-    is_decimal,
-    known_unit,
-    number_of,
-    spelt_out,
-    taken_to_be_in,
-    with_values,
-)
-from cedilla.compiler.expressions.types import TIMESTAMP, Type
-from cedilla.compiler.expressions.units_of_functions import (
+from cedilla.compiler.expressions.scalars.units_of_functions import (
     ALIKE,
     CHOSEN,
     DEGREE,
@@ -34,11 +23,22 @@ from cedilla.compiler.expressions.units_of_functions import (
     READ_IN,
     ROOTS,
 )
+from cedilla.compiler.expressions.types import TIMESTAMP, Type
+from cedilla.compiler.expressions.unit_conversions.conversions import (
+    applied,
+    check_is_number,
+    is_decimal,
+    known_unit,
+    number_of,
+    spelt_out,
+    taken_to_be_in,
+    with_values,
+)
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.units import units
 from cedilla.compiler.units.units import NUMBER, RADIAN
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
-from cedilla.grammar.expression_formatter import format_expression, unit_text
+from cedilla.grammar.formatting.expression_formatter import format_expression, unit_text
 from cedilla.grammar.syntax import (
     SECOND,
     Attribute,

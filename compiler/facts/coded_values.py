@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.markers import Missing, Recode
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.value_mapping import ValueMapping

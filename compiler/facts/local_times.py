@@ -8,7 +8,7 @@ from datetime import timedelta
 from attrs import evolve
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.expressions.zones import SKIPPED, NoMoment
+from cedilla.compiler.expressions.types.zones import SKIPPED, NoMoment
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern
 
 _MICROSECOND = timedelta(microseconds=1)

@@ -13,7 +13,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent, ByPoints
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.formatting.expression_formatter import unit_text
 
 
 @frozen

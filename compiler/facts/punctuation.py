@@ -10,9 +10,8 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.patterns import Pattern
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, patterns
+from cedilla.compiler.expressions.types.patterns import Pattern
 from cedilla.compiler.regions import Value
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.syntax import (

@@ -12,9 +12,8 @@ from fractions import Fraction
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.conversions import check_is_number, converted
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, patterns
+from cedilla.compiler.expressions.unit_conversions.conversions import check_is_number, converted
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact

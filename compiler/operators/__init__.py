@@ -3,8 +3,7 @@
 In: parameters and the facts of inputs. Out: the facts of the output. Imports `facts`, `expressions`, `regions`.
 
 Each operator has the file of its name in programs (`Operator.method`) here, in `runtime/operators/` where it has state,
-and among the pages of `docs/operators/`. Beside them: `base` (what every operator says), `conditions` (warnings
-about predicates), `equality` (what compares whole tuples or values). One function of an aggregate is in
+and among the pages of `docs/operators/`. `shared` has what operators have in common. One function of an aggregate is in
 `compiler/expressions/aggregate_calls.py`.
 """
 
@@ -14,7 +13,6 @@ from importlib import import_module
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.operators.aggregate import Aggregate
 from cedilla.compiler.operators.anti_join import AntiJoin
-from cedilla.compiler.operators.base import Invariants, Operator
 from cedilla.compiler.operators.count_window import CountWindow
 from cedilla.compiler.operators.distinct import Distinct
 from cedilla.compiler.operators.intersect import Intersect
@@ -23,18 +21,19 @@ from cedilla.compiler.operators.left_join import LeftJoin
 from cedilla.compiler.operators.limit import Limit
 from cedilla.compiler.operators.minus import Minus
 from cedilla.compiler.operators.project import Project
-from cedilla.compiler.operators.reactions import Reaction, Signature
 from cedilla.compiler.operators.rename import Rename
 from cedilla.compiler.operators.sample import Sample
 from cedilla.compiler.operators.select import Select
 from cedilla.compiler.operators.semi_join import SemiJoin
 from cedilla.compiler.operators.session import Session
+from cedilla.compiler.operators.shared.base import Invariants, Operator
+from cedilla.compiler.operators.shared.reactions import Reaction, Signature
 from cedilla.compiler.operators.sort import Sort
 from cedilla.compiler.operators.top import Top
 from cedilla.compiler.operators.union import Union
 from cedilla.compiler.operators.user import User
 from cedilla.compiler.operators.window import Window
-from cedilla.grammar import relation_nodes
+from cedilla.grammar.syntax import relation_nodes
 
 
 def _by_name(name: str) -> type[Operator]:

@@ -9,14 +9,15 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions, predicates, type_hints
-from cedilla.compiler.expressions import scalar_functions as scalars
+from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.aggregate_calls import Call
-from cedilla.compiler.expressions.aggregate_function import CONSTANTS, Function, Takes
-from cedilla.compiler.expressions.aggregate_functions import DISTINCT, FUNCTIONS
-from cedilla.compiler.expressions.conversions import unit_of_call
-from cedilla.compiler.expressions.function_hints import hint_for_aggregate
+from cedilla.compiler.expressions.aggregates.aggregate_function import CONSTANTS, Function, Takes
+from cedilla.compiler.expressions.aggregates.aggregate_functions import DISTINCT, FUNCTIONS
+from cedilla.compiler.expressions.scalars import scalar_functions as scalars
+from cedilla.compiler.expressions.scalars import type_hints
+from cedilla.compiler.expressions.scalars.function_hints import hint_for_aggregate
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, Type
+from cedilla.compiler.expressions.unit_conversions.conversions import unit_of_call
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
@@ -33,13 +34,13 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
-from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require
-from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.operators.project import carried, presence_of
+from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, require
+from cedilla.compiler.operators.shared.conditions import condition_warnings
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.expression_formatter import format_expression
+from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
 
 _NOWHERE = Span("<except>", 0, 0, 1, 1, 1, 1)

@@ -8,8 +8,8 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory
-from cedilla.compiler.operators.base import Invariants, Kept
 from cedilla.compiler.operators.join import Filtering
+from cedilla.compiler.operators.shared.base import Invariants, Kept
 from cedilla.compiler.regions import Tree
 
 

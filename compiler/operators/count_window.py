@@ -11,7 +11,7 @@ from cedilla.compiler.expressions.types import LONG
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import NO_STATE, PRESENT, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Scheme
-from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require, taken
+from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, require, taken
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 

@@ -9,8 +9,8 @@ from attrs import field, frozen
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory
-from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, listed, require
-from cedilla.compiler.operators.equality import floating
+from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, listed, require
+from cedilla.compiler.operators.shared.equality import floating
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
 

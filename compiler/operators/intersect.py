@@ -8,8 +8,8 @@ from attrs import frozen
 
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
-from cedilla.compiler.operators.base import Invariants, Kept
-from cedilla.compiler.operators.equality import check_types, common_types, compared, floating
+from cedilla.compiler.operators.shared.base import Invariants, Kept
+from cedilla.compiler.operators.shared.equality import check_types, common_types, compared, floating
 from cedilla.compiler.operators.union import Coordinated
 from cedilla.grammar.diagnostics import Diagnostic
 

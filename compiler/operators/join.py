@@ -8,7 +8,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.decimals import is_exact
+from cedilla.compiler.expressions.types.decimals import is_exact
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
@@ -31,7 +31,7 @@ from cedilla.compiler.facts.schemes import (
     renamed,
     without_finite,
 )
-from cedilla.compiler.operators.base import KINDS, Invariants, Kept, Operator, Rules, require
+from cedilla.compiler.operators.shared.base import KINDS, Invariants, Kept, Operator, Rules, require
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic, failure
 

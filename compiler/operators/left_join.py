@@ -10,8 +10,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.operators.base import Invariants, Kept
 from cedilla.compiler.operators.join import Join
+from cedilla.compiler.operators.shared.base import Invariants, Kept
 from cedilla.compiler.regions import ANYTHING, Tree
 
 

@@ -10,7 +10,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import ENDS, Schemes
-from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules
+from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules
 from cedilla.grammar.diagnostics import Diagnostic
 
 

@@ -9,11 +9,12 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import changing_functions, expressions
-from cedilla.compiler.expressions.aggregate_parts import slope_of_alter
-from cedilla.compiler.expressions.exact_conversions import converted_type
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.aggregates.aggregate_parts import slope_of_alter
+from cedilla.compiler.expressions.scalars import changing_functions
 from cedilla.compiler.expressions.step_functions import Step, stepped
 from cedilla.compiler.expressions.types import DOUBLE, LONG, TIMESTAMP, Type
+from cedilla.compiler.expressions.unit_conversions.exact_conversions import converted_type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import (
     ABSENT,
@@ -32,15 +33,15 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes, folded, renamed
-from cedilla.compiler.operators.base import KINDS, Invariants, Operator, Rules
-from cedilla.compiler.operators.conditions import condition_warnings
-from cedilla.compiler.operators.moves import Axes, Move
+from cedilla.compiler.operators.shared.base import KINDS, Invariants, Operator, Rules
+from cedilla.compiler.operators.shared.conditions import condition_warnings
+from cedilla.compiler.operators.shared.moves import Axes, Move
 from cedilla.compiler.regions import UNION, Domain, Operation, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.expression_formatter import format_expression
+from cedilla.grammar.diagnostics.suggestions import did_you_mean, misspelt
+from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.parser import parse_expression
-from cedilla.grammar.suggestions import did_you_mean, misspelt
 from cedilla.grammar.syntax import Attribute, Expression
 
 _NOWHERE = Span("<*>", 0, 0, 1, 1, 1, 1)

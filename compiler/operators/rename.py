@@ -19,7 +19,7 @@ from cedilla.compiler.facts.facts import (
     StateFacts,
 )
 from cedilla.compiler.facts.schemes import Schemes, renamed
-from cedilla.compiler.operators.base import Invariants, Operator, Rules, require
+from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules, require
 from cedilla.compiler.regions import UNION, Box, Operation, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 

@@ -9,17 +9,18 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import counters, expressions, type_hints
+from cedilla.compiler.expressions import counters, expressions
 from cedilla.compiler.expressions.aggregate_calls import Call
-from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
-from cedilla.compiler.expressions.aggregate_parts import (
+from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS as AGGREGATES
+from cedilla.compiler.expressions.aggregates.aggregate_parts import (
     argument_type,
     same_alter,
     scaled_alter,
     slope_of_alter,
 )
-from cedilla.compiler.expressions.conversions import unit_of_call
+from cedilla.compiler.expressions.scalars import type_hints
 from cedilla.compiler.expressions.types import LONG, STRING, Type
+from cedilla.compiler.expressions.unit_conversions.conversions import unit_of_call
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
     NO_STATE,
@@ -33,15 +34,23 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
-from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require, require_axis, taken
-from cedilla.compiler.operators.conditions import condition_warnings
 from cedilla.compiler.operators.project import carried, presence_of
+from cedilla.compiler.operators.shared.base import (
+    Invariants,
+    Kept,
+    Operator,
+    Rules,
+    require,
+    require_axis,
+    taken,
+)
+from cedilla.compiler.operators.shared.conditions import condition_warnings
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.expression_formatter import called, format_expression, unit_text
-from cedilla.grammar.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.grammar.formatting.expression_formatter import called, format_expression, unit_text
 from cedilla.grammar.syntax import AggregateCall, Attribute, Binary, Expression, Scalar
 
 _Carry = Callable[[Affine], Affine | None]

@@ -9,8 +9,8 @@ from attrs import field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.base import Invariants, Operator, Rules, listed, require
-from cedilla.compiler.operators.equality import floating
+from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules, listed, require
+from cedilla.compiler.operators.shared.equality import floating
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression

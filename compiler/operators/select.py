@@ -8,12 +8,13 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import expressions, predicates, type_hints
+from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.expressions import Types
+from cedilla.compiler.expressions.scalars import type_hints
 from cedilla.compiler.expressions.types import BOOLEAN, Type
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.base import Invariants, Operator, Rules
-from cedilla.compiler.operators.conditions import condition_warnings
+from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules
+from cedilla.compiler.operators.shared.conditions import condition_warnings
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.parser import parse_expression

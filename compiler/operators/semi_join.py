@@ -7,8 +7,8 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.base import Invariants, Kept
 from cedilla.compiler.operators.join import Filtering
+from cedilla.compiler.operators.shared.base import Invariants, Kept
 
 
 @frozen(kw_only=True)

@@ -23,7 +23,15 @@ from cedilla.compiler.facts.facts import (
     fold_closed,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require, require_axis, taken
+from cedilla.compiler.operators.shared.base import (
+    Invariants,
+    Kept,
+    Operator,
+    Rules,
+    require,
+    require_axis,
+    taken,
+)
 from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Level, Operation, Tree, Value
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure

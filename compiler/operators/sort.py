@@ -11,7 +11,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
-from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, always, require
+from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, always, require
 from cedilla.compiler.regions import ANYTHING, Domain, Tree, Universe
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure

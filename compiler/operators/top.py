@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
-from cedilla.compiler.operators.base import Invariants, Kept, Operator, Rules, require
+from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, require
 from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic

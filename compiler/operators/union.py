@@ -10,8 +10,8 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import ABSENT, COMMON_HISTORY, NO_STATE, PRESENT_IF_ANY, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
-from cedilla.compiler.operators.base import Invariants, Operator, Rules
-from cedilla.compiler.operators.equality import check_types, clash, common_types
+from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules
+from cedilla.compiler.operators.shared.equality import check_types, clash, common_types
 from cedilla.compiler.regions import ANYTHING, Domain, Level, Tree
 from cedilla.grammar.diagnostics import Diagnostic
 

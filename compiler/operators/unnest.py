@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
-from cedilla.compiler.operators.base import Invariants, Operator, Rules, require, taken
+from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules, require, taken
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
 

@@ -23,8 +23,8 @@ from cedilla.compiler.facts.facts import (
     fold_units,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
-from cedilla.compiler.operators.base import Invariants, Kept, Kind, Operator, Rules, require
-from cedilla.compiler.operators.equality import check_types
+from cedilla.compiler.operators.shared.base import Invariants, Kept, Kind, Operator, Rules, require
+from cedilla.compiler.operators.shared.equality import check_types
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure

@@ -23,7 +23,7 @@ from cedilla.compiler.facts.facts import (
     StateFacts,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.operators.base import Invariants, Operator, Rules, require_axis, taken
+from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules, require_axis, taken
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Operation, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic, failure

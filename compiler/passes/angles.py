@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from attrs import evolve
 
-from cedilla.compiler.expressions.conversions import literal_of
+from cedilla.compiler.expressions.unit_conversions.conversions import literal_of
 from cedilla.compiler.expressions.unit_inference import WithUnit
 from cedilla.compiler.units import units
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.expression_formatter import format_expression
+from cedilla.grammar.formatting.expression_formatter import format_expression
 
 _LINEAR = ("avg", "sum", "median", "quantile", "stddev", "stddev_pop", "var", "var_pop")
 """Functions that are wrong for angles that pass a full circle."""

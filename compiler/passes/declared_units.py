@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cedilla.compiler.expressions.conversions import check_is_number, converted, known_unit
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
+from cedilla.compiler.expressions.unit_conversions.conversions import check_is_number, converted, known_unit
 from cedilla.compiler.plan.sources import Attribute
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
-from cedilla.grammar.expression_formatter import unit_text
-from cedilla.grammar.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.grammar.formatting.expression_formatter import unit_text
 
 
 def declared_unit(node: syntax.AttributeDeclaration) -> str | None:

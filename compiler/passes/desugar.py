@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import expressions, scalar_functions
-from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
-from cedilla.compiler.expressions.function_hints import hint_for_aggregate
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS
+from cedilla.compiler.expressions.scalars import scalar_functions
+from cedilla.compiler.expressions.scalars.function_hints import hint_for_aggregate
 from cedilla.compiler.passes.build import inputs_of
 from cedilla.compiler.passes.over_time import OverTime, functions_over_time, over_window
 from cedilla.compiler.passes.report import Report, fresh, relation_names

@@ -10,7 +10,8 @@ from attrs import evolve, frozen
 
 from cedilla.compiler import operators
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.conversions import (
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.unit_conversions.conversions import (
     applied,
     check_is_number,
     converted,
@@ -18,20 +19,19 @@ from cedilla.compiler.expressions.conversions import (
     is_unit,
     known_unit,
 )
-from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_inference import Units, WithUnit, infer_units
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Call, Operator
-from cedilla.compiler.operators.base import require_axis
 from cedilla.compiler.operators.sample import digits_of
+from cedilla.compiler.operators.shared.base import require_axis
 from cedilla.compiler.passes.angles import doubtful_attributes, doubtful_call, with_circle
 from cedilla.compiler.passes.report import check_once
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.expression_formatter import format_expression, unit_text
-from cedilla.grammar.operator_forms import form_of
+from cedilla.grammar.formatting.expression_formatter import format_expression, unit_text
+from cedilla.grammar.syntax.operator_forms import form_of
 
 
 @frozen

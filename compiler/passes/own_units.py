@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from attrs import define, evolve, field
 
-from cedilla.compiler.expressions.conversions import known_unit
+from cedilla.compiler.expressions.unit_conversions.conversions import known_unit
 from cedilla.compiler.passes.report import Report
 from cedilla.compiler.units import units
 from cedilla.compiler.units.own import OF, OwnUnits

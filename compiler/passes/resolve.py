@@ -7,8 +7,8 @@ from attrs import evolve, field, mutable
 from cedilla.compiler.passes.report import Report, fresh, relation_names
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.hints import synonyms
-from cedilla.grammar.suggestions import did_you_mean
 
 _ONE = "leave one of the two out"
 _UNDECLARED = '`operator smooth(R) foundation {a} from "module:function";` above it declares one'

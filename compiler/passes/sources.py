@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from cedilla.compiler.expressions.conversions import in_declared_unit
-from cedilla.compiler.expressions.patterns import value_of
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types.patterns import value_of
+from cedilla.compiler.expressions.unit_conversions.conversions import in_declared_unit
 from cedilla.compiler.expressions.unit_inference import Units
-from cedilla.compiler.operators.conditions import domain_warnings
+from cedilla.compiler.operators.shared.conditions import domain_warnings
 from cedilla.compiler.passes.declared_units import check_units, declared_unit, taken_for_units
 from cedilla.compiler.passes.one_input import length_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
@@ -19,7 +19,7 @@ from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPICS, check_topic
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
-from cedilla.grammar.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.syntax import RangePattern, SetPattern, TableColumn
 
 

@@ -11,7 +11,7 @@ from cedilla.compiler.plan.field_paths import renamed_field
 from cedilla.compiler.plan.sources import Source, StatedAccent
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.expression_formatter import format_accent, quote
+from cedilla.grammar.formatting.expression_formatter import format_accent, quote
 from cedilla.grammar.syntax import AccentText, GrowDomain, SetZone
 from cedilla.grammar.syntax import StatedAccent as StatedAccentNode
 

@@ -7,23 +7,27 @@ from typing import Any
 
 from attrs import evolve
 
-from cedilla.compiler.expressions.conversions import (
+from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.types.decimals import is_exact
+from cedilla.compiler.expressions.unit_conversions.conversions import (
     applied,
     check_is_number,
     converted,
     known_unit,
     taken_to_be_in,
 )
-from cedilla.compiler.expressions.decimals import is_exact
-from cedilla.compiler.expressions.exact_conversions import as_double, exact_type, exactly_applied
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.unit_conversions.exact_conversions import (
+    as_double,
+    exact_type,
+    exactly_applied,
+)
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.operators import Project
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.grammar.expression_formatter import unit_text
-from cedilla.grammar.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.grammar.formatting.expression_formatter import unit_text
 
 Changed = Mapping[str, tuple[str, syntax.Expression]]
 """Attribute -> its new unit, and the expression that converts to it."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from cedilla.compiler.expressions.zones import check_zone
+from cedilla.compiler.expressions.types.zones import check_zone
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 

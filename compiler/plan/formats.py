@@ -5,8 +5,8 @@ from __future__ import annotations
 from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.plan.topics import TOPIC
 from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.hints import synonyms
-from cedilla.grammar.suggestions import did_you_mean
 
 DELTA = "delta"
 """The format whose paths are tables of Delta Lake."""

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.expression_formatter import quote, unit_text
+from cedilla.grammar.formatting.expression_formatter import quote, unit_text
 from cedilla.grammar.parser import parse_query
 
 UNKNOWN, ILL_TYPED = "RQ135", "RQ136"

@@ -11,7 +11,7 @@ from attrs import evolve
 from cedilla.compiler.plan.plan import Emit, Plan
 from cedilla.compiler.plan.topics import check_output, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.settings import as_stored
+from cedilla.grammar.syntax.settings import as_stored
 
 
 def check_paths(plan: Plan) -> None:

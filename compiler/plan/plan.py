@@ -12,13 +12,13 @@ from attrs import define, field, frozen
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators import Operator, Reaction
-from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.operators.reactions import SCALED, Probe
+from cedilla.compiler.operators.shared.base import Kind
+from cedilla.compiler.operators.shared.reactions import SCALED, Probe
 from cedilla.compiler.plan.sources import Source
 from cedilla.compiler.plan.topics import TOPIC
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.settings import SETTINGS, size
+from cedilla.grammar.syntax.settings import SETTINGS, size
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from attrs import field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
 from cedilla.compiler.plan.field_paths import (
@@ -29,7 +28,7 @@ from cedilla.compiler.plan.topics import TOPICS
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits, short
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.expression_formatter import decimal_clause, quote, unit_text
+from cedilla.grammar.formatting.expression_formatter import decimal_clause, quote, unit_text
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import SetPattern
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cedilla.compiler.plan.field_paths import TEXT, FieldPath, path_text
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.suggestions import did_you_mean, suggest
+from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
 
 if TYPE_CHECKING:
     from cedilla.compiler.plan.sources import Attribute

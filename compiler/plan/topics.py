@@ -9,7 +9,7 @@ from attrs import frozen
 
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.grammar.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 
 TOPIC = "kafka"
 """The format of topics whose records are tuples in JSON."""

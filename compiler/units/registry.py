@@ -23,7 +23,7 @@ from cedilla.compiler.units.names import (
     words,
 )
 from cedilla.compiler.units.own import OF, OWN, short
-from cedilla.grammar.cache_dir import place
+from cedilla.grammar.parsing.cache_dir import place
 
 NUMBER = "dimensionless"
 """The unit of a plain number that results from units, as of a quotient of two of them."""

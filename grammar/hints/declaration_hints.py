@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
 from cedilla.grammar.hints import synonyms
 from cedilla.grammar.hints.forms import CLAUSES, FORMATS, statement_of
 from cedilla.grammar.hints.syntax_hints import Slip
-from cedilla.grammar.settings import SETTINGS
-from cedilla.grammar.suggestions import did_you_mean, suggest
+from cedilla.grammar.syntax.settings import SETTINGS
 
 
 def _clause(slip: Slip) -> str | None:

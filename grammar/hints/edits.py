@@ -10,9 +10,9 @@ from attrs import field, frozen
 from lark import Token
 from lark.exceptions import UnexpectedInput
 
-from cedilla.grammar import lalr, statements
 from cedilla.grammar.hints import forms, terminals
 from cedilla.grammar.hints.syntax_hints import Slip
+from cedilla.grammar.parsing import lalr, statements
 
 Edit = tuple[int, int, str]
 """A piece of the text, from its start to its end, and what replaces it."""

@@ -7,13 +7,13 @@ import re
 from lark import Token
 
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.hints import synonyms, word_synonyms
 from cedilla.grammar.hints.declaration_hints import declaration, setting
 from cedilla.grammar.hints.forms import statement_of
 from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS
 from cedilla.grammar.hints.marker_hints import CHANGES, typed_unit
 from cedilla.grammar.hints.syntax_hints import Rule, Slip, span_of
-from cedilla.grammar.suggestions import suggest
 from cedilla.grammar.syntax import TYPES
 
 _COMMENT = "a comment begins with `#` and ends with its line"

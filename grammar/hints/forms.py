@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lark import Token
 
-from cedilla.grammar.operator_forms import FORMS, SIGNS, WORDS
+from cedilla.grammar.syntax.operator_forms import FORMS, SIGNS, WORDS
 
 OPERATORS = {word: FORMS[word].example for word in WORDS}
 """Operator -> its form."""

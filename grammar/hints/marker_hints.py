@@ -7,9 +7,9 @@ import re
 from lark import Token
 
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.hints import forms, synonyms, word_synonyms
 from cedilla.grammar.hints.syntax_hints import Rule, Slip, listed, span_of
-from cedilla.grammar.suggestions import suggest
 from cedilla.grammar.syntax import TYPES, UNITS
 
 _UNIT = 'a unit is one word, `degF`, or is written in quotes, `"km/h"`, `"{request}"`'

@@ -7,13 +7,13 @@ import re
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput
 
-from cedilla.grammar import lalr
 from cedilla.grammar.diagnostics import Diagnostic, Span
 from cedilla.grammar.hints import forms, repairs, synonyms, terminals, word_synonyms
 from cedilla.grammar.hints.edits import Check, Editor
 from cedilla.grammar.hints.foreign_syntax_hints import HABITS
 from cedilla.grammar.hints.marker_hints import MARKERS
 from cedilla.grammar.hints.syntax_hints import SLIPS, Slip, span_of
+from cedilla.grammar.parsing import lalr
 
 _CHARACTERS = {
     **dict.fromkeys("“”„«»", "strings are written in straight quotes, `\"a\"` or `'a'`"),

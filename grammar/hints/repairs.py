@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from lark import Token
 
-from cedilla.grammar import statements
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.hints import forms, rearrangements, terminals, word_synonyms
 from cedilla.grammar.hints.edits import (
     CLOSING,
@@ -27,7 +27,7 @@ from cedilla.grammar.hints.edits import (
     start_of,
 )
 from cedilla.grammar.hints.syntax_hints import place_after, span_of
-from cedilla.grammar.suggestions import suggest
+from cedilla.grammar.parsing import statements
 
 Repair = Callable[[Editor], Diagnostic | None]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from attrs import frozen
 from lark import Token
 
-from cedilla.grammar import statements
 from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.hints import forms, synonyms, word_synonyms
-from cedilla.grammar.suggestions import suggest
+from cedilla.grammar.parsing import statements
 
 _FOREIGN_JOINS = {
     **dict.fromkeys(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cedilla.grammar import lalr
-from cedilla.grammar.operator_forms import WORDS
+from cedilla.grammar.parsing import lalr
+from cedilla.grammar.syntax.operator_forms import WORDS
 
 CHOICES: dict[str, tuple[str, ...]] = {"DIRECTION": ("asc", "desc"), "JOIN_KIND": ("left", "semi", "anti")}
 """Tokens that are one of several words."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cedilla.grammar import operator_forms
+from cedilla.grammar.syntax import operator_forms
 
 _PATTERN = "a pattern is compared by `like(s, 'a%')`, the opposite is `not like(s, 'a%')`"
 _REGEX = "a regular expression is compared by `rlike(s, '[a-z]+')`, the opposite is `not rlike(s, '[a-z]+')`"

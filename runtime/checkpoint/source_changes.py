@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import patterns
 from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.plan.field_paths import alternatives, field_path, overlap
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.units.units import is_same
-from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.checkpoint.change import Change, Effect
 from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.descriptions.boxes import simple_boxes

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import click
 
-from cedilla.grammar.suggestions import suggest
+from cedilla.grammar.diagnostics.suggestions import suggest
 
 STOPPED = 130
 """The exit status after Ctrl-C, as a shell has it: 128 and the signal's number."""

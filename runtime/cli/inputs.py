@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.grammar.printable import json_printable
+from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.cli.options import Stream
 from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.options import allowed_of, params_of

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from cedilla.grammar.codes import Code, codes
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.codes import Code, codes
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.runtime.cli.inputs import reported
 from cedilla.runtime.terminal.console import Console
 

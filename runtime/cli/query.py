@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_json
-from cedilla.grammar.printable import printable
+from cedilla.grammar.diagnostics.printable import printable
 from cedilla.runtime.cli.inputs import compiled_query, json_text, known_domains, read_query, reported
 from cedilla.runtime.cli.options import engine_option, format_option, query_argument
 from cedilla.runtime.terminal.console import USAGE, Console
@@ -179,7 +179,7 @@ def _traced_plan(
 )
 def fmt_command(queries: tuple[str, ...], only_check: bool) -> None:
     """Lay out queries in one style, in place; `-` goes from standard input to standard output. Starts no Spark."""
-    from cedilla.grammar.formatter import format_query
+    from cedilla.grammar.formatting.formatter import format_query
     from cedilla.grammar.parser import parse_query
 
     console = Console()

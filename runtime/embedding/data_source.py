@@ -23,7 +23,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.runtime.embedding.named_units import functions_of, in_named_units
 from cedilla.runtime.reading.columns import arrow_table
 from cedilla.runtime.reading.epochs import last_epoch, rows_between

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.parser import parse_accent, single_accents
-from cedilla.grammar.suggestions import did_you_mean
 from cedilla.runtime.reading.reading import Reading, read
 from cedilla.runtime.reading.units import Units
 

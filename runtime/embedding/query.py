@@ -19,7 +19,7 @@ from cedilla.compiler.compile import compiled_query as compiled_of
 from cedilla.compiler.explain.views import show
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
-from cedilla.grammar.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.runtime.embedding.frames import Kind, StagedData, column_names, kind_of, stage, table_of
 from cedilla.runtime.embedding.rewriting import columns_of, rewritten
 from cedilla.runtime.terminal.options import Options, check_names, wrong

@@ -15,7 +15,7 @@ from cedilla.compiler.plan.field_paths import alternatives, path_text
 from cedilla.compiler.plan.sources import Source
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.embedding.frames import StagedData
 

@@ -27,8 +27,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from cedilla.compiler.expressions import decimals
-from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, array_of, column, quote
+from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, array_of, column, decimals, quote
 from cedilla.compiler.regions.affine import Affine
 
 Columns = Mapping[str, DataType]

@@ -18,8 +18,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions import exact_conversions
 from cedilla.compiler.expressions.types import DOUBLE, Type, column
+from cedilla.compiler.expressions.unit_conversions import exact_conversions
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.columns import BEYOND, Columns, types_of

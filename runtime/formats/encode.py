@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.altered_decimals import encoded_sql, written_type
 from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import encoded_sql, written_type
 from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over

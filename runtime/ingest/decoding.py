@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from cedilla.compiler.expressions.altered_decimals import decoded_sql
 from cedilla.compiler.expressions.types import LARGEST, Type, column
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import decoded_sql
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.compiler.regions.value_mapping import ValueMapping

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.conversions import known_unit
+from cedilla.compiler.expressions.unit_conversions.conversions import known_unit
 from cedilla.compiler.plan import Emit
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.units import Mismatch, conversion

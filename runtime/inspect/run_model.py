@@ -16,8 +16,8 @@ from attrs import asdict
 from cedilla.compiler import regions
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Level
-from cedilla.grammar.codes import codes
 from cedilla.grammar.diagnostics import DiagnosticError, render
+from cedilla.grammar.diagnostics.codes import codes
 from cedilla.runtime.change_detection.groups import counted_attributes, time_axis
 from cedilla.runtime.change_detection.monitor_record import reported_changes
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint

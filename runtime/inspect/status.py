@@ -13,12 +13,11 @@ from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import releases
 from cedilla.compiler.analysis.waiting import Waiting
 from cedilla.compiler.explain.tree import unit_lines
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
 from cedilla.compiler.facts.markers import Alter
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.reactions import reaction
+from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Level, Tree
 from cedilla.grammar.diagnostics import render

@@ -17,8 +17,8 @@ from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts, Sta
 from cedilla.compiler.facts.markers import Accent, Add, Alter, AtSource, Drop, ToUnit
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.operators.reactions import SCALED
+from cedilla.compiler.operators.shared.base import Kind
+from cedilla.compiler.operators.shared.reactions import SCALED
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json

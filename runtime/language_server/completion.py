@@ -7,19 +7,19 @@ from typing import Literal
 
 from attrs import frozen
 
-from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
-from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
-from cedilla.compiler.expressions.usages import USAGES
+from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS as AGGREGATES
+from cedilla.compiler.expressions.scalars.scalar_functions import FUNCTIONS
+from cedilla.compiler.expressions.scalars.usages import USAGES
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.formats import SINKS, SOURCES
 from cedilla.compiler.units import units
 from cedilla.compiler.units.kinds import described
-from cedilla.grammar import lalr
 from cedilla.grammar.hints.forms import CHANGES, CLAUSES, STATEMENTS
-from cedilla.grammar.operator_forms import FORMS, Form, Hole
-from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
+from cedilla.grammar.parsing import lalr
 from cedilla.grammar.syntax import TYPES, UNITS
+from cedilla.grammar.syntax.operator_forms import FORMS, Form, Hole
+from cedilla.grammar.syntax.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.language_server.cursor import Cursor, cursor, input_text
 from cedilla.runtime.language_server.document import Document
 

@@ -8,8 +8,8 @@ from attrs import frozen
 from lark import Token
 from lark.exceptions import UnexpectedInput
 
-from cedilla.grammar import lalr, statements
-from cedilla.grammar.operator_forms import SIGNS, WORDS
+from cedilla.grammar.parsing import lalr, statements
+from cedilla.grammar.syntax.operator_forms import SIGNS, WORDS
 
 _WORD = re.compile(r"[^\W\d]\w*$")
 _OPEN = {"(": ")", "[": "]", "{": "}", "[[": "]]"}

@@ -14,8 +14,8 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.included import utf8_text
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Plan, Source
-from cedilla.grammar import statements
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.parsing import statements
 from cedilla.runtime.inspect.check import all_diagnostics
 from cedilla.runtime.language_server.names import names_of
 from cedilla.runtime.language_server.symbols import Names

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from cedilla.grammar import statements
 from cedilla.grammar.diagnostics import Diagnostic, Span
+from cedilla.grammar.parsing import statements
 
 if TYPE_CHECKING:
     from cedilla.runtime.language_server.document import Document

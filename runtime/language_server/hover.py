@@ -9,12 +9,12 @@ from attrs import frozen
 from cedilla.compiler.analysis.reactions import SIGNS, reaction
 from cedilla.compiler.explain.impact_text import accent_rows
 from cedilla.compiler.explain.summary import node_lines
-from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
-from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
-from cedilla.compiler.expressions.usages import USAGES
+from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS as AGGREGATES
+from cedilla.compiler.expressions.scalars.scalar_functions import FUNCTIONS
+from cedilla.compiler.expressions.scalars.usages import USAGES
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.base import KINDS
+from cedilla.compiler.operators.shared.base import KINDS
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.units.kinds import described
 from cedilla.compiler.units.registry import UnknownUnit

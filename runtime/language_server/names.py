@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import field, mutable
 from lark import Token, Tree
 
-from cedilla.grammar.operator_forms import FORMS
+from cedilla.grammar.syntax.operator_forms import FORMS
 from cedilla.runtime.language_server.symbols import Kind, Names, Occurrence, Symbols
 from cedilla.runtime.language_server.valid_text import parsed
 

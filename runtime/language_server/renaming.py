@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from cedilla.compiler.plan import Source
-from cedilla.grammar.expression_formatter import quote
+from cedilla.grammar.formatting.expression_formatter import quote
 from cedilla.runtime.language_server.document import Document
 from cedilla.runtime.language_server.fixes import Edit
 from cedilla.runtime.language_server.symbols import Occurrence

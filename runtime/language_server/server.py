@@ -19,7 +19,7 @@ from pygls.uris import from_fs_path, to_fs_path
 
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.inspect.preview import preview_of
 from cedilla.runtime.language_server import hover, marker_lines, outline, renaming

@@ -9,8 +9,8 @@ from lark.exceptions import UnexpectedInput
 
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.plan import Plan
-from cedilla.grammar import lalr, statements
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.parsing import lalr, statements
 
 _MOST = 40
 """The greatest number of wrong statements that are left out."""

@@ -13,9 +13,9 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType
 
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions import expression_sql, expressions
-from cedilla.compiler.expressions.aggregate_function import Function
-from cedilla.compiler.expressions.aggregate_functions import with_infinities
-from cedilla.compiler.expressions.aggregate_kinds import Kind, kind_of
+from cedilla.compiler.expressions.aggregates.aggregate_function import Function
+from cedilla.compiler.expressions.aggregates.aggregate_functions import with_infinities
+from cedilla.compiler.expressions.aggregates.aggregate_kinds import Kind, kind_of
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column, quote
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate, Call, Operator

@@ -18,7 +18,7 @@ from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column, quote
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.equality import common_types, largest_in_counts
+from cedilla.compiler.operators.shared.equality import common_types, largest_in_counts
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.columns import BEYOND, Columns, columns_of, conformed, data_type

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Intersect, Operator
-from cedilla.compiler.operators.equality import common_types
+from cedilla.compiler.operators.shared.equality import common_types
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.operators.base import AttributeState
 from cedilla.runtime.operators.counting import SURPLUS, CountingDataflow

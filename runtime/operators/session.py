@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions.rounding import sum_sql
 from cedilla.compiler.expressions.types import LONG, Type, column, finite
+from cedilla.compiler.expressions.types.rounding import sum_sql
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Session
 from cedilla.compiler.regions import ANYTHING, Value

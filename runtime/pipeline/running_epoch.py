@@ -13,8 +13,7 @@ from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import column
+from cedilla.compiler.expressions.types import column, patterns
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.produce.files import Appended, Published, Target
 from cedilla.runtime.produce.topics import Sent
 from cedilla.runtime.records.lines import Line

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from attrs import evolve
 
-from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import patterns
 from cedilla.compiler.facts.quantities import has_units
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level

@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, Type, array_of
+from cedilla.compiler.expressions.types.moments import day_of, moment_of
 from cedilla.runtime.reading.units import Units, type_of_value
 from cedilla.runtime.records.entries import unreadable
 

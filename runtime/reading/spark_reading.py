@@ -13,8 +13,8 @@ from attrs import evolve
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, DoubleType
 
-from cedilla.compiler.expressions.altered_decimals import decoded_sql, encoded_sql
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type, column, quote
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import decoded_sql, encoded_sql
 from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over

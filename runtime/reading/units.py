@@ -17,7 +17,6 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.altered_decimals import holds
 from cedilla.compiler.expressions.types import (
     BOOLEAN,
     DOUBLE,
@@ -27,6 +26,7 @@ from cedilla.compiler.expressions.types import (
     array_of,
     decimal_notation,
 )
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds
 from cedilla.compiler.facts.facts import ORIGINAL
 from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.compiler.facts.markers import Add, SourceAlter

@@ -19,8 +19,8 @@ from typing import Any
 
 from attrs import frozen
 
-from cedilla.grammar.settings import LARGEST, size_text
-from cedilla.grammar.suggestions import suggest
+from cedilla.grammar.diagnostics.suggestions import suggest
+from cedilla.grammar.syntax.settings import LARGEST, size_text
 from cedilla.runtime.records.json_objects import JsonObject, decimal_of, parse_array
 
 MAX_RECORD = 1 << 20

@@ -12,8 +12,8 @@ from typing import Any
 
 from attrs import frozen
 
-from cedilla.compiler.expressions.moments import REAL, WHOLE
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types.moments import REAL, WHOLE
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.records import xmltext
 from cedilla.runtime.records.json_objects import NOT_FINITE, decimal_of

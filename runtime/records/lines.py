@@ -18,7 +18,7 @@ from attrs import evolve, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
 from cedilla.grammar.parser import single_accents
-from cedilla.grammar.settings import LARGEST, SETTINGS, size, size_text
+from cedilla.grammar.syntax.settings import LARGEST, SETTINGS, size, size_text
 from cedilla.runtime.records.json_objects import JsonObject, parse_line
 from cedilla.runtime.records.links import check_links
 from cedilla.runtime.records.marker_files import in_stream_order, is_marker_file

@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from cedilla.grammar.suggestions import edits
+from cedilla.grammar.diagnostics.suggestions import edits
 from cedilla.runtime.records.json_objects import parse_line
 
 KINDS = ("accent", "punctuation")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.expressions.zones import SKIPPED, TWICE_SHOWN, NoMoment
+from cedilla.compiler.expressions.types.zones import SKIPPED, TWICE_SHOWN, NoMoment
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.records.json_objects import ARRAY, TwoValues, shown
 from cedilla.runtime.records.nested import Paths, read_from

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.grammar.suggestions import suggest
+from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.runtime.records.json_objects import parse_line
 from cedilla.runtime.records.near_markers import marker_of
 

@@ -1,4 +1,4 @@
-"""Converts JSON values to the control plane: exact, ordered, of their attribute's type (`expressions/types.py`)."""
+"""Converts JSON values to the control plane: exact, ordered, of their attribute's type (`expressions/types/`)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 
 from cedilla.compiler.expressions.types import STRING, Type
-from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
 

@@ -12,8 +12,8 @@ from math import atan2, ceil, cos, floor, fmod, isfinite, nan, prod, sin, sqrt
 from operator import and_, or_
 from typing import Any
 
-from cedilla.compiler.expressions import angles
-from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
+from cedilla.compiler.expressions.aggregates import angles
+from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.operators import Call

@@ -16,9 +16,10 @@ from typing import Any
 
 from attrs import field, frozen
 
-from cedilla.compiler.expressions import expressions, rounding, scalar_functions
-from cedilla.compiler.expressions.conversions import called, written_out
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.scalars import scalar_functions
+from cedilla.compiler.expressions.types import DOUBLE, Type, rounding
+from cedilla.compiler.expressions.unit_conversions.conversions import called, written_out
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 from cedilla.runtime.reference.scalars import VALUES

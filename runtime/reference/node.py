@@ -29,7 +29,7 @@ Rows = list[Row]
 
 
 def control(value: Any) -> Any:
-    """Converts a value for the control plane (`compiler/expressions/types.py`); `None` becomes ⊥."""
+    """Converts a value for the control plane (`compiler/expressions/types/`); `None` becomes ⊥."""
     match value:
         case None:
             return regions.UNDEFINED

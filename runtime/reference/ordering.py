@@ -7,9 +7,8 @@ from functools import cmp_to_key
 from typing import Any
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
 from cedilla.compiler.expressions.expressions import type_of
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.operators.running import INCREASE, LAST
 from cedilla.compiler.regions import Tree

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.altered_decimals import holds
 from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent, Shift, takes

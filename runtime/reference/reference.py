@@ -13,9 +13,8 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.altered_decimals import written_type
-from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.compiler.expressions.types import DOUBLE, patterns
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import written_type
 from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, PRESENT_IF_ANY, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
 from cedilla.compiler.plan.field_paths import outer_keys

@@ -8,7 +8,7 @@ from typing import Any
 
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import Facts, fold_closed
-from cedilla.compiler.operators.equality import largest_in_counts
+from cedilla.compiler.operators.shared.equality import largest_in_counts
 from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.node import Node, Row, Rows, arrived, inside, key_of, whole
 

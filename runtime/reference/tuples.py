@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler.expressions import expressions
-from cedilla.compiler.expressions.exact_conversions import gives_doubles, is_too_large
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type
+from cedilla.compiler.expressions.unit_conversions.exact_conversions import gives_doubles, is_too_large
 from cedilla.compiler.facts.facts import Facts
 from cedilla.grammar.syntax import Expression
 from cedilla.runtime.records.rejections import beyond, beyond_in_unit

@@ -8,8 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from cedilla.compiler.expressions.moments import day_of, moment_of
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types.moments import day_of, moment_of
 from cedilla.runtime.records.json_objects import is_text, json_text, read_strings, word
 from cedilla.runtime.records.rejections import NO_OBJECT, fault_in
 from cedilla.runtime.records.values import decimal_of_json, elements_of, whole_of_json

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from cedilla.compiler.plan import Plan
-from cedilla.grammar.printable import json_printable
+from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.reference.reference import Output
 from cedilla.runtime.terminal.options import Options, apply

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.grammar.printable import has_secret
+from cedilla.grammar.diagnostics.printable import has_secret
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.links import check_inside, check_links
 from cedilla.runtime.storage.stores import LocalStore, RemoteStore, Store, is_hidden, name_of, scheme_of

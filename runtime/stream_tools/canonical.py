@@ -12,14 +12,13 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.markers import Add, Alter, Primitive, accent_text, punctuation_text
 from cedilla.compiler.regions import Box, Domain, Level, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.units import leads
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
-from cedilla.grammar.expression_formatter import format_accent
+from cedilla.grammar.formatting.expression_formatter import format_accent
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AlterAttribute
 from cedilla.runtime.control.accents.trees import rename_raw_values, restrict_to

@@ -16,7 +16,7 @@ from typing import IO, Protocol
 from attrs import define, evolve, field
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.decimals import is_exact
+from cedilla.compiler.expressions.types.decimals import is_exact
 from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT
 from cedilla.compiler.facts.markers import (
     Accent,
@@ -33,7 +33,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.printable import json_printable
+from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.control.accents.codes import active_recodes, unspoken
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.markers.one_accent import alters_of

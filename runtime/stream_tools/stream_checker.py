@@ -15,7 +15,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.altered_decimals import holds
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds
 from cedilla.compiler.facts.markers import Accent, EpochChange, Punctuation
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError

@@ -9,8 +9,8 @@ from typing import IO, Any
 
 from attrs import define
 
-from cedilla.compiler.expressions.altered_decimals import holds
 from cedilla.compiler.expressions.types import Type, decimal_notation
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds
 from cedilla.compiler.regions import Value
 from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.records.lines import Line

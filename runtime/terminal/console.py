@@ -16,7 +16,7 @@ import click
 
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
-from cedilla.grammar.printable import for_people, json_printable
+from cedilla.grammar.diagnostics.printable import for_people, json_printable
 from cedilla.runtime.terminal.report import MAX_WARNINGS, EpochReport
 
 if TYPE_CHECKING:

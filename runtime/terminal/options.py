@@ -15,8 +15,8 @@ from attrs import evolve, field, fields, frozen
 from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Plan, at_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.grammar.settings import SETTINGS, SIZES, size_fault
-from cedilla.grammar.suggestions import did_you_mean, suggest
+from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
+from cedilla.grammar.syntax.settings import SETTINGS, SIZES, size_fault
 from cedilla.runtime.terminal.permissions import allowed_folders, check_permitted, folder_of
 
 Texts = Mapping[str, str]

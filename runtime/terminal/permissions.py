@@ -15,7 +15,7 @@ from attrs import frozen
 
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.grammar.printable import has_secret
+from cedilla.grammar.diagnostics.printable import has_secret
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.stores import STORES, check_scheme, scheme_of
 

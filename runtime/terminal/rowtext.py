@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from cedilla.grammar.printable import one_line
+from cedilla.grammar.diagnostics.printable import one_line
 
 _TABLE_ROWS = 1000
 """Number of rows of a table; more rows begin another table."""

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import asdict
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.printable import for_people, json_printable, without_secrets
+from cedilla.grammar.diagnostics.printable import for_people, json_printable, without_secrets
 from cedilla.runtime.terminal.console import USAGE, Console, epoch_line, write
 from cedilla.runtime.terminal.hooks import Hooks
 from cedilla.runtime.terminal.report import EpochReport

@@ -12,7 +12,7 @@ from cedilla.compiler.analysis.findings import findings
 from cedilla.compiler.explain.explanation import explain_text
 from cedilla.compiler.explain.impact import impacts
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_expression, parse_query
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options

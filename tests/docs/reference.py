@@ -20,21 +20,21 @@ import click
 from cedilla.compiler.analysis.reactions import SIGNS, described, summary
 from cedilla.compiler.analysis.safety import StateBound, safety
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS as AGGREGATES
+from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS as AGGREGATES
 from cedilla.compiler.expressions.engines import REFUSALS
-from cedilla.compiler.expressions.scalar_functions import FUNCTIONS, WORDS, Function
+from cedilla.compiler.expressions.scalars.scalar_functions import FUNCTIONS, WORDS, Function
+from cedilla.compiler.expressions.scalars.units_of_functions import GIVEN, KEPT, READ_IN
+from cedilla.compiler.expressions.scalars.usages import USAGES
 from cedilla.compiler.expressions.types import DOUBLE, Type
-from cedilla.compiler.expressions.units_of_functions import GIVEN, KEPT, READ_IN
-from cedilla.compiler.expressions.usages import USAGES
 from cedilla.compiler.operators import OPERATORS, Operator
-from cedilla.compiler.operators.base import KINDS
-from cedilla.compiler.operators.reactions import signature
+from cedilla.compiler.operators.shared.base import KINDS
+from cedilla.compiler.operators.shared.reactions import signature
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units.names import TRAPS
 from cedilla.compiler.units.registry import NUMBER
-from cedilla.grammar.codes import FAMILIES, Code, codes
-from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
+from cedilla.grammar.diagnostics.codes import FAMILIES, Code, codes
+from cedilla.grammar.syntax.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime.cli.main import main
 from tests.docs.textmate import textmate
 from tests.kit import ROOT
@@ -426,8 +426,7 @@ def laws() -> str:
 
 def packages() -> str:
     """Returns the packages in their order, each with its docstring and the packages that it may import."""
-    hints = "`grammar/` has one package, `hints/`, which explains wrong texts."
-    parts = [f"# Packages\n\nA package imports earlier packages of its folder only. {hints}"]
+    parts = ["# Packages\n\nA package imports earlier packages of its folder only."]
     for folder, members in tomllib.loads((ROOT / "tests" / "packages.toml").read_text("utf-8")).items():
         rows = (
             (

@@ -46,8 +46,8 @@ def test_files_that_the_page_names_exist() -> None:
 
 
 NAMES = {
-    "grammar/relation_nodes.py": ("OPERATORS", "TwoInputs"),
-    "grammar/operator_forms.py": ("_RULES",),
+    "grammar/syntax/relation_nodes.py": ("OPERATORS", "TwoInputs"),
+    "grammar/syntax/operator_forms.py": ("_RULES",),
     "runtime/operators/running.py": ("RunningDataflow",),
     "runtime/reference/ordering.py": ("Running",),
 }

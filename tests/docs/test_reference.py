@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
-from cedilla.compiler.expressions.usages import USAGES
-from cedilla.grammar.codes import Code, codes
+from cedilla.compiler.expressions.scalars.scalar_functions import FUNCTIONS
+from cedilla.compiler.expressions.scalars.usages import USAGES
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Severity
-from cedilla.grammar.settings import SETTING_MEANINGS, SETTINGS
+from cedilla.grammar.diagnostics.codes import Code, codes
+from cedilla.grammar.syntax.settings import SETTING_MEANINGS, SETTINGS
 from cedilla.runtime import simulate
 from cedilla.runtime.cli.query import STRICT
 from cedilla.runtime.inspect.check import all_diagnostics

@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from cedilla.grammar.diagnostics import DiagnosticError, render
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_accent, parse_expression, parse_punctuation, parse_query
 from cedilla.grammar.syntax import Literal, Node
 from tests.kit.golden import check

@@ -1,7 +1,7 @@
 """Every function and operator over the product of edge values of its arguments: calls, rows and exact comparison.
 
-The calls come from the table of functions (`compiler/expressions/scalar_functions.py`), so a new function is swept by
-itself. Each argument is a column of each type that its kind takes, or a constant.
+The calls come from the table of functions (`compiler/expressions/scalars/scalar_functions.py`), so a new function is
+swept by itself. Each argument is a column of each type that its kind takes, or a constant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.compiler.expressions.engines import Engine, refused
-from cedilla.compiler.expressions.scalar_functions import BOUNDS, FUNCTIONS
+from cedilla.compiler.expressions.scalars.scalar_functions import BOUNDS, FUNCTIONS
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_expression

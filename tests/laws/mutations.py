@@ -148,13 +148,13 @@ MUTATIONS = (
     ),
     Mutation(
         "2.8 sum: an Alter with a shift is absorbed",
-        "compiler/expressions/aggregate_parts.py",
+        "compiler/expressions/aggregates/aggregate_parts.py",
         "    return alter if alter.shift == 0 else None",
         "    return alter",
     ),
     Mutation(
         "2.8 variance: the square of the slope",
-        "compiler/expressions/aggregate_parts.py",
+        "compiler/expressions/aggregates/aggregate_parts.py",
         "    return Affine(alter.slope**2, Fraction(0))",
         "    return Affine(alter.slope, Fraction(0))",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.formatting.expression_formatter import unit_text
 from tests.kit.stream import Item, nested
 
 NAMES = {"t": ("t", "temp", "temperature", "box.t"), "p": ("p", "press", "box.`p.1`.v")}

@@ -19,7 +19,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.units.units import conversion
-from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.stream_tools.canonize import canonize

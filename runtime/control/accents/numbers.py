@@ -8,8 +8,8 @@ from typing import TypeVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.altered_decimals import raw_type
 from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import raw_type
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 

@@ -15,7 +15,7 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units.own import short
 from cedilla.compiler.units.units import conversion, leads
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
-from cedilla.grammar.expression_formatter import unit_text
+from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.control.accents.trees import unlike
 
 Named = Mapping[str, tuple[str, ...]]

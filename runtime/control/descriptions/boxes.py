@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import Any
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import patterns
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.markers import Add, Primitive, accent_text
 from cedilla.compiler.regions import ANYTHING, Tree, Universe

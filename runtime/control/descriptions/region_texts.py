@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
+from cedilla.compiler.expressions.types import patterns
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.facts.schemes import is_finite

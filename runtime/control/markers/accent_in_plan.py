@@ -8,7 +8,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.markers import Accent, Add, Alter, AtSource, Drop, ToUnit
 from cedilla.compiler.operators import Operator
-from cedilla.compiler.operators.base import Kind
+from cedilla.compiler.operators.shared.base import Kind
 from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import failure

@@ -24,7 +24,7 @@ from cedilla.compiler.facts.markers import (
 from cedilla.compiler.plan import Plan, Source, StatedAccent
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.grammar.expression_formatter import format_accent
+from cedilla.grammar.formatting.expression_formatter import format_accent
 from cedilla.grammar.parser import parse_accent, single_accents
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.one_accent import with_accent

@@ -21,8 +21,8 @@ from attrs import evolve, frozen
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import alternatives, outer_keys, path_text
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
+from cedilla.grammar.diagnostics.suggestions import resembles
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.grammar.suggestions import resembles
 from cedilla.grammar.syntax import (
     AddAttribute,
     DropAttribute,

@@ -11,8 +11,8 @@ from itertools import pairwise
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.nearest import nearest, written
 from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.compiler.expressions.types.nearest import nearest, written
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
 from cedilla.compiler.facts.markers import Accent, Alter, Drop, Missing, Recode, ToUnit, accent_text
 from cedilla.compiler.regions import Level, Tree

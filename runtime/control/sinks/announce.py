@@ -8,8 +8,7 @@ from functools import partial
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.types import DOUBLE, Type, patterns
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe

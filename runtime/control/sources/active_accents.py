@@ -13,7 +13,7 @@ from cedilla.compiler.facts.markers import Add, Alter, Missing, Rename, SourceAl
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.grammar.expression_formatter import quote
+from cedilla.grammar.formatting.expression_formatter import quote
 from cedilla.runtime.control.accents.codes import active_recodes, listed
 from cedilla.runtime.control.sources.partitions import described
 from cedilla.runtime.control.sources.source_state import SourceState

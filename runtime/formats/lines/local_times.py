@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from cedilla.compiler.expressions.types import TIMESTAMP
-from cedilla.compiler.expressions.zones import clock_changes, offset_in
+from cedilla.compiler.expressions.types.zones import clock_changes, offset_in
 
 pc: Any = pyarrow.compute
 

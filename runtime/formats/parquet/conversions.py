@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from cedilla.compiler.expressions.conversion_sql import java_text
+from cedilla.compiler.expressions.scalars.conversion_sql import java_text
 from cedilla.compiler.expressions.types import LARGEST, Type, quote
 from cedilla.runtime.formats.encode import TIMESTAMP
 from cedilla.runtime.formats.parquet.types import Nanoseconds

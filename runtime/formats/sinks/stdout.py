@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from cedilla.grammar.printable import json_printable
+from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.storage.files import Files
 

@@ -1,5 +1,5 @@
 """Converts the arguments of a call to the kinds of the function (`takes` in
-`compiler/expressions/scalar_functions.py`).
+`compiler/expressions/scalars/scalar_functions.py`).
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from cedilla.compiler.expressions import scalar_functions
+from cedilla.compiler.expressions.scalars import scalar_functions
 from cedilla.runtime.reference.scalars.arithmetic import is_odd, number
 from cedilla.runtime.reference.scalars.numbers import rounded
 from cedilla.runtime.reference.scalars.times import midnight, moment_of

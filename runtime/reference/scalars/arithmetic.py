@@ -9,9 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from cedilla.compiler.expressions import decimals
-from cedilla.compiler.expressions.decimals import DIGITS, Digits
-from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type
+from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, decimals
+from cedilla.compiler.expressions.types.decimals import DIGITS, Digits
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.syntax import Expression
 

@@ -10,8 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from cedilla.compiler.expressions import moments
-from cedilla.compiler.expressions.types import decimal_notation
+from cedilla.compiler.expressions.types import decimal_notation, moments
 from cedilla.runtime.reference.scalars.arithmetic import double, is_odd
 from cedilla.runtime.reference.scalars.times import midnight
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from cedilla.compiler.expressions import scalar_functions
+from cedilla.compiler.expressions.scalars import scalar_functions
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.syntax import Literal

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import patterns
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.operators import Union
 from cedilla.compiler.regions import Domain, Tree

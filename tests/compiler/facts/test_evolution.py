@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.aggregate_functions import FUNCTIONS
+from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS
 from cedilla.compiler.expressions.step_functions import stepped
 from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.facts.facts import ABSENT, COMMON_HISTORY, LATENT, PRESENT, Facts, History, Presence
 from cedilla.compiler.operators import Aggregate, Call, CountWindow, Join, Project, Select, Union
-from cedilla.compiler.operators.base import Kind
-from cedilla.compiler.operators.reactions import reaction, signature
+from cedilla.compiler.operators.shared.base import Kind
+from cedilla.compiler.operators.shared.reactions import reaction, signature
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.parser import parse_expression

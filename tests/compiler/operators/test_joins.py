@@ -15,9 +15,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LONG
 from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import AntiJoin, Join, LeftJoin, SemiJoin
-from cedilla.compiler.operators.base import KINDS
 from cedilla.compiler.operators.join import Matching
-from cedilla.compiler.operators.reactions import Reaction, reaction, signature
+from cedilla.compiler.operators.shared.base import KINDS
+from cedilla.compiler.operators.shared.reactions import Reaction, reaction, signature
 from cedilla.compiler.regions import UNDEFINED, Domain
 from tests.compiler.operators.join_worlds import (
     Pairs,

@@ -14,7 +14,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, StateFacts
 from cedilla.compiler.operators import Sort, Top
-from cedilla.compiler.operators.reactions import reaction, signature
+from cedilla.compiler.operators.shared.reactions import reaction, signature
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar import DiagnosticError

@@ -16,7 +16,7 @@ from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING
 from cedilla.compiler.facts.facts import LATENT, ORIGINAL, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Distinct, Intersect, Limit, Minus, Rename, Union
-from cedilla.compiler.operators.reactions import reaction
+from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError

@@ -16,7 +16,7 @@ from cedilla.compiler.explain.summary import summary_text
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory
 from cedilla.compiler.operators import OPERATORS, Operator
-from cedilla.compiler.operators.base import Invariants, Kept, Rules
+from cedilla.compiler.operators.shared.base import Invariants, Kept, Rules
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.checkpoint.commits import Commit

@@ -11,7 +11,7 @@ from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
 from cedilla.compiler.facts.facts import ABSENT, LATENT, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Join, Project, Union, User
-from cedilla.compiler.operators.reactions import reaction
+from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError
 from tests.compiler.worlds import World, check_fold, closed, history, presence, same, worlds

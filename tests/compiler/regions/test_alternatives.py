@@ -4,8 +4,8 @@ from hypothesis import given
 
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions.patterns import before
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types.patterns import before
 from cedilla.compiler.regions import POSITION, Level
 from cedilla.compiler.regions.alternatives import alternatives
 from tests.kit.strategies import DENSE, LIGHT, Paint, paints, rows

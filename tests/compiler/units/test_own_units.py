@@ -11,7 +11,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.units import units
 from cedilla.compiler.units.own import short
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from tests.kit.errors import code_of
 

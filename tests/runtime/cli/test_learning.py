@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cedilla.grammar.codes import codes
+from cedilla.grammar.diagnostics.codes import codes
 from cedilla.runtime.cli.main import main
 from tests.kit.command import cedilla
 

@@ -15,7 +15,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan.field_paths import TextPath
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime import simulate
 from cedilla.runtime.formats.jsonl.batches import JsonBatches

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import TIMESTAMP, Type
-from cedilla.compiler.expressions.zones import NoMoment, moment_in
+from cedilla.compiler.expressions.types.zones import NoMoment, moment_in
 from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.formats.csv.batches import CsvBatches, RecordBatches

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.grammar.suggestions import edits
+from cedilla.grammar.diagnostics.suggestions import edits
 from cedilla.runtime.records import near_markers
 from cedilla.runtime.records.lines import lines_of
 from cedilla.runtime.records.near_markers import marker_of

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.engines import Engine
 from cedilla.compiler.expressions.expressions import type_of
-from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
+from cedilla.compiler.expressions.scalars.scalar_functions import FUNCTIONS
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.records.json_objects import json_text

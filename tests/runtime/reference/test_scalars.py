@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.compiler.expressions.engines import refused
-from cedilla.compiler.expressions.scalar_functions import FUNCTIONS
+from cedilla.compiler.expressions.scalars.scalar_functions import FUNCTIONS
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression, Scalar

@@ -21,7 +21,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.compiler.regions import PARTITION
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.grammar.formatter import format_query
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.formats.jsonl.records import offset_of
 from cedilla.runtime.records.record_files import RecordFile, folder_of, record_file

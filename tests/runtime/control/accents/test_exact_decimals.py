@@ -16,8 +16,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.expressions.altered_decimals import decoded_sql, encoded_sql, holds, raw_type
 from cedilla.compiler.expressions.types import Type, decimal_notation
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import (
+    decoded_sql,
+    encoded_sql,
+    holds,
+    raw_type,
+)
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.engines.frames import of_table
 from cedilla.runtime.reading.reading import read

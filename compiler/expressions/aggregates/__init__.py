@@ -1,0 +1,1 @@
+"""Aggregate functions: `aggregate_functions` lists them all. Imports `types` and `regions`."""

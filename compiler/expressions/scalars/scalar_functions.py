@@ -1,0 +1,251 @@
+"""Scalar functions by their names in Spark SQL: arguments, result type, SQL (Spark 4, ANSI mode, UTC).
+
+Each returns the same for the same arguments at any time, and none ends a query: a function without a value is
+undefined. Whole numbers and doubles give equal results, because an Alter turns one into the other.
+`runtime/reference/scalars/` computes the same in plain Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Literal as OneOf
+
+from attrs import frozen
+
+from cedilla.compiler.expressions.scalars import conversion_sql, scalar_sql
+from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS, MONTHS, Writer
+from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, decimals
+from cedilla.grammar.syntax import Expression
+
+Defined = OneOf["every", "some", "rest", "first", "always"]
+"""The arguments that a result needs: every one, some, some after the first, the first, none."""
+
+INT, DATE = Type("int"), Type("date")
+
+BOUNDS = {
+    "length": (-(2**31), 10_000),
+    "place": (-(2**31) + 1, 2**31 - 1),
+    "days": (-3_652_058, 3_652_058),
+    "months": (-119_988, 119_988),
+}
+"""Kinds of whole numbers with bounds: outside, the result is undefined."""
+
+UNITS = (*LENGTHS, *MONTHS)
+
+WORDS = {
+    "number": "a number",
+    "whole": "a number",
+    **dict.fromkeys(BOUNDS, "a number"),
+    "string": "a string",
+    "boolean": "a condition",
+    "timestamp": "a timestamp",
+    "date": "a date",
+    **dict.fromkeys(("same", "value"), "a value that is not an array"),
+    "plain": "a number, a string or a condition",
+    "dated": "a timestamp, a date or a string",
+    "digits": "a constant from 0 to 15",
+    "factor": "a whole constant other than 0",
+    "coefficient": "a whole constant",
+    "divisor": "a whole constant above 0",
+    "bits": "one of the constants 224, 256, 384, 512",
+    "unit": f"one of the constants {', '.join(map(repr, UNITS))}",
+    "dateunit": f"one of the constants {', '.join(map(repr, UNITS[-4:]))}",
+    "format": "a constant of yyyy, MM, dd, HH, mm, ss, SSS, signs and quoted text",
+    "like": r"a constant with % and _; \ precedes %, _ or \ only",
+    "regex": r"a constant regular expression of characters, . [...] (...) | ^ $ * + ? {n,m} \d \w \s \b",
+    "group": "the number of a group of the regular expression, a constant",
+    "replacement": r"a constant without $ and \ ",
+}
+FORMAT = re.compile(r"yyyy|MM|dd|HH|mm|ss|SSS|[-/:., _]|'[^']+'")
+
+
+@frozen
+class Function:
+    """A scalar function.
+
+    `takes`: kinds of the arguments. Those after `required` are optional; with `repeats` the last may be
+    repeated. `gives`: the result's type, or `same` (that of all arguments of this kind), or a function of the
+    arguments and their types. With a function, decimals stay decimals; else they become doubles.
+    """
+
+    name: str
+    takes: tuple[str, ...]
+    required: int
+    repeats: bool
+    gives: Type | str | Given
+    sql: str | Writer
+    defined: Defined
+
+
+Given = Callable[[Sequence[tuple[Expression, Type]]], Type]
+
+
+def _row(
+    names: str,
+    takes: str,
+    gives: Type | str | Given,
+    sql: str | Writer | None = None,
+    defined: Defined = "every",
+) -> dict[str, Function]:
+    """Returns a function by its names.
+
+    `takes`: kinds, with `?` for an optional argument, `*` for a repeated one.
+    """
+    kinds = takes.split()
+    first, *_ = names.split()
+    function = Function(
+        first,
+        tuple(kind.rstrip("?*") for kind in kinds),
+        sum(not kind.endswith("?") for kind in kinds),
+        takes.endswith("*"),
+        gives,
+        sql or f"{first}({{all}})",
+        defined,
+    )
+    return dict.fromkeys(names.split(), function)
+
+
+def _absolute(arguments: Sequence[tuple[Expression, Type]]) -> Type:
+    ((_, type_),) = arguments
+    return LONG if type_.is_integral else type_
+
+
+def _rounded(arguments: Sequence[tuple[Expression, Type]]) -> Type:
+    (_, type_), *digits = arguments
+    places = [value for argument, _ in digits if isinstance(value := getattr(argument, "value", None), int)]
+    return decimals.rounded_type(type_, *places or [0]) if type_.name == "decimal" else type_
+
+
+def _remainder(operator: str) -> Given:
+    return lambda arguments: decimals.arithmetic_type(operator, arguments)
+
+
+FUNCTIONS: dict[str, Function] = {
+    # numbers
+    **_row("abs", "number", _absolute, scalar_sql.absolute),
+    **_row("sign signum", "number", DOUBLE, scalar_sql.sign),
+    **_row("floor", "number", LONG),
+    **_row("ceil ceiling", "number", LONG),
+    **_row("round", "number digits?", _rounded, scalar_sql.rounded("round")),
+    **_row("bround", "number digits?", _rounded, scalar_sql.rounded("bround")),
+    **_row("rint", "number", DOUBLE, scalar_sql.rint),
+    **_row("affine", "number factor coefficient divisor", DOUBLE),
+    **_row("mod", "number number", _remainder("%"), scalar_sql.remainder),
+    **_row("pmod", "number number", _remainder("pmod"), scalar_sql.positive_remainder),
+    **_row("sqrt", "number", DOUBLE, scalar_sql.not_nan("sqrt")),
+    **_row("cbrt", "number", DOUBLE, scalar_sql.not_nan("cbrt")),
+    **_row("pow power", "number number", DOUBLE, scalar_sql.power),
+    **_row("exp", "number", DOUBLE, scalar_sql.not_nan("exp")),
+    **_row("expm1", "number", DOUBLE, scalar_sql.not_nan("expm1")),
+    **_row("ln", "number", DOUBLE, scalar_sql.not_nan("ln")),
+    **_row("log", "number number?", DOUBLE, scalar_sql.log),
+    **_row("log10", "number", DOUBLE, scalar_sql.not_nan("log10")),
+    **_row("log2", "number", DOUBLE, scalar_sql.log2),
+    **_row("log1p", "number", DOUBLE, scalar_sql.log1p),
+    **_row("sin", "number", DOUBLE, scalar_sql.not_nan("sin")),
+    **_row("cos", "number", DOUBLE, scalar_sql.not_nan("cos")),
+    **_row("tan", "number", DOUBLE, scalar_sql.not_nan("tan")),
+    **_row("asin", "number", DOUBLE, scalar_sql.not_nan("asin")),
+    **_row("acos", "number", DOUBLE, scalar_sql.not_nan("acos")),
+    **_row("atan", "number", DOUBLE, scalar_sql.not_nan("atan")),
+    **_row("atan2", "number number", DOUBLE, scalar_sql.atan2),
+    **_row("sinh", "number", DOUBLE, scalar_sql.not_nan("sinh")),
+    **_row("cosh", "number", DOUBLE, scalar_sql.not_nan("cosh")),
+    **_row("tanh", "number", DOUBLE, scalar_sql.not_nan("tanh")),
+    **_row("degrees", "number", DOUBLE, scalar_sql.not_nan("degrees")),
+    **_row("radians", "number", DOUBLE, scalar_sql.not_nan("radians")),
+    **_row("hypot", "number number", DOUBLE, scalar_sql.hypot),
+    **_row("pi", "", DOUBLE),
+    **_row("e", "", DOUBLE),
+    **_row("isnan", "number", BOOLEAN, "coalesce(isnan({0}), false)", "always"),
+    # one of several
+    **_row("greatest", "same same*", "same", scalar_sql.best("greatest"), "some"),
+    **_row("least", "same same*", "same", scalar_sql.best("least"), "some"),
+    **_row("coalesce", "same*", "same", defined="some"),
+    **_row("ifnull nvl", "same same", "same", "coalesce({all})", "some"),
+    **_row("nvl2", "any same same", "same", "IF({0} IS NOT NULL, {1}, {2})", "rest"),
+    **_row("if", "boolean same same", "same", defined="rest"),
+    **_row("nullif", "same same", "same", "IF({0} = {1}, NULL, {0})", "first"),
+    **_row("isnull", "any", BOOLEAN, "({0} IS NULL)", "always"),
+    **_row("isnotnull", "any", BOOLEAN, "({0} IS NOT NULL)", "always"),
+    # strings
+    **_row("upper ucase", "string", STRING),
+    **_row("lower lcase", "string", STRING),
+    **_row("initcap", "string", STRING),
+    **_row("length char_length character_length len", "string", INT),
+    **_row("octet_length", "string", INT),
+    **_row("ascii", "string", INT),
+    **_row("char chr", "whole", STRING, "IF({0} < 0, '', char({0} & 255))"),
+    **_row("trim", "string", STRING),
+    **_row("ltrim", "string", STRING),
+    **_row("rtrim", "string", STRING),
+    **_row("btrim", "string string?", STRING),
+    **_row("concat", "string string*", STRING),
+    **_row("concat_ws", "string string*", STRING, defined="first"),
+    **_row("substring substr", "string place whole?", STRING, scalar_sql.substring),
+    **_row("left", "string whole", STRING, scalar_sql.not_below_zero("left")),
+    **_row("right", "string whole", STRING, scalar_sql.not_below_zero("right")),
+    **_row("replace", "string string string?", STRING),
+    **_row("translate", "string string string", STRING),
+    **_row("reverse", "string", STRING),
+    **_row("repeat", "string length", STRING),
+    **_row("lpad", "string length string?", STRING),
+    **_row("rpad", "string length string?", STRING),
+    **_row("startswith", "string string", BOOLEAN),
+    **_row("endswith", "string string", BOOLEAN),
+    **_row("contains", "string string", BOOLEAN),
+    **_row("instr", "string string", INT),
+    **_row("locate position", "string string", INT),
+    **_row("split_part", "string string place", STRING, "split_part({0}, {1}, nullif({2}, 0))"),
+    **_row("substring_index", "string string place", STRING),
+    **_row("levenshtein", "string string", INT),
+    **_row("like", "string like", BOOLEAN),
+    **_row("ilike", "string like", BOOLEAN, "like(lower({0}), lower({1}))"),
+    **_row("rlike regexp_like regexp", "string regex", BOOLEAN),
+    **_row("regexp_extract", "string regex group", STRING),
+    **_row("regexp_replace", "string regex replacement", STRING),
+    # hashes
+    **_row("hash", "value*", INT, scalar_sql.hashed, "always"),
+    **_row("crc32", "string", LONG),
+    **_row("md5", "string", STRING),
+    **_row("sha1 sha", "string", STRING),
+    **_row("sha2", "string bits", STRING),
+    # dates and times
+    **_row("year", "date", INT),
+    **_row("quarter", "date", INT),
+    **_row("month", "date", INT),
+    **_row("day dayofmonth", "date", INT),
+    **_row("dayofweek", "date", INT),
+    **_row("weekday", "date", INT, "((dayofweek({0}) + 5) % 7)"),
+    **_row("dayofyear", "date", INT),
+    **_row("weekofyear", "date", INT),
+    **_row("hour", "timestamp", INT),
+    **_row("minute", "timestamp", INT),
+    **_row("second", "timestamp", INT),
+    **_row("last_day", "date", DATE),
+    **_row("date_add dateadd", "date days", DATE),
+    **_row("date_sub", "date days", DATE),
+    **_row("add_months", "date months", DATE),
+    **_row("datediff date_diff", "date date", INT, "CAST(datediff({all}) AS INT)"),
+    **_row("date_trunc", "unit timestamp", TIMESTAMP, scalar_sql.truncated_time),
+    **_row("trunc", "date dateunit", DATE, scalar_sql.truncated_date),
+    **_row("date_format", "timestamp format", STRING),
+    **_row("unix_seconds", "timestamp", LONG, scalar_sql.whole_units(1_000_000)),
+    **_row("unix_millis", "timestamp", LONG, scalar_sql.whole_units(1_000)),
+    **_row("unix_micros", "timestamp", LONG),
+    **_row("unix_date", "date", INT),
+    **_row("timestamp_seconds", "number", TIMESTAMP, scalar_sql.since_1970(1)),
+    **_row("timestamp_millis", "number", TIMESTAMP, scalar_sql.since_1970(1_000)),
+    **_row("timestamp_micros", "number", TIMESTAMP, scalar_sql.since_1970(1_000_000)),
+    **_row("date_from_unix_date", "days", DATE),
+    # other types
+    **_row("int", "plain", INT, conversion_sql.whole(INT)),
+    **_row("long bigint", "plain", LONG, conversion_sql.whole(LONG)),
+    **_row("double", "plain", DOUBLE, conversion_sql.double),
+    **_row("boolean", "plain", BOOLEAN, conversion_sql.boolean),
+    **_row("string", "value", STRING, conversion_sql.string),
+    **_row("timestamp to_timestamp", "dated", TIMESTAMP, conversion_sql.timestamp),
+    **_row("date to_date", "dated", DATE, conversion_sql.date),
+}
+"""Every name, including synonyms, with its function."""

@@ -1,0 +1,35 @@
+"""Types of attributes, their values, and sets of values of one attribute. Imports `regions` and the grammar."""
+
+from cedilla.compiler.expressions.types.attribute_types import (
+    BOOLEAN,
+    DOUBLE,
+    FARTHEST,
+    LARGEST,
+    LONG,
+    MICROSECONDS,
+    STRING,
+    TIMESTAMP,
+    Type,
+    array_of,
+    column,
+    decimal_notation,
+    finite,
+    quote,
+)
+
+__all__ = [
+    "BOOLEAN",
+    "DOUBLE",
+    "FARTHEST",
+    "LARGEST",
+    "LONG",
+    "MICROSECONDS",
+    "STRING",
+    "TIMESTAMP",
+    "Type",
+    "array_of",
+    "column",
+    "decimal_notation",
+    "finite",
+    "quote",
+]

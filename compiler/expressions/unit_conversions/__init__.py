@@ -1,0 +1,4 @@
+"""Units of attributes: conversions as arithmetic, and exact numbers in another unit.
+
+Imports `types`, `regions`, `units` and the grammar.
+"""

@@ -1,0 +1,79 @@
+"""Equality of tuples as canonical partial functions, and tuples of two inputs over one set of attributes (G36)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.types.decimals import is_exact
+from cedilla.compiler.expressions.unit_conversions.exact_conversions import common_type
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.schemes import Memory
+from cedilla.grammar.diagnostics import Diagnostic, Span, failure
+
+
+def common_types(inputs: Iterable[Facts]) -> dict[str, Type]:
+    """Every attribute of the inputs with the type that holds the values of all of them."""
+    types: dict[str, Type] = {}
+    for facts in inputs:
+        types |= {name: _common(types.get(name, type_), type_) for name, type_ in facts.types.items()}
+    return types
+
+
+def _common(a: Type, b: Type) -> Type:
+    if a == b or not (a.is_numeric and b.is_numeric):
+        return a
+    return common_type(a, b) if is_exact(a) and is_exact(b) else DOUBLE
+
+
+def largest_in_counts(type_: Type) -> float:
+    """Returns the bound below which doubles keep all digits of a decimal type, so that its values return from them."""
+    return float(f"1e{15 - type_.parameters[1]}")
+
+
+def clash(inputs: tuple[Facts, Facts]) -> str | None:
+    """An attribute that has types in the inputs which no common type holds."""
+    left, right = inputs
+    for name in (name for name in left.types if name in right.types):
+        a, b = left.types[name], right.types[name]
+        if a != b and not (a.is_numeric and b.is_numeric):
+            return name
+    return None
+
+
+def check_types(inputs: tuple[Facts, Facts], of: str, span: Span | None) -> None:
+    """Raise RQ103 where an attribute of both inputs has no common type."""
+    if (name := clash(inputs)) is not None:
+        a, b = (facts.types[name] for facts in inputs)
+        message = f"`{name}` is {a} in one input of the {of} and {b} in the other"
+        raise failure(
+            "RQ103",
+            message,
+            span,
+            hint=f"`{b.name}({name}) as {name}` in a `project` of the first converts it",
+        )
+
+
+def floating(
+    names: Iterable[str], types: Mapping[str, Type], span: Span | None, what: str = "equality on"
+) -> list[Diagnostic]:
+    """Warning RQ108 for every named attribute whose values are compared as floating point numbers."""
+    return [
+        Diagnostic(
+            "RQ108",
+            "warning",
+            f"{what} the floating attribute `{name}`",
+            span,
+            ("values that were altered and altered back may differ in the last digit",),
+        )
+        for name in names
+        if types[name].name == "double"
+    ]
+
+
+def compared(side: int, inputs: tuple[Facts, ...]) -> Memory:
+    """What an operator that compares whole tuples keeps of one input, until the other has closed them."""
+    common = inputs[0].types.keys() & inputs[1].types.keys()
+    return Memory(
+        what=f"{('left', 'right')[side]} tuples", side=1 - side, within=frozenset(common), ends=side
+    )

@@ -1,0 +1,392 @@
+"""From lark's tree to syntax nodes: statements and relations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, cast
+
+from attrs import evolve
+from lark import Token
+from lark.tree import Meta
+
+from cedilla.grammar import syntax
+from cedilla.grammar.building.clauses import ClauseBuilder
+from cedilla.grammar.hints import synonyms
+from cedilla.grammar.parsing.lalr import per_rule
+from cedilla.grammar.syntax.operator_forms import FORMS
+from cedilla.grammar.syntax.settings import SETTINGS, SIZES, as_stored, size_fault
+
+if TYPE_CHECKING:
+    from cedilla.grammar.syntax import Expression, Relation
+
+
+_JOIN_SIGNS = {"⟕": "left", "⋉": "semi", "▷": "anti"}
+
+
+@per_rule
+class Builder(ClauseBuilder):
+    """One method per rule of `rq.lark`. Adds errors to `problems` and continues."""
+
+    # --- statements ---
+
+    def query(self, meta: Meta, *statements: syntax.Statement) -> syntax.Query:
+        return syntax.Query(statements, span=self._span(meta))
+
+    def stream(
+        self,
+        meta: Meta,
+        kind: Token,
+        name: Token,
+        attributes: tuple[syntax.AttributeDeclaration, ...],
+        format: Token,
+        path: Token,
+        *clauses: tuple[str, ...] | syntax.Node,
+    ) -> syntax.StreamDeclaration:
+        heartbeats = [clause for clause in clauses if isinstance(clause, syntax.Heartbeat)]
+        folders = [clause for clause in clauses if isinstance(clause, syntax.MarkerFolder)]
+        keys = [clause for clause in clauses if isinstance(clause, syntax.PartitionedBy)]
+        orders = [clause for clause in clauses if isinstance(clause, syntax.OrderedBy)]
+        words = [clause for clause in clauses if isinstance(clause, syntax.NoneWords)]
+        once: dict[str, Sequence[syntax.Node]] = {
+            "markers": folders,
+            "heartbeat": heartbeats,
+            "partitioned by": keys,
+            "ordered by": orders,
+            "none": words,
+        }
+        for word, spans in once.items():
+            for again in spans[1:]:
+                self._report("RQ001", f"unexpected second `{word}`", again.span, "a source has at most one")
+        return syntax.StreamDeclaration(
+            "stream" if kind == "stream" else "table",
+            str(name),
+            attributes,
+            str(format),
+            self._string(path),
+            tuple(clause for clause in clauses if isinstance(clause, tuple)),
+            heartbeats[0] if heartbeats else None,
+            self._span(format),
+            folders[0].path if folders else None,
+            tuple(name for clause in clauses if isinstance(clause, syntax.Metrics) for name in clause.names),
+            keys[0].attribute if keys else None,
+            bool(orders),
+            bool(folders) and folders[0].only,
+            words[0].words if words else (),
+            tuple(pair for clause in clauses if isinstance(clause, syntax.Metrics) for pair in clause.over),
+            span=self._span(meta),
+        )
+
+    def attributes(
+        self, _meta: Meta, *declarations: syntax.AttributeDeclaration
+    ) -> tuple[syntax.AttributeDeclaration, ...]:
+        return declarations
+
+    def attribute_declaration(
+        self,
+        meta: Meta,
+        name: Token,
+        optional: Token | None,
+        type: syntax.TypeName,
+        signs: tuple[bool, bool] | None,
+        zone: str | None,
+        origin: syntax.Origin | None,
+        unit: str | syntax.UnitFrom | None,
+        domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn | None = None,
+    ) -> syntax.AttributeDeclaration:
+        may_miss, span = optional is not None, self._span(meta)
+        return syntax.AttributeDeclaration(
+            str(name), type, may_miss, domain, unit, origin, *(signs or (False, False)), zone, span=span
+        )
+
+    def zone(self, _meta: Meta, name: Token) -> str:
+        return self._string(name)
+
+    def decimal_comma(self, meta: Meta, *signs: Token | None) -> tuple[bool, bool]:
+        declared = [self._string(sign) for sign in signs if sign is not None]
+        if sorted(declared) not in ([","], [",", "."]):
+            message = "only a comma may be declared in place of a decimal point, or both"
+            self._report("RQ164", message, meta, '`decimal ","`, `decimal "," or "."`')
+        return True, len(declared) > 1
+
+    def table_column(self, meta: Meta, table: Token, attribute: Token) -> syntax.TableColumn:
+        return syntax.TableColumn(str(table), str(attribute), span=self._span(meta))
+
+    def type(self, meta: Meta, name: Token, *parameters: Token | None) -> syntax.TypeName:
+        numbers = [number for number in parameters if number is not None]
+        if self._known("RQ005", "type", name, syntax.TYPES, synonyms.TYPES):
+            self._check_parameters(meta, name, numbers)
+        values = tuple(int(number) for number in numbers if number.isdecimal())
+        return syntax.TypeName(str(name), values, span=self._span(meta))
+
+    def list_type(self, meta: Meta, element: syntax.TypeName) -> syntax.TypeName:
+        return syntax.TypeName("array", element=element, span=self._span(meta))
+
+    def array(self, meta: Meta, name: Token, element: syntax.TypeName) -> syntax.TypeName:
+        self._known("RQ005", "type", name, ("array",))
+        return syntax.TypeName(str(name), element=element, span=self._span(meta))
+
+    def _check_parameters(self, meta: Meta, name: Token, numbers: list[Token]) -> None:
+        if name != "decimal":
+            if numbers:
+                self._report("RQ005", f"`{name}` has no parameters", meta, f"`{name}` alone")
+        elif len(numbers) != 2 or not all(number.isdecimal() for number in numbers):
+            self._report(
+                "RQ005", "`decimal` requires a precision and a scale", meta, "as in `decimal(10, 2)`"
+            )
+        elif int(numbers[0]) == 0 or int(numbers[1]) > int(numbers[0]):
+            help = "all digits come first, then those after the point: `decimal(10, 2)`"
+            self._report("RQ005", "the scale of a `decimal` must not exceed its precision", meta, help)
+
+    def operator(
+        self,
+        meta: Meta,
+        _operator: Token,
+        name: Token,
+        inputs: tuple[str, ...],
+        *parts: tuple[str, Any] | Token,
+    ) -> syntax.OperatorDeclaration:
+        *clauses, function = parts
+        values: dict[str, Any] = {}
+        for clause, value in cast("list[tuple[str, Any]]", clauses):
+            if clause in values:
+                self._report("RQ001", f"unexpected second `{clause}`", meta, "an operator has at most one")
+            values[clause] = value
+        text = self._string(cast("Token", function))
+        module, _, attribute = text.partition(":")
+        if not (module and attribute):
+            self._report(
+                "RQ006", f"`{text}` is not a function", cast("Token", function), 'as in "module:function"'
+            )
+        return syntax.OperatorDeclaration(str(name), inputs, text, **values, span=self._span(meta))
+
+    def foundation(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
+        return "foundation", names or ()
+
+    def merge(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
+        return "merge", names or ()
+
+    def accumulate(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
+        return "accumulate", names or ()
+
+    def returns(
+        self, _meta: Meta, attributes: tuple[syntax.AttributeDeclaration, ...]
+    ) -> tuple[str, tuple[syntax.AttributeDeclaration, ...]]:
+        return "returns", attributes
+
+    def setting(
+        self, meta: Meta, _set: Token, name: Token, value: Token, unit: Token | None = None
+    ) -> syntax.Setting:
+        text = value if unit is None else f"{value} {unit}"
+        if self._known("RQ004", "setting", name, SETTINGS):
+            if name not in SIZES:
+                at = Token.new_borrow_pos(value.type, text, value)
+                self._known("RQ004", f"value of setting `{name}`:", at, SETTINGS[name])
+            elif (fault := size_fault(name, text)) is not None:
+                self._report("RQ004", fault[0], value, fault[1])
+            else:
+                text = as_stored(name, text)
+        return syntax.Setting(str(name), str(text), span=self._span(meta))
+
+    def let(self, meta: Meta, _let: Token, name: Token, value: syntax.Literal) -> syntax.Let:
+        measure = self._length(value)
+        self.constants[str(name)] = self.given.get(name, measure)
+        return syntax.Let(str(name), measure, span=self._span(meta))
+
+    def own_unit(
+        self, meta: Meta, _unit: Token, name: str, value: Expression | None = None
+    ) -> syntax.UnitDefinition:
+        return syntax.UnitDefinition(name, value, span=self._span(meta))
+
+    def stated(
+        self, meta: Meta, _accent: Token, source: Token, accent: syntax.AccentText
+    ) -> syntax.StatedAccent:
+        return syntax.StatedAccent(str(source), accent, span=self._span(meta))
+
+    def stated_file(
+        self, meta: Meta, _accent: Token, source: Token, kind: Token, path: Token
+    ) -> syntax.StatedFile:
+        if kind != "file":
+            hint = f'as in `accent {source} from file "changes.rqm";`'
+            self._report("RQ001", f"unexpected `{kind}`", kind, hint)
+        return syntax.StatedFile(str(source), self._string(path), span=self._span(meta))
+
+    def use(self, meta: Meta, _use: Token, path: Token) -> syntax.Use:
+        return syntax.Use(self._string(path), span=self._span(meta))
+
+    def definition(self, meta: Meta, name: Token, relation: Relation) -> syntax.Definition:
+        return syntax.Definition(str(name), relation, span=self._span(meta))
+
+    def emit(
+        self,
+        meta: Meta,
+        _emit: Token,
+        relation: Relation,
+        format: Token,
+        path: Token,
+        original: bool | None,
+        units: tuple[syntax.FixedUnit, ...] | None,
+    ) -> syntax.Emit:
+        return syntax.Emit(
+            relation,
+            str(format),
+            self._string(path),
+            original is not None,
+            units or (),
+            self._span(format),
+            span=self._span(meta),
+        )
+
+    def original_units(self, _meta: Meta) -> bool:
+        return True
+
+    def names(self, _meta: Meta, *names: Token) -> tuple[str, ...]:
+        return tuple(str(name) for name in names)
+
+    def measure(self, meta: Meta, number: Token, unit: Token | None) -> syntax.Measure:
+        singular = None if unit is None else self._unit(unit)
+        if number.type == "NAME":
+            return self._named_measure(meta, number, singular)
+        return syntax.Measure(Fraction(number), singular, span=self._span(meta))
+
+    def _named_measure(self, meta: Meta, name: Token, unit: str | None) -> syntax.Measure:
+        """`len`, a length of time or a number, or `len minutes`, which has to be a number."""
+        constant, span = self.constants.get(name), self._span(meta)
+        shown = str(name) if self.keep_names else None
+        match constant:
+            case syntax.Measure(value, None) | syntax.Literal(int() | Fraction() as value, unit=None):
+                return syntax.Measure(Fraction(value), unit, shown, span=span)
+            case syntax.Measure() if unit is None:
+                return evolve(constant, name=shown, span=span)
+            case syntax.Measure():
+                self._report("RQ010", f"`{name}` has a unit already", span, f"`{name}` alone")
+            case None:
+                help = f"a length of time is `5 minutes`, or a constant that is named above: `let {name} = 5 minutes;`"
+                self._report("RQ010", f"unknown constant `{name}`", name, help)
+            case _:
+                self._report("RQ010", f"`{name}` is not a length", name, "as in `let length = 5 minutes;`")
+        return syntax.Measure(Fraction(1), unit, shown, span=span)
+
+    # --- relations ---
+
+    def reference(self, meta: Meta, name: Token) -> syntax.Reference:
+        return syntax.Reference(str(name), span=self._span(meta))
+
+    def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
+        """Returns the node of an operator from the parts that fill its form."""
+        form = FORMS[data]
+        *parts, input = children
+        values = form.values([self._filled(part) for part in parts])
+        return form.node(**{**values, "input": input, "span": self._span(meta)})
+
+    def _filled(self, part: Any) -> Any:
+        if not isinstance(part, Token):
+            return part
+        return self._count(part) if part.type == "NUMBER" else str(part)
+
+    def project(
+        self, meta: Meta, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
+    ) -> syntax.Project:
+        named = tuple(item for item in items if not isinstance(item, Token))
+        return syntax.Project(named, input, len(named) < len(items), span=self._span(meta))
+
+    def extend(
+        self, meta: Meta, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
+    ) -> syntax.Project:
+        return evolve(self.project(meta, items, input), rest=True)
+
+    def project_2(self, meta: Meta, excepts: tuple[str, ...], input: Relation) -> syntax.Project:
+        return syntax.Project((), input, True, excepts, span=self._span(meta))
+
+    def items(
+        self, _meta: Meta, *items: syntax.ProjectItem | Token
+    ) -> tuple[syntax.ProjectItem | Token, ...]:
+        return items
+
+    def union(self, meta: Meta, left: Relation, right: Relation) -> syntax.Union:
+        return syntax.Union(left, right, span=self._span(meta))
+
+    def intersect(self, meta: Meta, left: Relation, all: Token | None, right: Relation) -> syntax.Intersect:
+        return syntax.Intersect(left, right, all is not None, span=self._span(meta))
+
+    def minus(self, meta: Meta, left: Relation, *rest: Any) -> syntax.Minus:
+        *_, all, right = rest
+        return syntax.Minus(left, right, all is not None, span=self._span(meta))
+
+    def join(
+        self,
+        meta: Meta,
+        left: Relation,
+        kind: Token | None,
+        right: Relation,
+        on: tuple[syntax.JoinPair, ...],
+    ) -> syntax.Join:
+        kind_name = cast("syntax.JoinKind", "inner" if kind is None else _JOIN_SIGNS.get(kind, str(kind)))
+        return syntax.Join(left, right, on, kind_name, span=self._span(meta))
+
+    join_by_sign = join
+
+    def applied(self, meta: Meta, name: Token, *inputs: Relation) -> syntax.Applied:
+        return syntax.Applied(str(name), inputs, span=self._span(meta))
+
+    def renamings(self, _meta: Meta, *items: syntax.Renamed) -> tuple[syntax.Renamed, ...]:
+        return items
+
+    def renamed(self, meta: Meta, name: Token, alias: Token) -> syntax.Renamed:
+        return syntax.Renamed(str(name), str(alias), span=self._span(meta))
+
+    def keys(self, _meta: Meta, *keys: syntax.SortKey) -> tuple[syntax.SortKey, ...]:
+        return keys
+
+    def key(self, meta: Meta, name: Token, direction: Token | None) -> syntax.SortKey:
+        return syntax.SortKey(str(name), direction == "desc", span=self._span(meta))
+
+    def _count(self, number: Token) -> int:
+        if number.isdecimal() and int(number) > 0:
+            return int(number)
+        message = f"a whole number above 0 is required, found `{number}`"
+        self._report("RQ006", message, number, "as in `limit[5](R)`, `sample[1 in 10 by k](R)`, `10 rows`")
+        return 1
+
+    def pairs(self, _meta: Meta, *pairs: syntax.JoinPair) -> tuple[syntax.JoinPair, ...]:
+        return pairs
+
+    def pair(
+        self, meta: Meta, left: Token | syntax.Attribute, right: syntax.Attribute | None = None
+    ) -> syntax.JoinPair:
+        span = self._span(meta)
+        if isinstance(left, Token):
+            left = syntax.Attribute(str(left), span=span)
+        return syntax.JoinPair(left, right or left, span=span)
+
+    def bounds(self, _meta: Meta, begin: Token, end: Token) -> tuple[str, str]:
+        return str(begin), str(end)
+
+    def calls(
+        self, _meta: Meta, *calls: syntax.AggregateCall | syntax.ProjectItem
+    ) -> tuple[syntax.AggregateCall | syntax.ProjectItem, ...]:
+        return calls
+
+    def weight(self, meta: Meta, by: Token) -> syntax.Attribute:
+        return syntax.Attribute(str(by), span=self._span(meta))
+
+    def call(
+        self, meta: Meta, value: Expression, weight: syntax.Attribute | None, alias: Token
+    ) -> syntax.AggregateCall | syntax.ProjectItem:
+        span = self._span(meta)
+        if weight is not None:
+            value = self._weighted(value, weight)
+        if isinstance(value, syntax.Scalar):
+            return syntax.AggregateCall(
+                value.name, value.arguments, str(alias), value.distinct, value.where, span=span
+            )
+        return syntax.ProjectItem(value, str(alias), span=span)
+
+    def _weighted(self, value: Expression, weight: syntax.Attribute) -> Expression:
+        """Returns the call of `avg(x) weighted by duration`, a function of its own. Reports RQ158 for others."""
+        if not isinstance(value, syntax.Scalar) or value.name != "avg" or weight.name != "duration":
+            hint = "`avg(x) weighted by duration`; by an attribute it is `sum(x * w) / sum(w)`"
+            message = "only the average is weighted, and only by duration"
+            self._report("RQ158", message, weight.span, hint)
+            return value
+        return evolve(value, name=f"{value.name} {syntax.WEIGHTED}")

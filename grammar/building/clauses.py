@@ -1,0 +1,55 @@
+"""From lark's tree to syntax nodes: the clauses of a source and its attributes."""
+
+from __future__ import annotations
+
+from itertools import chain, pairwise
+
+from lark import Token
+from lark.tree import Meta
+
+from cedilla.grammar import syntax
+from cedilla.grammar.building.marker_terms import MarkerBuilder
+from cedilla.grammar.parsing.lalr import per_rule
+
+
+@per_rule
+class ClauseBuilder(MarkerBuilder):
+    """One method per rule of `rq.lark`. Adds errors to `problems` and continues."""
+
+    def punctuated(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
+        return names
+
+    def heartbeat(self, meta: Meta, attribute: Token, delay: syntax.Measure) -> syntax.Heartbeat:
+        return syntax.Heartbeat(str(attribute), delay, span=self._span(meta))
+
+    def partitioned(self, meta: Meta, attribute: Token) -> syntax.PartitionedBy:
+        return syntax.PartitionedBy(str(attribute), span=self._span(meta))
+
+    def ordered(self, meta: Meta, by: Token) -> syntax.OrderedBy:
+        if by != "name":
+            self._report(
+                "RQ001", f"unexpected `{by}`", meta, "`ordered by name`: files are read by their names"
+            )
+        return syntax.OrderedBy(span=self._span(meta))
+
+    def markers(self, meta: Meta, path: Token) -> syntax.MarkerFolder:
+        return syntax.MarkerFolder(self._string(path), span=self._span(meta))
+
+    def markers_only(self, meta: Meta, path: Token) -> syntax.MarkerFolder:
+        return syntax.MarkerFolder(self._string(path), True, span=self._span(meta))
+
+    def origin(self, meta: Meta, root: Token | None, path: Token, *others: Token) -> syntax.Origin:
+        named = None if root is None else str(root)
+        return syntax.Origin(
+            self._string(path), named, tuple(map(self._string, others)), span=self._span(meta)
+        )
+
+    def none(self, meta: Meta, *words: Token) -> syntax.NoneWords:
+        return syntax.NoneWords(tuple(map(self._string, words)), span=self._span(meta))
+
+    def metric(self, _meta: Meta, *names: Token) -> tuple[str, ...]:
+        return tuple(map(self._string, names))
+
+    def metrics(self, meta: Meta, *chains: tuple[str, ...]) -> syntax.Metrics:
+        pairs = chain.from_iterable(map(pairwise, chains))
+        return syntax.Metrics(tuple(chain.from_iterable(chains)), tuple(pairs), span=self._span(meta))

@@ -1,0 +1,393 @@
+"""Syntax nodes to text in the ASCII spelling. `parse_query(format_query(q)) == q`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from functools import partial
+from itertools import pairwise
+from typing import Any, cast
+
+from attrs import frozen
+
+from cedilla.grammar import syntax
+from cedilla.grammar.formatting.comments import ends_in_comment, woven
+from cedilla.grammar.formatting.expression_formatter import (
+    LEVELS,
+    alias_text,
+    branch_text,
+    call_text,
+    declared_type_text,
+    format_accent,
+    format_expression,
+    item_text,
+    measure_text,
+    pattern_text,
+    quote,
+    unit_text,
+    within,
+)
+from cedilla.grammar.syntax import Expression, Query, Relation, Statement
+from cedilla.grammar.syntax.connectives import terms
+from cedilla.grammar.syntax.operator_forms import FORMS, Form, Hole, form_of
+
+_WIDTH = 110
+_STEP = 2
+_broken: ContextVar[bool] = ContextVar("broken", default=False)
+"""True if every part gets its own line, because a comment follows one of them."""
+_LOOSE = (syntax.Union, syntax.Minus)
+
+
+def format_query(query: Query, text: str | None = None) -> str:
+    """The query, one statement after the other, with a final newline.
+
+    Nodes hold no comments and no blank lines: with `text`, the text `query` was parsed from, they are kept where
+    they stand (`comments`).
+    """
+    if text is None:
+        return "".join(f"{format_statement(statement)}\n" for statement in query.statements)
+    lines, position = list[str](), 0
+    for statement in query.statements:
+        start, end = statement.span.start, statement.span.end
+        _keep_gap(lines, text[position:start])
+        lines += woven(text[start:end], partial(_written, statement)).split("\n")
+        position = end
+    _keep_gap(lines, text[position:])
+    while lines and not lines[-1]:
+        lines.pop()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _keep_gap(lines: list[str], gap: str) -> None:
+    """Add the comments and blank lines between two statements; one on the line of the first stays there."""
+    first, *rows = [row.strip() for row in gap.split("\n")]
+    if first and lines and not ends_in_comment(lines[-1]):
+        lines[-1] += f"  {first}"
+    elif first:
+        lines.append(first)
+    if rows and not rows[-1]:
+        rows.pop()  # the indentation of the next statement
+    for row in rows:
+        if row or (lines and lines[-1]):
+            lines.append(row)
+
+
+def _written(statement: Statement, broken: bool) -> str:
+    before = _broken.set(broken)
+    try:
+        return format_statement(statement)
+    finally:
+        _broken.reset(before)
+
+
+def _width() -> int:
+    return 0 if _broken.get() else _WIDTH
+
+
+def format_statement(statement: Statement) -> str:
+    """One statement, with its semicolon."""
+    match statement:
+        case syntax.StreamDeclaration():
+            return _stream(statement)
+        case syntax.OperatorDeclaration():
+            return _declared(statement)
+        case syntax.Setting(name, value):
+            return f"set {name} = {value};"
+        case syntax.Let(name, value):
+            constant = value.text if isinstance(value, syntax.Literal) else measure_text(value)
+            return f"let {name} = {constant};"
+        case syntax.UnitDefinition(name, value):
+            return f"unit {unit_text(name)}{'' if value is None else f' = {format_expression(value)}'};"
+        case syntax.StatedAccent(source, accent):
+            return f"accent {source} {format_accent(accent)};"
+        case syntax.StatedFile(source, path):
+            return f"accent {source} from file {quote(path)};"
+        case syntax.Use(path):
+            return f"use {quote(path)};"
+        case syntax.Definition(name, relation):
+            head = f"{name} := "
+            return f"{head}{_laid(relation, _Place(0, len(head), 1))};"
+        case syntax.Emit(relation, format, path, original_units, units):
+            fixed = ", ".join(f"{fixed_unit.name} in {unit_text(fixed_unit.unit)}" for fixed_unit in units)
+            clauses = f"{' in original units' if original_units else ''}{f' with {fixed}' if fixed else ''}"
+            tail = f" to {format} {quote(path)}{clauses};"
+            return f"emit {_laid(relation, _Place(0, len('emit '), len(tail)))}{tail}"
+
+
+def _stream(stream: syntax.StreamDeclaration) -> str:
+    head = f"{stream.kind} {stream.name}("
+    attributes = [_attribute(attribute) for attribute in stream.attributes]
+    clauses = [f"from {stream.format} {quote(stream.path)}"]
+    clauses += [f"punctuated on {', '.join(scheme)}" for scheme in stream.punctuated]
+    if stream.heartbeat is not None:
+        clauses.append(f"heartbeat {stream.heartbeat.attribute} delay {measure_text(stream.heartbeat.delay)}")
+    if stream.markers is not None:
+        clauses.append(f"markers {'only ' if stream.markers_only else ''}{quote(stream.markers)}")
+    if stream.metrics:
+        clauses.append(f"metrics {_metrics(stream)}")
+    if stream.partitioned is not None:
+        clauses.append(f"partitioned by {stream.partitioned}")
+    if stream.by_name:
+        clauses.append("ordered by name")
+    if stream.none:
+        clauses.append(f"none {{{', '.join(map(quote, stream.none))}}}")
+    declared = f"{head}{', '.join(attributes)})"
+    if len(declared) > _width():
+        declared = head + (",\n" + " " * len(head)).join(attributes) + ")"
+    line = f"{declared} {' '.join(clauses)};"
+    if len(clauses) == 1 and len(line) <= _width():
+        return line
+    return "\n  ".join([declared, *clauses]) + ";"
+
+
+def _metrics(stream: syntax.StreamDeclaration) -> str:
+    """Writes the metrics, with `over` between two if the first replaces the second."""
+    first, *_ = stream.metrics
+    joined = (
+        f"{' over ' if pair in stream.over else ', '}{quote(pair[1])}" for pair in pairwise(stream.metrics)
+    )
+    return quote(first) + "".join(joined)
+
+
+def _declared(operator: syntax.OperatorDeclaration) -> str:
+    parts = [f"operator {operator.name}({', '.join(operator.inputs)})"]
+    for word, names in (
+        ("foundation", operator.foundation),
+        ("merge", operator.merge),
+        ("accumulate", operator.accumulate),
+    ):
+        parts.append(f"{word} {{{', '.join(names)}}}")
+    if operator.returns is not None:
+        parts.append(f"returns ({', '.join(map(_attribute, operator.returns))})")
+    parts.append(f"from {quote(operator.function)}")
+    line = " ".join(parts) + ";"
+    return line if len(line) <= _width() else "\n  ".join(parts) + ";"
+
+
+def _attribute(attribute: syntax.AttributeDeclaration) -> str:
+    domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
+    unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
+    origin = "" if attribute.origin is None else f" {_origin(attribute.origin)}"
+    comma, or_point = attribute.decimal_comma, attribute.or_point
+    type_ = declared_type_text(attribute.type, comma=comma, or_point=or_point, zone=attribute.zone)
+    return f"{attribute.name}{'?' if attribute.optional else ''}: {type_}{origin}{unit}{domain}"
+
+
+def _origin(origin: syntax.Origin) -> str:
+    root = "" if origin.root is None else f"{origin.root} "
+    return f"from {root}{' or '.join(map(quote, (origin.text, *origin.others)))}"
+
+
+def _unit(unit: str | syntax.UnitFrom) -> str:
+    if isinstance(unit, str):
+        return unit_text(unit)
+    return f"from {unit.attribute} in {{{', '.join(map(unit_text, unit.units))}}}"
+
+
+def _domain(domain: syntax.SetPattern | syntax.RangePattern | syntax.TableColumn) -> str:
+    if isinstance(domain, syntax.TableColumn):
+        return f"{domain.table}.{domain.attribute}"
+    return pattern_text(domain)
+
+
+# --- relations ---
+
+
+def format_relation(relation: Relation) -> str:
+    """A relation, on one line."""
+    match relation:
+        case syntax.Reference(name):
+            return name
+        case syntax.Union(left, right):
+            return f"{format_relation(left)} union {_side(right, *_LOOSE)}"
+        case syntax.Minus(left, right, all):
+            return f"{format_relation(left)} minus{' all' if all else ''} {_side(right, *_LOOSE)}"
+        case syntax.Intersect(left, right, all):
+            word = " intersect all " if all else " intersect "
+            return f"{_side(left, *_LOOSE)}{word}{_side(right, *_LOOSE, syntax.Intersect)}"
+        case syntax.Join(left, right, on, kind):
+            word = " join " if kind == "inner" else f" {kind} join "
+            looser = (*_LOOSE, syntax.Intersect)
+            return f"{_side(left, *looser)}{word}{_side(right, *looser, syntax.Join)} on {_pairs(on)}"
+        case syntax.Applied(name, (lone,)):
+            return f"{name}({format_relation(lone)})"
+        case syntax.Applied(name, inputs):
+            sides = [_side(side, *_LOOSE, syntax.Intersect, syntax.Join) for side in inputs]
+            return f"{name}({', '.join(sides)})"
+        case _:
+            return f"{_operator(relation)}({format_relation(relation.input)})"
+
+
+# --- long relations, over several lines ---
+
+
+@frozen
+class _Place:
+    """Where a text begins: the indentation of its line, its own column; how much follows on its last line."""
+
+    indent: int
+    column: int
+    tail: int = 0
+
+    def inside(self, tail: int = 0) -> _Place:
+        """A line of its own, one step further in."""
+        return _Place(self.indent + _STEP, self.indent + _STEP, tail)
+
+    def fits(self, text: str) -> bool:
+        return self.column + len(text) + self.tail <= _width()
+
+
+def _laid(relation: Relation, place: _Place) -> str:
+    """A relation, on one line where it fits; else its operators, inputs and parameters have lines of their own."""
+    flat = format_relation(relation)
+    if place.fits(flat):
+        return flat
+    match relation:
+        case syntax.Reference():
+            return flat
+        case syntax.Union() | syntax.Minus() | syntax.Intersect() | syntax.Join():
+            return _laid_chain(relation, place)
+        case syntax.Applied(name, inputs):
+            return _laid_inputs(f"{name}(", inputs, place)
+        case _:
+            head = f"{_operator(relation)}("
+            if place.column + len(head) <= _width():
+                return _laid_inputs(head, (relation.input,), place)
+            head, short = _laid_operator(relation, place.indent), format_relation(relation.input)
+            if _Place(place.indent, place.indent + len("]("), place.tail + 1).fits(short):
+                return f"{head}{short})"
+            return _laid_inputs(head, (relation.input,), place)
+
+
+def _laid_inputs(head: str, inputs: tuple[Relation, ...], place: _Place) -> str:
+    margin = " " * place.indent
+    looser = (*_LOOSE, syntax.Intersect, syntax.Join) if len(inputs) > 1 else ()
+    lines = [f"{margin}{' ' * _STEP}{_laid_side(relation, place.inside(1), *looser)}" for relation in inputs]
+    return f"{head}\n{f',{chr(10)}'.join(lines)}\n{margin})"
+
+
+def _laid_chain(relation: syntax.TwoInputs, place: _Place) -> str:
+    """`a` and, each on a line of its own, `union b`, `union c`."""
+    match relation:
+        case syntax.Union():
+            word, on, left, right = "union", "", (), _LOOSE
+        case syntax.Minus(all=all):
+            word, on, left, right = f"minus{' all' if all else ''}", "", (), _LOOSE
+        case syntax.Intersect(all=all):
+            word, on = f"intersect{' all' if all else ''}", ""
+            left, right = _LOOSE, (*_LOOSE, syntax.Intersect)
+        case syntax.Join(on=pairs, kind=kind):
+            word, on = "join" if kind == "inner" else f"{kind} join", f" on {_pairs(pairs)}"
+            left = (*_LOOSE, syntax.Intersect)
+            right = (*left, syntax.Join)
+    first = _Place(place.indent, place.column)
+    if isinstance(relation.left, (syntax.Union, syntax.Minus, syntax.Intersect, syntax.Join)) and not (
+        isinstance(relation.left, left)
+    ):  # one chain is broken everywhere or nowhere
+        begun = _laid_chain(relation.left, first)
+    else:
+        begun = _laid_side(relation.left, first, *left)
+    second = place.inside(len(on) + place.tail)
+    moved = _Place(second.indent, second.column + len(word) + 1, second.tail)
+    return f"{begun}\n{' ' * second.indent}{word} {_laid_side(relation.right, moved, *right)}{on}"
+
+
+def _laid_side(relation: Relation, place: _Place, *looser: type[Relation]) -> str:
+    if not isinstance(relation, looser):
+        return _laid(relation, place)
+    return f"({_laid(relation, _Place(place.indent, place.column + 1, place.tail + 1))})"
+
+
+def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
+    """`project[` with an item per line, as far as an operator has such parts, and `](`."""
+    form = _form(relation)
+    first = getattr(relation, form.holes[0].field)
+    match relation, first:
+        case syntax.Select(predicate), _:
+            parts = _connected(predicate)
+        case syntax.Project(items=(_, *_)), _:
+            parts = _separated(_laid_item(item, indent + _STEP) for item in relation.items)
+        case _, (syntax.Renamed() | syntax.ProjectItem() | syntax.AggregateCall(), *_):
+            parts = _separated(_part(form.holes[0], item) for item in first)
+        case _:
+            return f"{_operator(relation)}("
+    margin = " " * indent
+    clauses = form.parts(relation, _part)[1:]
+    lines = "".join(
+        f"{margin}{' ' * _STEP}{part}\n" for part in [*parts, *([" ".join(clauses)] if clauses else [])]
+    )
+    return f"{form.word}[\n{lines}{margin}]("
+
+
+def _laid_item(item: syntax.ProjectItem, indent: int) -> str:
+    """A projected item; a `case` that is too long has a line for each branch."""
+    flat = item_text(item)
+    if not isinstance(item.expression, syntax.Case) or _Place(indent, indent, 1).fits(flat):
+        return flat
+    branches = [branch_text(branch) for branch in item.expression.branches]
+    if item.expression.otherwise is not None:
+        branches.append(f"else {format_expression(item.expression.otherwise)}")
+    margin = " " * indent
+    lines = "".join(f"{margin}{' ' * _STEP}{branch}\n" for branch in branches)
+    return f"case\n{lines}{margin}end{alias_text(item)}"
+
+
+def _separated(parts: Iterable[str]) -> list[str]:
+    *others, last = parts
+    return [*(f"{part}," for part in others), last]
+
+
+def _connected(predicate: Expression) -> list[str]:
+    """The operands of the loosest connective of a predicate, each but the first after its word."""
+    if not isinstance(predicate, syntax.Binary) or predicate.operator not in ("and", "or"):
+        return [format_expression(predicate)]
+    operator, level = predicate.operator, LEVELS[predicate.operator]
+    first, *others = (within(term, level + 1) for term in terms(operator, predicate))
+    return [first, *(f"{operator} {other}" for other in others)]
+
+
+def _side(relation: Relation, *looser: type[Relation]) -> str:
+    text = format_relation(relation)
+    return f"({text})" if isinstance(relation, looser) else text
+
+
+def _pairs(pairs: tuple[syntax.JoinPair, ...]) -> str:
+    simple = all(pair.left == pair.right and pair.left.qualifier is None for pair in pairs)
+    return (", " if simple else " and ").join(_pair(pair) for pair in pairs)
+
+
+def _pair(pair: syntax.JoinPair) -> str:
+    if pair.left == pair.right and pair.left.qualifier is None:
+        return pair.left.name
+    return f"{format_expression(pair.left)} = {format_expression(pair.right)}"
+
+
+def _operator(relation: syntax.OneInput) -> str:
+    return _form(relation).text(relation, _part)
+
+
+def _form(relation: syntax.OneInput) -> Form:
+    if isinstance(relation, syntax.Project) and not relation.excepts:
+        return FORMS["extend" if relation.rest and relation.items else "project"]
+    return form_of(relation)
+
+
+def _part(hole: Hole, value: Any) -> str:
+    """The text of what fills a hole of a form."""
+    match value:
+        case (str(), str()) if hole.type.startswith("str"):
+            return f"[{', '.join(value)}]"
+        case tuple():
+            return ", ".join(_part(hole, part) for part in cast("tuple[object, ...]", value)) or "*"
+        case syntax.SortKey(name, descending):
+            return f"{name} desc" if descending else name
+        case syntax.Renamed(name, alias):
+            return f"{name} as {alias}"
+        case syntax.ProjectItem() | syntax.AggregateCall():
+            return call_text(value)
+        case syntax.Measure():
+            return measure_text(value)
+        case syntax.Node():
+            return format_expression(cast("Expression", value))
+        case _:
+            return str(value)

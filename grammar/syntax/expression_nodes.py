@@ -1,0 +1,185 @@
+"""Syntax nodes of expressions, patterns, types and lengths of time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal as OneOf
+
+from attrs import field, frozen
+
+from cedilla.grammar.diagnostics import Span
+
+BinaryOperator = OneOf["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or"]
+Comparator = OneOf["=", "!=", "<", "<=", ">", ">="]
+
+TYPES = ("int", "long", "double", "decimal", "string", "boolean", "timestamp", "date")
+"""Names of attribute types."""
+
+UNITS = ("millisecond", "second", "minute", "hour", "day", "week")
+"""Units of a measure, singular; texts may also write the plural."""
+
+SECOND = "second"
+"""The unit of a length of time as a number."""
+
+
+@frozen(kw_only=True)
+class Node:
+    """A node knows the text it was written as."""
+
+    span: Span = field(eq=False, repr=False)
+
+
+@frozen(cache_hash=True)
+class Attribute(Node):
+    """`t` or, with the relation it comes from, `sensors.t`."""
+
+    name: str
+    qualifier: str | None = None
+
+
+@frozen(cache_hash=True)
+class Literal(Node):
+    """A constant. Numbers are exact: `0.908` is the fraction 227/250. `text` is the constant as written.
+
+    `unit` is that of a number, `30 degC`; a length of time, `5 minutes`, is its number of seconds.
+    """
+
+    value: int | Fraction | str | bool
+    text: str
+    unit: str | None = None
+
+
+@frozen(cache_hash=True)
+class Unary(Node):
+    """`-x` or `not x`."""
+
+    operator: OneOf["-", "not"]
+    operand: Expression
+
+
+@frozen(cache_hash=True)
+class Binary(Node):
+    """Arithmetic, comparison or connective of two operands."""
+
+    operator: BinaryOperator
+    left: Expression
+    right: Expression
+
+
+@frozen(cache_hash=True)
+class InSet(Node):
+    """`x in {1, 2}`, negated: `x not in {1, 2}`."""
+
+    operand: Expression
+    values: tuple[Literal, ...]
+    negated: bool = False
+
+
+@frozen(cache_hash=True)
+class InRange(Node):
+    """`x in [1, 10)`, negated: `x not in [1, 10)`."""
+
+    operand: Expression
+    range: RangePattern
+    negated: bool = False
+
+
+@frozen(cache_hash=True)
+class Scalar(Node):
+    """`floor(x)`: a scalar function of Spark SQL by its name; inside an aggregate also one of many tuples, which
+    alone may have `distinct` or a condition. `written`: the name as the text has it, where it has capitals."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    distinct: bool = False
+    where: Expression | None = None
+    written: str | None = field(default=None, eq=False, repr=False)
+
+
+@frozen(cache_hash=True)
+class Branch(Node):
+    """`when condition then value` of a `case`."""
+
+    condition: Expression
+    value: Expression
+
+
+@frozen(cache_hash=True)
+class Case(Node):
+    """`case when a then b else c end`: the value of the first branch whose condition is true."""
+
+    branches: tuple[Branch, ...]
+    otherwise: Expression | None = None
+
+
+Expression = Attribute | Literal | Unary | Binary | InSet | InRange | Scalar | Case
+
+
+# --- patterns, shared by domains, descriptions and punctuations ---
+
+
+@frozen
+class Comparison(Node):
+    """`<= 600`."""
+
+    operator: Comparator
+    value: Literal
+
+
+@frozen
+class SetPattern(Node):
+    """`{1, 2, 3}`: at least one value."""
+
+    values: tuple[Literal, ...]
+
+
+@frozen
+class RangePattern(Node):
+    """`[1, 10)`; a side without a bound is open."""
+
+    low: Literal | None
+    high: Literal | None
+    low_closed: bool
+    high_closed: bool
+
+
+@frozen
+class Wildcard(Node):
+    """`*`: every value, the undefined one too."""
+
+
+@frozen
+class Condition(Node):
+    """The condition on one attribute."""
+
+    attribute: str
+    pattern: Comparison | SetPattern | RangePattern | Wildcard
+
+
+@frozen
+class Measure(Node):
+    """`300` or `5 minutes` (unit `minute`). `name`: that of the constant that it is written as."""
+
+    value: Fraction
+    unit: str | None = None
+    name: str | None = field(default=None, eq=False)
+
+
+@frozen
+class TypeName(Node):
+    """One of `TYPES`; only `decimal` has parameters, precision and scale.
+
+    In the accents of outputs also `array`, which alone has an `element`.
+    """
+
+    name: str
+    parameters: tuple[int, ...] = ()
+    element: TypeName | None = None
+
+
+@frozen
+class UnitDefinition(Node):
+    """`unit EUR;`, `unit ct = EUR / 100;`: a unit of the query, of its own dimension or a multiple of others."""
+
+    name: str
+    value: Expression | None = None

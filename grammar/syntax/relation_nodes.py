@@ -1,0 +1,317 @@
+# ruff: noqa: F403, F405
+"""Syntax nodes of relations; an operator with one input states its form."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from typing import Literal as OneOf
+
+from attrs import frozen
+
+from cedilla.grammar.syntax.expression_nodes import *
+
+JoinKind = OneOf["inner", "left", "semi", "anti"]
+
+
+class OneInput(Node):
+    """An operator with one input.
+
+    `forms`: how it is written. A hole `{field:example}` names a field of the node, whose type says what fills it.
+    Parts in `[...]` may be missing. The rules of the grammar, the node from a text, the text of a node and the example
+    in hints are made from it (`operator_forms`). A word may have a sign, `select|σ`.
+    """
+
+    forms: ClassVar[tuple[str, ...]]
+    input: Relation
+
+
+@frozen
+class Reference(Node):
+    """A source or a definition by its name."""
+
+    name: str
+
+
+@frozen
+class Select(OneInput):
+    """`select[predicate](input)`."""
+
+    forms: ClassVar[tuple[str, ...]] = ("select|σ[{predicate:t > 90 and s in {1, 2}}](R)",)
+    predicate: Expression
+    input: Relation
+
+
+@frozen
+class ProjectItem(Node):
+    """`l`, `price * 0.908 as euro` or `double(state) as t unit degC`."""
+
+    expression: Expression
+    alias: str | None = None
+    unit: str | None = None
+
+
+@frozen
+class Project(OneInput):
+    """`project[items](input)`; with `rest`, `extend[items](input)` or `project[*, items](input)`.
+
+    With `excepts`, `project[* except note](input)`.
+    """
+
+    forms: ClassVar[tuple[str, ...]] = (
+        "project|π[{items:l, t * 1.8 + 32 as f}](R)",
+        "extend[{items:t * 1.8 + 32 as f}](R)",
+        "project|π[* except {excepts:note}](R)",
+    )
+    items: tuple[ProjectItem, ...]
+    input: Relation
+    rest: bool = False
+    excepts: tuple[str, ...] = ()
+
+
+@frozen
+class Union(Node):
+    """`left union right`."""
+
+    left: Relation
+    right: Relation
+
+
+@frozen
+class Intersect(Node):
+    """`left intersect right`, with `all` of bags."""
+
+    left: Relation
+    right: Relation
+    all: bool = False
+
+
+@frozen
+class Minus(Node):
+    """`left minus right`, with `all` of bags."""
+
+    left: Relation
+    right: Relation
+    all: bool = False
+
+
+@frozen
+class JoinPair(Node):
+    """`a.x = b.y`; `s` alone stands for `s = s`."""
+
+    left: Attribute
+    right: Attribute
+
+
+@frozen
+class Join(Node):
+    """`left join right on pairs`; `kind` is the word before `join`, or `inner`."""
+
+    left: Relation
+    right: Relation
+    on: tuple[JoinPair, ...]
+    kind: JoinKind = "inner"
+
+
+@frozen
+class Renamed(Node):
+    """`t as temperature`."""
+
+    name: str
+    alias: str
+
+
+@frozen
+class Rename(OneInput):
+    """`rename[t as temperature](input)`: all other attributes stay, later ones too."""
+
+    forms: ClassVar[tuple[str, ...]] = ("rename|ρ[{items:old as new}](R)",)
+    items: tuple[Renamed, ...]
+    input: Relation
+
+
+@frozen
+class Distinct(OneInput):
+    """`distinct(input)`, or `distinct[k](input)`: the first tuple for each value of k."""
+
+    forms: ClassVar[tuple[str, ...]] = ("distinct|δ[[{on:a, b}]](R)",)
+    on: tuple[str, ...]
+    input: Relation
+
+
+@frozen
+class SortKey(Node):
+    """`l desc`."""
+
+    name: str
+    descending: bool = False
+
+
+@frozen
+class Sort(OneInput):
+    """`sort[wid, l desc](input)`."""
+
+    forms: ClassVar[tuple[str, ...]] = ("sort|τ[{keys:l, t desc}](R)",)
+    keys: tuple[SortKey, ...]
+    input: Relation
+
+
+@frozen
+class Top(OneInput):
+    """`top[10 by price desc per auction](input)`."""
+
+    forms: ClassVar[tuple[str, ...]] = ("top[{count:10} by {keys:t desc} [per {per:l}]](R)",)
+    count: int
+    keys: tuple[SortKey, ...]
+    per: tuple[str, ...]
+    input: Relation
+
+
+@frozen
+class Limit(OneInput):
+    """`limit[10](input)`: the first tuples to arrive."""
+
+    forms: ClassVar[tuple[str, ...]] = ("limit[{count:5}](R)",)
+    count: int
+    input: Relation
+
+
+@frozen
+class Sample(OneInput):
+    """`sample[1 in 10 by k](input)`: the tuples whose hash of `by` is in the first `count` of `parts` equal parts."""
+
+    forms: ClassVar[tuple[str, ...]] = ("sample[{count:1} in {parts:10} by {by:k}](R)",)
+    count: int
+    parts: int
+    by: tuple[str, ...]
+    input: Relation
+
+
+@frozen
+class CountWindow(OneInput):
+    """`window[10 rows per user as n](input)`."""
+
+    forms: ClassVar[tuple[str, ...]] = ("window|W[{size:10} rows [per {per:user}] as {alias:n}](R)",)
+    size: int
+    per: tuple[str, ...]
+    alias: str
+    input: Relation
+
+
+@frozen
+class Session(OneInput):
+    """`session[5 minutes on ts per user as sid](input)`."""
+
+    forms: ClassVar[tuple[str, ...]] = (
+        "session[{gap:5 minutes} on {on:at} [per {per:user}] as {alias:s}](R)",
+    )
+    gap: Measure
+    on: str
+    per: tuple[str, ...]
+    alias: str
+    input: Relation
+
+
+@frozen
+class Running(OneInput):
+    """`running[delta(kwh) as used, sum(n) as total per meter on ts](input)`."""
+
+    forms: ClassVar[tuple[str, ...]] = (
+        "running[{calls:delta(kwh) as used, sum(n) as total} [per {per:meter}] on {on:ts}](R)",
+    )
+    calls: tuple[AggregateCall | ProjectItem, ...]
+    per: tuple[str, ...]
+    on: str
+    input: Relation
+
+
+@frozen
+class Unnest(OneInput):
+    """`unnest[tags as tag](input)`: each tuple once for each element of a list."""
+
+    forms: ClassVar[tuple[str, ...]] = ("unnest[{on:tags} as {alias:tag}](R)",)
+    on: str
+    alias: str
+    input: Relation
+
+
+@frozen
+class Applied(Node):
+    """`smooth(R)`: a declared operator over its inputs."""
+
+    operator: str
+    inputs: tuple[Relation, ...]
+
+
+@frozen
+class Window(OneInput):
+    """`window[length every every on on as alias](input)`; tumbling without `every`.
+
+    Two names, `as [begin, end]`, are those of the window's bounds; one is that of its number.
+    """
+
+    forms: ClassVar[tuple[str, ...]] = (
+        "window|W[{length:5 minutes} [every {every:1 minute}] on {on:at} as {alias:w}](R)",
+    )
+    length: Measure
+    every: Measure | None
+    on: str
+    alias: str | tuple[str, str]
+    input: Relation
+
+
+WEIGHTED = "weighted by duration"
+"""The words after `avg(x)` of a mean over time."""
+
+
+@frozen
+class AggregateCall(Node):
+    """`avg(t) as mean`, `count() as n`, `count(distinct s where t > 9) as hot`."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    alias: str
+    distinct: bool = False
+    where: Expression | None = None
+
+
+@frozen
+class Aggregate(OneInput):
+    """`aggregate[avg by l except ts](input)` or `aggregate[avg(t) as mean by l](input)`.
+
+    The first form has `function` and `excepts`, the second `calls`, with `function` and `excepts` None. A call may be
+    computed from several, `max(t) - min(t) as range`.
+    """
+
+    forms: ClassVar[tuple[str, ...]] = (
+        "aggregate|γ[{calls:avg(t) as mean, count() as n} [by {by:l, w}]](R)",
+        "aggregate|γ[{function:avg} [by {by:l}] [except {excepts:at}]](R)",
+    )
+    function: str | None
+    calls: tuple[AggregateCall | ProjectItem, ...]
+    by: tuple[str, ...]
+    excepts: tuple[str, ...] | None
+    input: Relation
+
+
+TwoInputs = Union | Intersect | Minus | Join
+Relation = Reference | OneInput | TwoInputs | Applied
+
+OPERATORS: tuple[type[OneInput], ...] = (
+    *(
+        Select,
+        Project,
+        Rename,
+        Distinct,
+        Sort,
+        Top,
+        Limit,
+        Sample,
+        Window,
+        CountWindow,
+        Session,
+        Running,
+        Unnest,
+        Aggregate,
+    ),
+)
+"""The operators with one input, in the order of messages."""

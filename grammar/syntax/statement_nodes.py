@@ -1,0 +1,233 @@
+# ruff: noqa: F403, F405
+"""Syntax nodes of statements: sources, settings, definitions, outputs and whole queries."""
+
+from __future__ import annotations
+
+from typing import Literal as OneOf
+
+from attrs import field, frozen
+
+from cedilla.grammar.diagnostics import Span
+from cedilla.grammar.syntax.marker_nodes import *
+from cedilla.grammar.syntax.relation_nodes import *
+
+
+@frozen
+class TableColumn(Node):
+    """`devices.s` as a domain: the values that an attribute has in a table."""
+
+    table: str
+    attribute: str
+
+
+@frozen
+class UnitFrom(Node):
+    """`unit from u in {degF, degC}`: each tuple's own `u` names the unit."""
+
+    attribute: str
+    units: tuple[str, ...]
+
+
+@frozen
+class Origin(Node):
+    """`from "a.b" or "c"`, paths of keys; or, with a `root`, `from labels "service.name"`, two keys as they are."""
+
+    text: str
+    root: str | None = None
+    others: tuple[str, ...] = ()
+
+
+@frozen
+class AttributeDeclaration(Node):
+    """`p?: double unit degF`, `s: int in devices.s`, `x: double decimal "," or "."`, `at: timestamp zone "UTC"`."""
+
+    name: str
+    type: TypeName
+    optional: bool = False
+    domain: SetPattern | RangePattern | TableColumn | None = None
+    unit: str | UnitFrom | None = None
+    origin: Origin | None = None
+    decimal_comma: bool = False
+    or_point: bool = False
+    zone: str | None = None
+
+
+@frozen
+class Heartbeat(Node):
+    """`heartbeat ts delay 10 seconds`."""
+
+    attribute: str
+    delay: Measure
+
+
+@frozen
+class MarkerFolder(Node):
+    """`markers "ops"`, or `markers only "ops"`: no marker counts but those of the folder."""
+
+    path: str
+    only: bool = False
+
+
+@frozen
+class Metrics(Node):
+    """`metrics "http.server.request.duration" over "http.server.duration", "jvm.memory.used"`.
+
+    `over`: pairs of a metric and the next one that it replaces.
+    """
+
+    names: tuple[str, ...]
+    over: tuple[tuple[str, str], ...] = ()
+
+
+@frozen
+class NoneWords(Node):
+    """`none {"NA", "-"}`."""
+
+    words: tuple[str, ...]
+
+
+@frozen
+class PartitionedBy(Node):
+    """`partitioned by s`."""
+
+    attribute: str
+
+
+@frozen
+class OrderedBy(Node):
+    """`ordered by name`."""
+
+
+@frozen
+class StreamDeclaration(Node):
+    """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names.
+
+    `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read; `over`: pairs
+    of these, of which the first is taken where an instance sends both;
+    `partitioned`: the attribute each of whose values comes from one partition of a topic; `by_name`: files are read in
+    the order of their names; `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean
+    an undefined value.
+    """
+
+    kind: OneOf["stream", "table"]
+    name: str
+    attributes: tuple[AttributeDeclaration, ...]
+    format: str
+    path: str
+    punctuated: tuple[tuple[str, ...], ...] = ()
+    heartbeat: Heartbeat | None = None
+    format_span: Span | None = field(default=None, eq=False, repr=False)
+    markers: str | None = None
+    metrics: tuple[str, ...] = ()
+    partitioned: str | None = None
+    by_name: bool = False
+    markers_only: bool = False
+    none: tuple[str, ...] = ()
+    over: tuple[tuple[str, str], ...] = ()
+
+
+@frozen
+class OperatorDeclaration(Node):
+    """`operator smooth(R) foundation {t} merge {} accumulate {s} returns (...) from "module:function";`
+
+    (paper, section 6). `returns` is `None` where the output has the attributes of the inputs.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    function: str
+    foundation: tuple[str, ...] = ()
+    merge: tuple[str, ...] = ()
+    accumulate: tuple[str, ...] = ()
+    returns: tuple[AttributeDeclaration, ...] | None = None
+
+
+@frozen
+class Setting(Node):
+    """`set drop = eager;`, `set longest_line = 64 MiB;`: a name and a value of `settings.SETTINGS`."""
+
+    name: str
+    value: str
+
+
+@frozen
+class Let(Node):
+    """`let rate = 0.9;`: a name for a constant or a length of time."""
+
+    name: str
+    value: Constant
+
+
+@frozen
+class Definition(Node):
+    """`name := relation;`."""
+
+    name: str
+    relation: Relation
+
+
+@frozen
+class FixedUnit(Node):
+    """`t in degC`."""
+
+    name: str
+    unit: str
+
+
+@frozen
+class Emit(Node):
+    """`emit relation to json "out";`, with `in original units` never encoded; `units`: `with t in degC`."""
+
+    relation: Relation
+    format: str
+    path: str
+    original_units: bool = False
+    units: tuple[FixedUnit, ...] = ()
+    format_span: Span | None = field(default=None, eq=False, repr=False)
+
+
+Constant = Literal | Measure
+
+
+@frozen
+class StatedAccent(Node):
+    """`accent pumps [[firmware >= 1098, unit(power, kW)]];`: an accent before the first tuple of a source."""
+
+    source: str
+    accent: AccentText
+
+
+@frozen
+class StatedFile(Node):
+    """`accent pumps from file "changes.rqm";`: accents of a source, one a line of the file."""
+
+    source: str
+    path: str
+
+
+@frozen
+class Use(Node):
+    """`use "streams.rq";`: the statements of a file in its place."""
+
+    path: str
+
+
+Statement = (
+    StreamDeclaration
+    | OperatorDeclaration
+    | Setting
+    | Let
+    | UnitDefinition
+    | Use
+    | StatedAccent
+    | StatedFile
+    | Definition
+    | Emit
+)
+
+
+@frozen
+class Query(Node):
+    """A whole `.rq` text."""
+
+    statements: tuple[Statement, ...]
