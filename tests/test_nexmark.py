@@ -24,6 +24,7 @@ from cedilla.runtime.terminal.options import Options
 from tests.benchmarks.nexmark import flink_sql, generator, oracle
 from tests.benchmarks.nexmark.spark_twins import REFUSED, TWINS
 from tests.kit import ROOT
+from tests.kit.compare import number_of
 from tests.kit.stream import Decoder, Item, complaints, decode, read_output
 from tests.kit.tiers import rest
 
@@ -145,7 +146,7 @@ def frame_bag(frame: DataFrame) -> Bag:
     """The same of a DataFrame."""
     times = "map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\")"
     texts = frame.selectExpr(f"to_json(struct(*), {times}) AS text").collect()
-    return bag(json.loads(row["text"]) for row in texts)
+    return bag(json.loads(row["text"], parse_float=number_of) for row in texts)
 
 
 @pytest.fixture(scope="module")

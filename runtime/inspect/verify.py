@@ -6,19 +6,21 @@ input. Both must give the same tuples.
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from math import isclose
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from math import isclose, isfinite
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from pyspark.sql import SparkSession
 
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.types import DOUBLE, Type, decimal_notation
 from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet.source import Parquet
@@ -26,18 +28,21 @@ from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.pipeline.program import start
 from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.pipeline.sessions import engine_of, engine_session
-from cedilla.runtime.records.json_objects import word
+from cedilla.runtime.records.json_objects import json_text, parse_line, word
 from cedilla.runtime.records.lines import files_of, lines_of
 from cedilla.runtime.reference.decoder import Decoder, is_tuple
 from cedilla.runtime.reference.node import Row, control
 from cedilla.runtime.reference.reference import Output
+from cedilla.runtime.reference.scalars.arithmetic import double
 from cedilla.runtime.reference.simulated_sources import Offsets
 from cedilla.runtime.reference.simulation import replay
-from cedilla.runtime.reference.values import read_value
+from cedilla.runtime.reference.values import read_value, write_value
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options, apply
 
-_DIGITS = 9
+_TOLERANCE = 1e-9
+"""Of doubles, relative to the number; near zero, where differences of greater numbers end, absolute."""
+_TIMESTAMP = Type("timestamp")
 
 
 @frozen
@@ -151,76 +156,120 @@ def _copy(spark: SparkSession, path: str, folder: Path) -> None:
 
 
 def _shown(row: Row) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in sorted(row.items()))
+    return ", ".join(f"{name} = {_text(value)}" for name, value in sorted(row.items()))
+
+
+def _text(value: Any) -> str:
+    match value:
+        case list() | tuple():
+            return f"[{', '.join(map(_text, value))}]"
+        case date():
+            return write_value(_TIMESTAMP, value)
+        case Fraction():
+            return decimal_notation(value) or repr(double(value))
+        case _:
+            return value if isinstance(value, str) else json_text(value)
 
 
 def decoded(path: str, types: Mapping[str, Type]) -> list[Row]:
-    """Returns the canonical tuples of an output folder."""
-
-    def read(attribute: str, value: Any) -> Any:
-        type_ = types.get(attribute)
-        if type_ is not None and type_.name in ("timestamp", "date") and isinstance(value, str):
-            return control(read_value(type_, value))
-        return control(odd) if type_ == DOUBLE and (odd := word(value)) is not None else value
-
-    decoder = Decoder(read)
+    """Returns the canonical tuples of an output folder; numbers have all their digits."""
+    decoder = Decoder(lambda name, value: _comparable(types.get(name), value))
     rows: list[Row] = []
     for file in files_of(path) if Path(path).exists() else ():
         for line in lines_of(file):
-            item = json.loads(line.text)
+            item = parse_line(line.text)
             row = decoder.feed(item)
             if is_tuple(item) and row is not None:
                 rows.append(row)
     return rows
 
 
-def _verdict(emit: str, output: list[Row], expected: list[Row], types: Mapping[str, Type]) -> Verdict:
-    def plain(row: Row) -> Any:
-        return frozenset(
-            (name, _plain(types.get(name), value)) for name, value in row.items() if value is not None
+# --- the comparison --------------------------------------------------------------------------------------
+
+
+@frozen
+class _Compared:
+    """A row for the comparison. `exact`: all that has to be equal; `doubles`: the finite doubles, by attribute."""
+
+    exact: frozenset[tuple[str, Any]]
+    doubles: tuple[tuple[str, float], ...]
+    row: Row = field(eq=False)
+
+    @classmethod
+    def of(cls, row: Row, types: Mapping[str, Type]) -> _Compared:
+        doubles: list[tuple[str, float]] = []
+        exact = {
+            (name, _exact_part(types.get(name), value, name, doubles))
+            for name, value in sorted(row.items())
+            if value is not None
+        }
+        return cls(frozenset(exact), tuple(doubles), row)
+
+    def is_near(self, other: _Compared, largest: Mapping[str, float]) -> bool:
+        """Returns True if the doubles of two rows with equal exact parts differ in their last digits only."""
+        pairs = zip(self.doubles, other.doubles, strict=True)
+        return all(
+            isclose(a, b, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE * min(1.0, largest[name]))
+            for (name, a), (_, b) in pairs
         )
 
-    here, reference = Counter(map(plain, output)), Counter(map(plain, expected))
-    only_here, only_there = here - reference, reference - here
-    _cancel_close(only_here, only_there)
-    return Verdict(
-        emit, len(expected), tuple(map(dict, only_here.elements())), tuple(map(dict, only_there.elements()))
-    )
+
+def _verdict(emit: str, output: list[Row], expected: list[Row], types: Mapping[str, Type]) -> Verdict:
+    of_spark, of_reference = ([_Compared.of(row, types) for row in rows] for rows in (output, expected))
+    only_spark = Counter(of_spark) - Counter(of_reference)
+    only_reference = Counter(of_reference) - Counter(of_spark)
+    _cancel_near(only_spark, only_reference, _largest((*of_spark, *of_reference)))
+    sides = (tuple(row.row for row in rows.elements()) for rows in (only_spark, only_reference))
+    return Verdict(emit, len(expected), *sides)
 
 
-def _plain(type_: Type | None, value: Any) -> Any:
-    """Converts a value to a form that equals the value of the other side."""
-    if isinstance(value, list):
-        return tuple(_plain(type_, item) for item in value)
+def _largest(rows: Iterable[_Compared]) -> Mapping[str, float]:
+    """Returns the greatest size of the doubles of each attribute, because small ones have small rounding errors."""
+    largest: dict[str, float] = {}
+    for row in rows:
+        for name, value in row.doubles:
+            largest[name] = max(largest.get(name, 0.0), abs(value))
+    return largest
+
+
+def _cancel_near(ours: Counter[_Compared], others: Counter[_Compared], largest: Mapping[str, float]) -> None:
+    """Removes pairs of rows whose doubles differ in the last digits only, because of rounding."""
+    waiting: dict[Any, list[_Compared]] = {}
+    for theirs in others.elements():
+        waiting.setdefault(theirs.exact, []).append(theirs)
+    for mine in list(ours.elements()):
+        candidates = waiting.get(mine.exact, [])
+        index = next((n for n, theirs in enumerate(candidates) if mine.is_near(theirs, largest)), None)
+        if index is not None:
+            ours[mine] -= 1
+            others[candidates.pop(index)] -= 1
+
+
+def _exact_part(type_: Type | None, value: Any, name: str, doubles: list[tuple[str, float]]) -> Any:
+    """Returns the part of a value that has to be equal, and adds its finite doubles to `doubles`."""
+    if isinstance(value, list | tuple):
+        return tuple(_exact_part(_element(type_), element, name, doubles) for element in value)
+    if type_ != DOUBLE:
+        return isinstance(value, bool), _comparable(type_, value)
+    number = word(value)
+    if number is None:
+        number = double(_comparable(type_, value))
+    if not isfinite(number):
+        return str(number)
+    doubles.append((name, number))
+    return DOUBLE
+
+
+def _comparable(type_: Type | None, value: Any) -> Any:
+    """Converts a value of either side to one that equals and orders as its like."""
+    if isinstance(value, list | tuple):
+        return tuple(_comparable(_element(type_), element) for element in value)
     if isinstance(value, str) and type_ is not None and type_.name in ("timestamp", "date"):
         return control(read_value(type_, value))
     if type_ == DOUBLE and (odd := word(value)) is not None:
-        return str(odd)
-    plain = control(value)
-    if isinstance(plain, str | bool):
-        return plain
-    if isinstance(plain, int) and type_ is not None and type_.is_integral:
-        return plain  # a double cannot distinguish moments of the year 9999
-    return round(float(plain), _DIGITS) + 0.0
+        return control(odd)
+    return control(double(value)) if type_ == DOUBLE and isinstance(value, Decimal) else control(value)
 
 
-def _cancel_close(here: Counter[Any], there: Counter[Any]) -> None:
-    """Removes pairs of rows whose numbers differ in the last digits only, because of rounding."""
-    for mine in list(here.elements()):
-        for theirs in list(there.elements()):
-            if _close(dict(mine), dict(theirs)):
-                here[mine] -= 1
-                there[theirs] -= 1
-                break
-
-
-def _close(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
-    return a.keys() == b.keys() and all(_alike(a[name], b[name]) for name in a)
-
-
-def _alike(a: Any, b: Any) -> bool:
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(_alike, a, b))
-    if isinstance(a, int | float) and isinstance(b, int | float) and float in (type(a), type(b)):
-        return isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
-    return a == b
+def _element(type_: Type | None) -> Type | None:
+    return None if type_ is None else type_.element

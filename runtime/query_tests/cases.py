@@ -6,6 +6,7 @@ import difflib
 import json
 import os
 from collections.abc import Iterator, Sequence
+from decimal import Context
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,7 @@ from cedilla.compiler.compile import CompiledQuery, compile_query
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.query_tests.pages import QUARANTINE, Block, Case
-from cedilla.runtime.records.json_objects import json_text
+from cedilla.runtime.records.json_objects import json_text, number_of
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.reference import Output
 from cedilla.runtime.reference.simulation import replay
@@ -142,6 +143,15 @@ def _in_parts(items: Sequence[Item]) -> list[list[str]]:
     """Returns the lines between markers in no order, because tuples between two markers have none."""
     parts: list[list[str]] = []
     for marked, part in groupby(items, lambda item: "$accent" in item or "$punctuation" in item):
-        lines = [json.dumps(json.loads(json_text(item)), sort_keys=True) for item in part]
+        lines = [_comparable(item) for item in part]
         parts.append(lines if marked else sorted(lines))
     return parts
+
+
+def _comparable(item: Item) -> str:
+    """Returns a line as a text that is the same for equal values, with all digits of decimals."""
+    plain = json.loads(json_text(item), parse_float=number_of)
+    return json.dumps(plain, sort_keys=True, default=lambda number: repr(number.normalize(_ALL_DIGITS)))
+
+
+_ALL_DIGITS = Context(prec=100)

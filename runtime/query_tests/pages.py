@@ -16,7 +16,7 @@ from typing import Any
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.records.json_objects import json_text
+from cedilla.runtime.records.json_objects import json_text, number_of
 
 _SECTION = re.compile(r"^## (?P<title>.*)\n(?P<text>(?:(?!## ).*\n)*)", re.MULTILINE)
 _BLOCK = re.compile(
@@ -45,7 +45,7 @@ class Block:
 
     def items(self) -> list[dict[str, Any]]:
         """Returns the lines of an expected output."""
-        return [json.loads(line) for line in self.text.splitlines()]
+        return [json.loads(line, parse_float=number_of) for line in self.text.splitlines()]
 
     def written(self) -> str:
         """Returns the block as the page has it."""

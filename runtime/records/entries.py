@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,8 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.types.moments import REAL, WHOLE
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.records import xmltext
-from cedilla.runtime.records.json_objects import NOT_FINITE, decimal_of
+from cedilla.runtime.records.json_objects import NOT_FINITE, number_of
 from cedilla.runtime.records.lines import LONGEST_OUTPUT_LINE, Line, lines_of
-
-_SAFE_LENGTH = 17
-"""Maximum length of a text that is read as a double without comparing its digits."""
 
 TYPES_HINT = '--query Q.rq, the query that writes the output, or --schema "name: type, ..." tells the types'
 
@@ -62,19 +58,12 @@ def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
     """Parses lines of JSON to tuples and markers. Raises `DiagnosticError` RQ423."""
     for line in lines:
         try:
-            item = json.loads(line.text, parse_float=_number)
+            item = json.loads(line.text, parse_float=number_of)
         except (ValueError, RecursionError):
             item = None
         if not isinstance(item, dict):
             raise unreadable(line.place, "the line is not a JSON object")
         yield _entry(line.place, item)
-
-
-def _number(text: str) -> float | Decimal:
-    number = float(text)
-    if len(text) <= _SAFE_LENGTH or decimal_of(text) == Decimal(repr(number)):
-        return number
-    return decimal_of(text)
 
 
 def _entry(place: str, item: dict[str, Any]) -> Entry:
@@ -143,9 +132,9 @@ def _value(type_: Type, text: str) -> Any:
         case "double" | "decimal" if text in NOT_FINITE:
             return text
         case "double" | "decimal" if re.fullmatch(REAL, text):
-            return _number(text)
+            return number_of(text)
         case "array":
-            return json.loads(text, parse_float=_number)
+            return json.loads(text, parse_float=number_of)
         case "string" | "timestamp" | "date":
             return text
         case _:

@@ -136,6 +136,16 @@ def decimal_of(text: str) -> Decimal:
         return Decimal(f"{digits}e{'-' if exponent.startswith('-') else ''}{_FARTHEST_EXPONENT}")
 
 
+def number_of(text: str) -> float | Decimal:
+    """The number of a text: a double if its digits are the same, else a decimal with all of them."""
+    number = float(text)
+    if len(text) <= _SAFE_LENGTH or decimal_of(text) == Decimal(repr(number)):
+        return number
+    return decimal_of(text)
+
+
+_SAFE_LENGTH = 16
+"""Maximum length of a text with a point that a double always keeps: 15 digits."""
 _FARTHEST_EXPONENT = 10**17
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from itertools import count
 from typing import Any
 
@@ -12,6 +13,7 @@ from attrs import define, field
 
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.topics.kafka_client import SECONDS, asked, identity_of, library, made, partitions_of
 
 Record = tuple[int, bytes | None, bytes]
@@ -39,7 +41,8 @@ class Dealer:
 
 def key_bytes(key: Any) -> bytes:
     """Returns the key of a record: a string as it is, any other JSON value as JSON text."""
-    return (key if isinstance(key, str) else json.dumps(key)).encode()
+    text = json_text(key) if isinstance(key, Decimal) else json.dumps(key)
+    return (key if isinstance(key, str) else text).encode()
 
 
 _MINUTES = 10

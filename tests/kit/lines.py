@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cedilla.runtime.records.lines import Line
+from tests.kit.compare import number_of
 
 
 def marker(text: str) -> dict[str, str]:
@@ -60,7 +61,8 @@ def write_at(folder: Path, files: Mapping[int, Iterable[Mapping[str, Any] | str]
 
 def read_lines(*files: Path) -> list[dict[str, Any]]:
     """Returns the items of files of lines, in the order of the files."""
-    return [json.loads(line) for file in files for line in file.read_text("utf-8").split("\n") if line]
+    lines = (line for file in files for line in file.read_text("utf-8").split("\n") if line)
+    return [json.loads(line, parse_float=number_of) for line in lines]
 
 
 def as_lines(items: Iterable[Mapping[str, Any] | str], name: str = "s") -> list[Line]:

@@ -30,6 +30,7 @@ from cedilla.runtime.reference.decoder import (
     is_tuple,
     matches,
 )
+from tests.kit.compare import exact_text, number_of
 
 __all__ = [
     "Decoder",
@@ -56,7 +57,7 @@ def read_output(folder: Path) -> list[Item]:
             rows = parquet.ParquetFile(file).read().to_pylist()
             items += [{n: v for n, v in row.items() if v is not None} for row in rows]
         else:
-            items += [json.loads(line) for line in file.read_text().splitlines()]
+            items += [json.loads(line, parse_float=number_of) for line in file.read_text().splitlines()]
     return items
 
 
@@ -150,6 +151,6 @@ def in_parts(stream: list[dict[str, Any]]) -> list[list[str]]:
     """Runs of tuples in no order, between markers."""
     parts: list[list[str]] = []
     for marked, items in groupby(stream, lambda i: "$accent" in i or "$punctuation" in i):
-        written = [json.dumps(item, sort_keys=True) for item in items]
+        written = [json.dumps(item, sort_keys=True, default=exact_text) for item in items]
         parts.append(written if marked else sorted(written))
     return parts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -12,10 +11,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.records.json_objects import json_text
+from tests.kit.compare import number_of
 from tests.kit.epochs import outputs
 from tests.kit.query import Query
 from tests.kit.stream import Item
-from tests.laws.reference_runs import TABLE, accepted, bag, cut, decoded, described
+from tests.laws.reference_runs import TABLE, accepted, bag, cut, decoded, described, exact_names
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
 
@@ -38,18 +38,6 @@ def line_of(chance: Random, item: Item) -> str:
     return json_text({**item, **forms})
 
 
-def output(folder: Path) -> list[Item]:
-    """An output's lines; numbers of more digits than a double has are exact."""
-    files = (file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir()))
-    lines = (line for file in files for line in file.read_text().splitlines())
-    return [json.loads(line, parse_float=number) for line in lines]
-
-
-def number(text: str) -> float | Decimal:
-    """A number of a line; one of more digits than a double has is exact."""
-    return Decimal(text) if len(re.sub(r"\D", "", text)) > 17 else float(text)
-
-
 KINDS = ((ALL, 0), (ORDERED, 0), (ALL, 2))
 
 
@@ -66,6 +54,9 @@ def check_random_plan(session: SparkSession, root: Path, seed: int) -> None:
         epochs.append({s: [item for name, item in part if name == s] for s in ("r", "s")})
     epochs[0]["d"] = [item for _, item in TABLE]
     found = [
-        json.loads(line, parse_float=number) for line in outputs(session, root, made.text, epochs)[emit.name]
+        json.loads(line, parse_float=number_of)
+        for line in outputs(session, root, made.text, epochs)[emit.name]
     ]
-    assert bag(decoded(found)) == bag(evaluate_plan(made.plan, canonical(items))[emit.relation]), told
+    exact = exact_names(made, items)
+    expected = bag(evaluate_plan(made.plan, canonical(items))[emit.relation], exact)
+    assert bag(decoded(found), exact) == expected, told

@@ -14,10 +14,10 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.records.json_objects import json_text
 from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
-from tests.kit.stream import complaints
+from tests.kit.stream import complaints, read_output
 from tests.kit.tiers import tiered
 from tests.laws.edges import read
-from tests.laws.engine_runs import output, written
+from tests.laws.engine_runs import written
 from tests.laws.growth_cases import GROWTHS, before, from_table, meaning, random_case
 from tests.laws.reference_runs import Items, bag, cut, decoded, described
 
@@ -67,7 +67,7 @@ def check_growth_on_engine(
         for source in ("r", "s")
         for line in run.quarantine(source)
     ]
-    found = output(root / "out" / emit.name)
+    found = read_output(root / "out" / emit.name)
     assert bag(decoded(found)) == meaning(made, items, late, told), told
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}

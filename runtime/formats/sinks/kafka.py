@@ -11,6 +11,7 @@ from cedilla.compiler.plan import Emit
 from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
+from cedilla.runtime.records.json_objects import number_of
 from cedilla.runtime.storage.files import Files, name_of
 from cedilla.runtime.topics.topic_writer import Dealer, Record, TopicWriter
 
@@ -99,4 +100,6 @@ class KafkaSink(JsonLinesSink):
                     yield from ((partition, None, line) for partition in range(partitions))
 
     def _key(self, line: bytes) -> Any:
-        return None if self._topic.key is None else json.loads(line).get(self._topic.key)
+        return (
+            None if self._topic.key is None else json.loads(line, parse_float=number_of).get(self._topic.key)
+        )

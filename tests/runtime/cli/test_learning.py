@@ -85,6 +85,18 @@ def test_a_test_that_fails_shows_the_difference_and_accept_writes_it(project: Pa
     assert page.read_text("utf-8") == right
 
 
+@pytest.mark.parametrize(("digits", "status"), [("0.1234567890123456789", 0), ("0.12345678901234567891", 1)])
+def test_a_test_compares_all_digits_of_a_decimal(project: Path, digits: str, status: int) -> None:
+    page = project / "tests" / "test_digits.md"
+    page.write_text(
+        '```rq\nstream r(p: decimal(38, 20)) from json "in"; emit r to json "out";\n```\n\n## One\n\n'
+        '```json in/1.jsonl\n{"p": 0.12345678901234567890}\n```\n\n'
+        f'```json r\n{{"p": {digits}}}\n```\n',
+        "utf-8",
+    )
+    assert cedilla("test", page).exit_code == status
+
+
 def test_a_test_that_fails_by_its_query_is_never_accepted(project: Path) -> None:
     (project / "pumps.rq").write_text('stream pumps(a: int) from json "data/pumps";', "utf-8")
     page = project / "tests" / "test_pumps.md"

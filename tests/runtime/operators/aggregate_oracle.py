@@ -20,7 +20,7 @@ Values = Sequence[Any]
 def same(found: Any, expected: Any) -> bool:
     if isinstance(expected, list):
         return len(found) == len(expected) and all(map(same, found, expected))
-    if expected is None or isinstance(expected, str):
+    if expected is None or isinstance(expected, str | int):
         return found == expected
     return float(found) == pytest.approx(float(expected), rel=1e-12)
 

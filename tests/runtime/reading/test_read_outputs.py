@@ -354,3 +354,10 @@ def test_a_schema_whose_array_has_no_such_element_is_refused(tmp_path: Path) -> 
     folder = output_of(tmp_path / "out", ALTERED_FIRST)
     with pytest.raises(DiagnosticError, match="RQ005"):
         read(folder, schema="k: long, c: array<real>")
+
+
+@pytest.mark.parametrize("text", ["90071992547409.93", "0.123456789012345678", "-1234567890123.456"])
+def test_a_decimal_is_read_with_the_digits_that_it_is_written_with(tmp_path: Path, text: str) -> None:
+    write_lines(tmp_path / "epoch=000000000000" / "1-tuples-0.jsonl", [f'{{"p": {text}}}'])
+    (row,) = read(str(tmp_path)).rows()
+    assert str(row["p"]) == text

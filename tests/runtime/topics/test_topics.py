@@ -24,6 +24,7 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.formats.jsonl.records import offset_of
+from cedilla.runtime.records.json_objects import number_of
 from cedilla.runtime.records.record_files import RecordFile, folder_of, record_file
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.storage.files import Files, FoundFile
@@ -32,6 +33,7 @@ from cedilla.runtime.topics.fetch_protocol import Answer, Position, TopicSubscri
 from cedilla.runtime.topics.kafka_client import library, settings
 from cedilla.runtime.topics.query_topics import Topics
 from cedilla.runtime.topics.topic_reader import TopicReader, one_line
+from cedilla.runtime.topics.topic_writer import key_bytes
 from tests.kit import kafka
 from tests.kit.errors import code_of
 
@@ -400,3 +402,8 @@ def test_files_have_the_records_and_where_any_are_missing_their_offsets(
             assert offset_of(file.path, last) == (records.begin + last - 1 if known is None else known[-1])
     assert found == expected
     assert reader.offsets == {0: values[-1][0] + 1}
+
+
+@pytest.mark.parametrize(("text", "key"), [("0.12345678901234567891", None), ("0.5", None), ("5.00", "5.0")])
+def test_a_key_has_all_digits_of_a_decimal(text: str, key: str | None) -> None:
+    assert key_bytes(number_of(text)).decode() == (key or text)

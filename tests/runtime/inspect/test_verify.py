@@ -1,0 +1,94 @@
+"""What `cedilla verify` takes for the same result: exact values to their last digit, doubles within rounding errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from cedilla.compiler import compile_query
+from cedilla.runtime.inspect import verify as verifying
+from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.terminal.options import Options
+from tests.kit.lines import write_lines
+
+LONG = "0.12345678901234567890"
+
+
+def differences(
+    root: Path, monkeypatch: pytest.MonkeyPatch, query: str, given: Sequence[str], written: Sequence[str]
+) -> str:
+    """The verdict on a run that has written these lines."""
+    write_lines(root / "in" / "1.jsonl", given)
+
+    def started(_plan: object, _flow: object, options: Options, *_: object) -> None:
+        (folder,) = options.sinks.values()
+        write_lines(Path(folder) / "epoch=000000000000" / "1-tuples-0.jsonl", written)
+
+    monkeypatch.setattr(verifying, "start", started)
+    plan, flow = load(compile_query(query.replace("IN", str(root / "in"))))
+    (verdict,) = verifying.verify(plan, flow, Options())
+    return verdict.text()
+
+
+STREAM = 'stream r(k: int, x: TYPE) from json "IN" punctuated on k; emit r to json "o";'
+GROUPS = (
+    'stream r(k: int, x: TYPE) from json "IN" punctuated on k;'
+    'g := aggregate[count() as n by x](r); emit g to json "o";'
+)
+OTHERS = {
+    "decimal": ("decimal(38, 20)", LONG, "0.12345678901234567891"),
+    "small decimal": ("decimal(38, 20)", "0.00000000000000000001", "0.00000000000000000002"),
+    "decimal next to a double": ("decimal(18, 2)", "90071992547409.93", "90071992547409.94"),
+    "decimals": ("decimal(38, 0)", str(10**37 + 1), str(10**37 + 2)),
+    "int": ("int", "2147483647", "2147483646"),
+    "long": ("long", "9007199254740993", "9007199254740992"),
+    "string": ("string", '"1.0000000000001"', '"1.0000000000002"'),
+    "timestamp": ("timestamp", '"9999-12-31T23:59:59.999999Z"', '"9999-12-31T23:59:59.999998Z"'),
+    "date": ("date", '"9999-12-30"', '"9999-12-31"'),
+    "boolean": ("boolean", "true", "1"),
+    "strings": ("list of string", '["a", "1.0"]', '["a", "1"]'),
+    "double": ("double", "1000000.1", "1000000.2"),
+    "double of small size": ("double", "1e-12", "3e-12"),
+    "double that is infinite": ("double", '"Infinity"', '"NaN"'),
+}
+SAME = {
+    "decimal of other notation": ("decimal(38, 20)", "0.5", "0.50000000000000000000"),
+    "long decimal": ("decimal(38, 20)", LONG, LONG),
+    "moment of other notation": ("timestamp", '"2024-01-01T01:00:00+01:00"', '"2024-01-01T00:00:00.000000Z"'),
+    "last digits of a double": ("double", "0.3", repr(0.1 + 0.2)),
+    "whole double": ("double", "5", "5.0"),
+    "great double": ("double", "1e300", "1.0000000000000001E300"),
+    "double that is no number": ("double", '"NaN"', '"NaN"'),
+}
+
+
+@pytest.mark.parametrize("query", [STREAM, GROUPS], ids=["values", "groups"])
+@pytest.mark.parametrize(("type_", "one", "other"), OTHERS.values(), ids=OTHERS)
+def test_another_value_is_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, type_: str, one: str, other: str
+) -> None:
+    rows = [f'{{"k": 1, "x": {one}}}', '{"$punctuation": "[]"}']
+    written = [f'{{"x": {other}, "n": 1}}' if query == GROUPS else f'{{"k": 1, "x": {other}}}']
+    found = differences(tmp_path, monkeypatch, query.replace("TYPE", type_), rows, written)
+    assert "only Spark has 1 of the tuples" in found
+    assert "only the reference has 1 of the tuples" in found
+
+
+def test_a_difference_shows_all_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query, other = STREAM.replace("TYPE", "decimal(38, 20)"), "0.12345678901234567891"
+    rows, written = ([f'{{"k": 1, "x": {value}}}'] for value in (LONG, other))
+    found = differences(tmp_path, monkeypatch, query, rows, written)
+    assert f"x = {other}" in found
+    assert "x = 0.1234567890123456789\n" in f"{found}\n"
+
+
+@pytest.mark.parametrize(("type_", "one", "other"), SAME.values(), ids=SAME)
+def test_the_same_value_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type_: str, one: str, other: str
+) -> None:
+    rows = [f'{{"k": {k}, "x": {one}}}' for k in (1, 2)]
+    written = [f'{{"k": {k}, "x": {other}}}' for k in (1, 2)]
+    found = differences(tmp_path, monkeypatch, STREAM.replace("TYPE", type_), rows, written)
+    assert found == "r: 2 tuples, decode(out) = query(decode(in))"
