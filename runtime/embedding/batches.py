@@ -19,6 +19,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.embedding.frames import StagedData, write_spark
 from cedilla.runtime.embedding.query import options_of
 from cedilla.runtime.embedding.rewriting import columns_of, rewritten
+from cedilla.runtime.embedding.tables import check_columns
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import check_names, wrong
@@ -58,6 +59,7 @@ def foreach_batch(
         from cedilla.runtime.pipeline import program
 
         renamed = columns_of(compiled.plan.source_of[source], tuple(frame.columns))
+        check_columns(frame, compiled.plan.source_of[source], renamed)
         _take(frame.withColumnsRenamed(renamed) if renamed else frame, number, folder)
         data = StagedData(str(folder), "parquet", tuple(frame.columns))
         chosen = run_options.of_query(compiled.source, compiled.plan)

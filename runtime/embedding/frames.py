@@ -8,20 +8,16 @@ from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.embedding.tables import Kind, rows_of, table_of
 from cedilla.runtime.records.json_objects import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pyarrow as pa
-
-Kind = Literal["spark", "pandas", "polars", "arrow", "rows", "path"]
-"""Kinds of data that a source can have."""
 
 _WRITTEN = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -82,30 +78,12 @@ def stage(data: Any, kind: Kind, folder: Path, renamed: Mapping[str, str], *, as
     table = table.rename_columns([renamed.get(name, name) for name in table.column_names])
     folder.mkdir(parents=True)
     if as_lines:
-        write_rows(table.to_pylist(), folder / "0.jsonl")
+        write_rows(rows_of(table), folder / "0.jsonl")
     else:
         import pyarrow.parquet
 
         pyarrow.parquet.write_table(table, folder / "0.parquet")
     return StagedData(str(folder), "json" if as_lines else "parquet", tuple(table.column_names))
-
-
-def table_of(data: Any, kind: Kind) -> pa.Table:
-    """Returns a frame as an Arrow table of plain columns. NaN of pandas is null, as pandas means it."""
-    import pyarrow as pa
-
-    if kind == "spark":
-        return data.toArrow()
-    table = pa.Table.from_pandas(data, preserve_index=False) if kind == "pandas" else pa.table(data)
-    return table.cast(pa.schema([(field.name, _plain(field.type)) for field in table.schema]))
-
-
-def _plain(type_: Any) -> Any:
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(type_):
-        return _plain(type_.value_type)
-    return pa.string() if pa.types.is_string_view(type_) or pa.types.is_large_string(type_) else type_
 
 
 def write_spark(frame: Any, folder: Path) -> None:
@@ -136,10 +114,17 @@ def _exact_writer(session: Any) -> Iterator[None]:
 
 
 def write_rows(rows: Iterable[Mapping[str, Any] | str], file: Path) -> None:
-    """Writes rows as JSON Lines: objects without their undefined values, or unchanged lines."""
+    """Writes rows as JSON Lines: objects without their undefined values, or unchanged lines.
+
+    Raises `DiagnosticError` RQ488 for a value that JSON does not have.
+    """
     with file.open("w", encoding="utf-8") as out:
-        for row in rows:
-            out.write(f"{row if isinstance(row, str) else json_text(_value(row))}\n")
+        for number, row in enumerate(rows):
+            try:
+                out.write(f"{row if isinstance(row, str) else json_text(_value(row))}\n")
+            except TypeError as problem:
+                hint = "numbers, texts, booleans, dates and times, lists and dictionaries of these"
+                raise failure("RQ488", f"row {number} is no object of JSON: {problem}", hint=hint) from None
 
 
 def _value(value: Any) -> Any:

@@ -20,8 +20,9 @@ from cedilla.compiler.explain.views import show
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
-from cedilla.runtime.embedding.frames import Kind, StagedData, column_names, kind_of, stage, table_of
+from cedilla.runtime.embedding.frames import StagedData, column_names, kind_of, stage
 from cedilla.runtime.embedding.rewriting import columns_of, rewritten
+from cedilla.runtime.embedding.tables import Kind, check_columns, prepared_frame
 from cedilla.runtime.terminal.options import Options, check_names, wrong
 
 if TYPE_CHECKING:
@@ -257,11 +258,15 @@ class _Data:
                 continue
             if name not in plan.source_of:
                 raise wrong(f"sources: `{name}` is a folder of markers", "its path")
-            frame = table_of(data, "arrow") if kinds[name] == "arrow" else data
+            frame = prepared_frame(data, kinds[name])
             source = plan.source_of[name]
             renamed = columns_of(source, column_names(frame, kinds[name]))
+            is_spark = kinds[name] == "spark"
+            if is_spark:
+                check_columns(frame, source, renamed)
             has_lists = any(attribute.type.element is not None for attribute in source.attributes)
-            lines = as_lines or (has_lists and kinds[name] != "spark")  # Parquet is read without lists
+            # Parquet is read without lists, and without zones.
+            lines = as_lines or ((has_lists or bool(source.zones)) and not is_spark)
             staged[name] = stage(frame, kinds[name], root / "in" / name, renamed, as_lines=lines)
         sinks = {emit.name: str(root / "out" / emit.name) for emit in plan.emits}
         kind: Kind = next(

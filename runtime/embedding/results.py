@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.embedding.frames import Kind
+from cedilla.runtime.embedding.tables import Kind
 from cedilla.runtime.reading.outputs import FolderOutput
 from cedilla.runtime.reading.reading import InUnits, Reading, read
 

@@ -73,6 +73,7 @@ def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.Stream
                 attribute,
                 origin=_as_path(attribute.origin, data),
                 decimal_comma=attribute.decimal_comma and data.columns is None,
+                zone=attribute.zone if data.format == "json" else None,
             )
             for attribute in node.attributes
         )

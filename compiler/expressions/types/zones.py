@@ -86,6 +86,17 @@ def moment_in(local: datetime, zone: str) -> datetime:
     raise NoMoment(SKIPPED, (set_forward, set_forward))
 
 
+def shown(micros: int, before: str, after: str) -> int:
+    """Returns the moment when clocks of the zone `after` show what those of `before` show at a moment, in microseconds
+    since 1970. Of two, it is the first."""
+    local = (_EPOCH + micros * _MICROSECOND).astimezone(_zone(before)).replace(tzinfo=None)
+    try:
+        moment = moment_in(local, after)
+    except NoMoment as problem:  # a tuple with this time is set aside
+        moment = problem.moments[0]
+    return (moment - _EPOCH) // _MICROSECOND
+
+
 @cache
 def clock_changes(zone: str, year: int) -> tuple[ClockChange, ...]:
     """Returns the changes of the clocks of a zone in a year of UTC, in their order. There is at most one each day."""

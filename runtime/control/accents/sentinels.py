@@ -15,6 +15,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.types.zones import shown
 from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import failure
@@ -62,6 +63,17 @@ class Sentinels:
             changed(self.placed, regions.restricted(functions, places)),
         )
         return evolve(self, here=here, placed=placed)
+
+    def with_zone(self, attribute: str, before: str, after: str) -> Sentinels:
+        """Returns the sentinels of local times after another zone: as texts, they stay the same (theory N13)."""
+        if attribute not in self.here:
+            return self
+
+        def changed(trees: Mapping[str, Tree]) -> dict[str, Tree]:
+            tree = regions.transform(trees[attribute], attribute, lambda moment: shown(moment, before, after))
+            return {**trees, attribute: tree}
+
+        return evolve(self, here=changed(self.here), placed=changed(self.placed))
 
     def without(self, attribute: str) -> Sentinels:
         """Returns the sentinels of all attributes except one."""

@@ -34,9 +34,10 @@ def begun(state: SourceState, change: EpochChange) -> SourceState:
 
 
 def with_zone(state: SourceState, name: str, zone: str | None) -> SourceState:
-    """Returns the state with another zone of an attribute."""
+    """Returns the state with another zone of an attribute. Missing values that are local times stay as texts."""
     zones = {of: kept for of, kept in state.zones.items() if of != name}
-    return evolve(state, zones=zones if zone is None else {**zones, name: zone})
+    sentinels = state.sentinels.with_zone(name, state.zones.get(name, "UTC"), zone or "UTC")
+    return evolve(state, zones=zones if zone is None else {**zones, name: zone}, sentinels=sentinels)
 
 
 def _impossible(source: Source, change: ToZone) -> DiagnosticError:

@@ -240,3 +240,73 @@ def test_lists_come_from_frames_too() -> None:
             (1, "b"),
             (2, "c"),
         ]
+
+
+def refused(data: Any) -> str:
+    query = cedilla.query('stream r(ts: long, x?: double, s?: string) from json "r"; emit r to json "o";')
+    return error_text(lambda: query.simulate(r=data)).partition("; ")[0]
+
+
+def test_columns_that_no_attribute_reads_are_refused_by_name() -> None:
+    """Parquet has lengths of time as whole numbers of nanoseconds, and pandas periods as ordinals."""
+    second = pd.to_timedelta([1], unit="s")
+    assert refused(pd.DataFrame({"ts": [1], "x": second})).startswith("RQ488 column `x` is of type duration")
+    assert "RQ488 column `x` is of type duration" in refused(pl.DataFrame({"ts": [1], "x": second}))
+    assert refused(pa.table({"ts": [1], "x": [[{"a": second[0]}]]})).startswith("RQ488 column `x`")
+    periods = pd.period_range("2020", periods=1, freq="M")
+    assert refused(pd.DataFrame({"ts": [1], "s": periods})).startswith("RQ488 column `s` is of type ext")
+    assert refused(pa.table({"ts": [1], "s": [b"\xff"]})) == "RQ488 column `s` has bytes that are no UTF-8"
+
+
+def test_columns_of_several_types_are_refused_and_named() -> None:
+    mixed = pd.DataFrame({"ts": [1, 2], "s": pd.Series(["a", 5], dtype=object)})
+    assert "type object" in refused(mixed)
+    assert "column s" in refused(mixed)
+    twice = pd.concat([pd.DataFrame({"ts": [1], "x": [2.0]})] * 2, axis=1)
+    assert refused(twice).startswith("RQ488 the frame is no table of columns with one type each")
+    times = [datetime(2020, 6, 1, 2), datetime(2020, 6, 1, 2, tzinfo=UTC)]
+    moments = pd.DataFrame({"ts": [1, 2], "s": pd.Series(times, dtype=object)})
+    assert refused(moments) == "RQ488 column `s` has times with a zone and times without one"
+    assert refused([{"ts": 1, "s": {5}}]).startswith("RQ488 row 0 is no object of JSON")
+
+
+def test_the_index_of_a_frame_with_a_name_is_a_column() -> None:
+    query = cedilla.query('stream r(ts: long, x?: double) from json "r"; emit r to json "o";')
+    frame = pd.DataFrame({"ts": [1], "x": [2.5]}).set_index("x")
+    assert frame_rows(query.simulate(r=frame)["r"]) == [{"ts": 1, "x": 2.5}]
+
+
+ZONED = 'stream r(ts: long, at: timestamp zone "Europe/Berlin") from json "r"; emit r to json "o";'
+
+
+def test_run_and_simulate_read_local_times_of_a_frame_alike() -> None:
+    """A time without a zone is a local one, and one with a zone a moment; year 20000 is none."""
+    query = cedilla.query(ZONED)
+    local = pa.array([datetime(2020, 6, 1, 2)], pa.timestamp("us"))
+    moment = pa.array([datetime(2020, 6, 1, tzinfo=UTC)], pa.timestamp("us", "America/New_York"))
+    for times in (local, moment):
+        frame = pa.table({"ts": [1], "at": times})
+        expected = [{"ts": 1, "at": datetime(2020, 6, 1, tzinfo=UTC)}]
+        assert frame_rows(query.simulate(r=frame)["r"]) == expected
+    run = query.run(sources={"r": pa.table({"ts": [1], "at": local})}, engine="sail")
+    assert run is not None
+    assert frame_rows(run["r"]) == expected
+    far = pa.table({"ts": [1], "at": pa.array([2**59], pa.timestamp("us"))})
+    assert query.simulate(r=far).rejected["code"].tolist() == ["RQ301"]
+
+
+@pytest.mark.either_engine
+def test_a_frame_of_spark_has_moments_for_zones_and_no_local_times(spark: SparkSession) -> None:
+    query = cedilla.query(ZONED)
+    moments = spark.sql("SELECT 1L AS ts, timestamp'2020-06-01T00:00:00Z' AS at")
+    run = query.run(sources={"r": moments}, spark=spark)
+    assert run is not None
+    assert run["r"].selectExpr("unix_seconds(at) AS at").collect()[0]["at"] == 1590969600
+    local = spark.sql("SELECT 1L AS ts, timestamp_ntz'2020-06-01T02:00:00' AS at")
+    assert error_text(lambda: query.run(sources={"r": local}, spark=spark)).startswith(
+        "RQ488 column `at` has"
+    )
+    length = spark.sql("SELECT 1L AS ts, INTERVAL '1' SECOND AS at")
+    assert error_text(lambda: query.run(sources={"r": length}, spark=spark)).startswith(
+        "RQ488 column `at` is"
+    )

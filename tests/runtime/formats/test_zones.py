@@ -419,6 +419,55 @@ def test_an_attribute_under_another_name_keeps_its_zone(tmp_path: Path) -> None:
     assert times(run.simulate().output("r")) == {1: "2020-07-01T10:00", 2: "2020-07-01T12:00"}
 
 
+NEVER = "1900-01-01T00:00:00"
+MISSING = 'stream r(n: long, at?: timestamp zone "Europe/Berlin") from json "in/r"; emit r to json "out/r";'
+OF_MISSING: list[list[Item]] = [
+    [
+        {"n": 1, "at": NEVER},
+        {"$accent": f'[[missing(at, {{"{NEVER}", "2020-10-25T01:00:00"}})]]'},
+        {"n": 2, "at": NEVER},
+        {"$accent": '[[zone(at, "America/New_York")]]'},
+        {"n": 3, "at": NEVER},
+        {"n": 4, "at": "1899-12-31T18:00:00"},
+    ],
+    [
+        {"$accent": '[[zone(at, "UTC")]]'},
+        {"n": 5, "at": NEVER},
+        {"n": 6, "at": "2020-10-25T01:00:00"},
+        {"n": 7, "at": "1899-12-31T23:00:00"},
+    ],
+]
+
+
+def defined_times(items: list[Item]) -> dict[int, str | None]:
+    return {item["n"]: item.get("at", "")[:16] for item in decode(items)}
+
+
+DEFINED = {1: "1899-12-31T23:00", 2: "", 3: "", 4: "1899-12-31T23:00", 5: "", 6: "", 7: "1899-12-31T23:00"}
+
+
+def test_a_missing_local_time_is_the_same_text_in_every_zone(tmp_path: Path) -> None:
+    run = Query.without_engine(tmp_path, MISSING)
+    for part in OF_MISSING:
+        run.write("r", part)
+    assert defined_times(run.simulate().output("r")) == DEFINED
+    text = 'stream r(n: long, at?: timestamp zone "%s") from json "r"; emit r to json "o";'
+    state = ran(compile_query(text % BERLIN).plan, [("r", OF_MISSING[0][1])])
+    _, after = edited(state, text % "Asia/Kolkata")
+    here = after.states["r"].sentinels.here["at"]
+    assert regions.contains(here, {"at": micros("2020-10-24T19:30:00Z")})
+    assert not regions.contains(here, {"at": micros("2020-10-24T23:00:00Z")})
+
+
+@pytest.mark.either_engine
+def test_a_missing_local_time_is_the_same_text_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    run = Query(spark, tmp_path, MISSING)
+    for number, part in enumerate(OF_MISSING):
+        run.write("r", part)
+        run.go_on(run.executor(), number)
+    assert defined_times(run.output("r")) == DEFINED
+
+
 # --- tools ---
 
 
