@@ -27,6 +27,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from cedilla.compiler.expressions.aggregates.aggregate_parts import let
+from cedilla.compiler.expressions.aggregates.split_sums import whole_of
 from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, array_of, column, decimals, quote
 from cedilla.compiler.regions.affine import Affine
 
@@ -172,6 +174,8 @@ def as_double(
         }
         fields = ", ".join(f"{quote(n)}, {made.get(n) or part}" for n, part in parts.items())
         return f"IF({value} IS NULL, NULL, named_struct({fields}))" if any(made.values()) else None
+    if isinstance(kind, StructType) and isinstance(wanted, DoubleType):
+        return _sum_as_double(name, value, kind, is_rounded=is_rounded)
     if not isinstance(wanted, DoubleType) or not isinstance(kind, IntegerType | LongType | DecimalType):
         return None
     plain = decimals.as_double(value, type_named(kind.simpleString()))
@@ -180,8 +184,22 @@ def as_double(
     kept = f"{value} > {inside[0]}L AND {value} < {inside[1]}L"
     if isinstance(kind, DecimalType) and kind.scale:
         kept += f" AND ({_keeps_decimal(value, kind.scale)})"
-    failure = f"raise_error({quote(BEYOND + name.partition('$')[0])})"
-    return f"CASE WHEN {value} IS NULL OR {kept} THEN {plain} ELSE {failure} END"
+    return f"CASE WHEN {value} IS NULL OR {kept} THEN {plain} ELSE {_failure(name)} END"
+
+
+def _sum_as_double(name: str, value: str, kind: StructType, *, is_rounded: bool) -> str:
+    """Returns SQL that converts a sum of decimals in two parts (`split_sums`) to a double, as `as_double` does."""
+    low = f"{value}.low"
+    (whole_type,) = (field.dataType for field in kind.fields if field.name == "low")
+    assert isinstance(whole_type, DecimalType)
+    whole = whole_of(whole_type.scale, f"{value}.high", low)
+    total = as_double(name, "v", whole_type, DoubleType(), is_rounded=is_rounded)
+    body = f"CASE WHEN v IS NULL AND {low} IS NOT NULL THEN {_failure(name)} ELSE {total} END"
+    return let(whole, "v", body)
+
+
+def _failure(name: str) -> str:
+    return f"raise_error({quote(BEYOND + name.partition('$')[0])})"
 
 
 def _keeps_decimal(value: str, scale: int) -> str:

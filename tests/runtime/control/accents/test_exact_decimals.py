@@ -329,3 +329,22 @@ def test_types_without_room_are_not_exact() -> None:
     assert raw_type(Type("long"), [nano]) is None
     assert raw_type(Type("decimal", (19, 0)), [Affine(60, 0)]) is None
     assert raw_type(Type("decimal", (19, 0)), [nano]) == Type("decimal", (28, 0))
+
+
+@pytest.mark.either_engine
+def test_a_long_sum_that_is_open_becomes_a_double(spark: SparkSession, tmp_path: Path) -> None:
+    """Decimals of more than 28 digits are summed in two parts, which an Alter of an open group makes one double."""
+    text = "stream r(k: int, d: decimal(38, 2)) from json 'in/r'; emit aggregate[sum(d) as s by k](r) to json 'o';"
+    items: list[Item] = [
+        {"k": 1, "d": 1.25},
+        {"k": 2, "d": -12},
+        {"$accent": "[[alter(d, y -> y * 100)]]"},
+        {"k": 1, "d": 225},
+    ]
+    run = Query(spark, tmp_path, text)
+    run.write("r", items[:2])
+    run.go_on(run.executor(), 0)
+    run.write("r", [*items[2:], END])
+    run.go_on(run.executor(), 1)
+    assert run.rows("aggregate") == [{"k": 1, "s": 3.5}, {"k": 2, "s": -12.0}]
+    assert run.simulate().rows("aggregate") == run.rows("aggregate")
