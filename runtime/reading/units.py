@@ -133,6 +133,9 @@ class Units:
         if isinstance(parse_accent(text).primitive, syntax.AtSource):
             why = "no output renames, recodes, swaps or lists missing values: a query undoes these at its sources"
             raise failure("RQ460", "the accent cannot be read here", hint=why)
+        primitive = parse_accent(text).primitive
+        if isinstance(primitive, syntax.DropAttribute) and primitive.name not in self.state.types:
+            return  # it has no units to forget, and only its values show its type
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)
         if isinstance(accent.primitive, SourceAlter):

@@ -210,6 +210,16 @@ def test_pandas_and_arrow_have_the_types(folder: Path) -> None:
     assert [row["celsius"] for row in table.to_pylist()] == [None, 41.0, None]
 
 
+def test_a_drop_before_the_first_tuple_shows_no_type(tmp_path: Path) -> None:
+    """A union drops what one of its inputs lacks, for regions that no tuple reaches."""
+    later = {"$accent": '[[at < "2020-06-01T00:00:00Z", s = "a", alter(v, y -> y * 2)]]'}
+    row = {"ts": 2, "at": "2020-01-01T00:00:00.000000Z", "s": "a", "v": 2.0}
+    drops = [{"$accent": f"[[ts < 0, -({name})]]"} for name in ("at", "s")]
+    folder = output_of(tmp_path / "out", [drops, [row, later], [row]])
+    assert [each["v"] for each in read(folder).rows()] == [2.0, 1.0]
+    assert str(read(folder).arrow().schema.field("at").type) == "timestamp[us, tz=UTC]"
+
+
 def test_types_that_nobody_tells_are_seen_from_all_values(tmp_path: Path) -> None:
     rows: list[Item] = [
         {"n": 1, "d": "2013-01-01", "b": True, "x": 1, "mixed": "2013-01-01", "nan": "NaN", "l": [1, 2.5]},
