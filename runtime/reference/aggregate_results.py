@@ -19,7 +19,7 @@ from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.operators import Call
 from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.evaluate import Row, evaluate
-from cedilla.runtime.reference.scalars.arithmetic import double, is_beyond, is_odd
+from cedilla.runtime.reference.scalars.arithmetic import double, is_odd, loses_digits
 from cedilla.runtime.reference.scalars.numbers import rounded
 from cedilla.runtime.reference.scalars.order import comparable, equal, rank
 
@@ -55,11 +55,11 @@ def result(
 
 
 def _check_sum(call: Call, values: Sequence[Any]) -> None:
-    """Raises RQ310 if an Alter came among the values, and the sum of the whole numbers before it is beyond a
+    """Raises RQ310 if an Alter came among the values, and the sum of the exact numbers before it is not kept by a
     double.
     """
     whole = [v for v in values if isinstance(v, int | Fraction)]
-    if len(whole) < len(values) and is_beyond(sum(whole)):
+    if len(whole) < len(values) and loses_digits(sum(whole)):
         raise beyond(min(attributes(call.arguments[0]), default=call.function))
 
 

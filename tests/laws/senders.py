@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from attrs import define, field, frozen
 
+from cedilla.compiler.expressions.types import decimal_notation
 from cedilla.compiler.units.units import conversion
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.records.lines import Line
+from cedilla.runtime.records.nested import THOUSANDS
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.stream import Item, nested
 
 SCHEMA = (
     'site: string in {"A", "B"}, u: string in {"degF", "degC"}, k?: long, x: double unit m, h: double unit degF, '
-    "n: int, t: double unit from u in {degF, degC}, p?: double unit hPa, q?: double unit hPa"
+    "n: int, t: double unit from u in {degF, degC}, p?: double unit hPa, q?: double unit hPa, "
+    'c: decimal(18, 2), d: double decimal "," or ".", at: timestamp zone "Europe/Berlin"'
 )
 UNITS = {"x": "m", "t": "degF", "h": "degF", "p": "hPa", "q": "hPa"}
 VALUES: dict[str, list[Any]] = {
@@ -33,6 +41,9 @@ VALUES: dict[str, list[Any]] = {
     "n": [1, 10],
     "p": [1, 1000],
     "q": [7, 800],
+    "c": [Decimal("0.29"), Decimal("19.99"), Decimal("90071992547409.93")],
+    "d": [0.5, 1234.5625, -7.25],
+    "at": ["2024-01-15T23:30:00.000000Z", "2024-07-01T10:00:00.000001Z"],
 }
 OPTIONAL = {"k", "p", "q"}
 
@@ -59,6 +70,10 @@ CONDITIONS: list[tuple[str, Callable[[Item, Item], bool]]] = [
     ('u = "degC"', meets("u", lambda v: v == "degC")),
     ('u = "F"', meets("u", lambda v: v == "F")),
     ("p > 500", meets("p", lambda v: v > 500)),
+    ("q > 560", meets("q", lambda v: v > 560)),
+    ("c > 19.98", meets("c", lambda v: v > Fraction("19.98"))),
+    ("d < 0", meets("d", lambda v: v < 0)),
+    ('at > "2024-06-01T00:00:00Z"', measures("at", lambda v: v > "2024-06-01")),
 ]
 
 
@@ -76,10 +91,29 @@ def alters(name: str, text: str, function: Callable[[Fraction], Fraction]) -> Ch
     return Change(f"alter({name}, y -> {text})", name, "alter", function)
 
 
+def bent(name: str, text: str, function: Callable[[Fraction], Fraction | None]) -> Change:
+    """What a function makes of a value that it takes."""
+    return Change(f"alter({name}, {text})", name, "alter", function)
+
+
+def by_points(*points: tuple[int, int]) -> Callable[[Fraction], Fraction | None]:
+    """The function that is linear between points."""
+
+    def of(x: Fraction) -> Fraction | None:
+        ends = ((a, b) for a, b in pairwise(points) if a[0] <= x <= b[0])
+        (x0, y0), (x1, y1) = next(ends, ((0, 0), (0, 0)))
+        return None if x0 == x1 else y0 + (x - x0) * Fraction(y1 - y0, x1 - x0)
+
+    return of
+
+
 def recodes(name: str, codes: dict[Any, Any]) -> Change:
     pairs = ", ".join(f"{json.dumps(a)}: {json.dumps(b)}" for a, b in codes.items())
     return Change(f"recode({name}, {{{pairs}}})", name, "recode", codes)
 
+
+ZONES = ("America/New_York", "Asia/Kolkata", "UTC")
+PATHS = (("box.h.v", "h"), ("k.v", "k"))
 
 CHANGES = [
     *(Change(f"unit(h, {unit})", "h", "unit", unit) for unit in ("degC", "degF", "K")),
@@ -93,6 +127,14 @@ CHANGES = [
     alters("p", "y * 3", lambda y: y * 3),
     alters("t", "y + 1", lambda y: y + 1),
     *[alters("n", "y * 3", lambda y: y * 3)] * 4,
+    alters("c", "y * 100", lambda y: y * 100),
+    alters("c", "y / 1000", lambda y: y / 1000),
+    alters("d", "y / 2", lambda y: y / 2),
+    bent("q", "by points {(0, 0), (100, 500), (10000, 600)}", by_points((0, 0), (100, 500), (10000, 600))),
+    bent("q", "by points {(0, 900), (1000, 0)}", by_points((0, 900), (1000, 0))),
+    bent("q", "y -> 1000 / y", lambda y: 1000 / y if y > 0 else None),
+    bent("d", "y -> 1 - y", lambda y: 1 - y),
+    *(Change(f'zone(at, "{zone}")', "at", "zone", zone) for zone in ZONES),
     recodes("k", {1: 10, 2: 3}),
     recodes("k", {10: 1, 3: 2}),
     recodes("u", {"degF": "F", "degC": "C"}),
@@ -101,7 +143,7 @@ CHANGES = [
         Change(f"rename({to}, {name})", name, "rename", to)
         for to, name in (("hh", "h"), ("h", "h"), ("kk", "k"), ("xx", "x"))
     ),
-    *(Change(f'rename("{to}", {name})', name, "rename", to) for to, name in (("box.h.v", "h"), ("k.v", "k"))),
+    *(Change(f'rename("{to}", {name})', name, "rename", to) for to, name in PATHS),
     *(
         Change(f"missing({name}, {{{', '.join(map(str, values))}}})", name, "missing", values)
         for name, values in (("k", (-1, 3)), ("k", ()), ("p", (-999.5, 9999)), ("p", (1000,)))
@@ -135,7 +177,7 @@ class Sender:
     def accent(self, rng: Random) -> str | None:
         """A random accent, if it can be here."""
         change = rng.choice(CHANGES)
-        conditions = rng.sample(CONDITIONS, rng.choice([0, 1, 1, 2]))
+        conditions = rng.sample(CONDITIONS, 0 if change.kind == "zone" else rng.choice([0, 1, 1, 2]))
         text = f"[[{', '.join([*(each for each, _ in conditions), change.text])}]]"
         if not is_valid([*self.texts, text]):
             return None
@@ -171,7 +213,7 @@ class Sender:
                     for n, values in sentinels.items()
                     if n not in raw
                 }
-                plain = {n: v if isinstance(v, str | int) else float(v) for n, v in raw.items()}
+                plain = {n: json_value(n, v, len(self.texts)) for n, v in raw.items()}
                 return nested({names.get(n, n): v for n, v in plain.items()}), canonical
             # Accents are about the tuple as it comes, so about one without this attribute from the start.
             canonical = {n: v for n, v in canonical.items() if n != first}
@@ -185,6 +227,7 @@ class Sender:
         raw = {**canonical, "t": converted("t", canonical["u"])(Fraction(canonical["t"]))}
         names: dict[str, str] = {}
         gone: list[str] = []
+        zone = "Europe/Berlin"
         sentinels: dict[str, tuple[float, ...]] = {}
         for tests, change in self.accents[:accents]:
             name = change.attribute
@@ -210,7 +253,11 @@ class Sender:
                 case _ if name not in raw:
                     pass
                 case "alter":
-                    raw[name] = change.by(Fraction(raw[name]))
+                    if (value := change.by(Fraction(raw[name]))) is None:
+                        return None
+                    raw[name] = value
+                case "zone":
+                    zone = change.by
                 case "unit":
                     raw[name] = converted(name, change.by)(Fraction(canonical[name]))
                 case "recode":
@@ -220,7 +267,21 @@ class Sender:
         sentinels = {name: values for name, values in sentinels.items() if values}
         if any(raw.get(name) in values for name, values in sentinels.items()):
             return None  # such a value cannot be written
+        local = datetime.fromisoformat(canonical["at"]).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+        raw["at"] = local.isoformat()
         return raw, names, gone, sentinels
+
+
+def json_value(name: str, value: Any, number: int) -> Any:
+    """A value as a line has it; `number`: which of the signs `d` has."""
+    if isinstance(value, str | int):
+        return value
+    if name == "c":
+        return Decimal(decimal_notation(Fraction(value)) or "")
+    text = repr(float(value))
+    if name != "d" or "e" in text or number % 3 == 0 or re.search(THOUSANDS, text) is not None:
+        return float(value)
+    return text.replace(".", "," if number % 3 == 1 else ".")
 
 
 def in_places(row: dict[str, Any], one: str, other: str) -> dict[str, Any]:
