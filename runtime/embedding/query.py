@@ -230,7 +230,7 @@ def _run_over(
 def _quarantined(checkpoint: Path) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     for file in sorted((checkpoint / "quarantine").glob("*/*.jsonl")):
-        for line in file.read_text("utf-8").splitlines():
+        for line in file.read_bytes().splitlines():
             record = json.loads(line)
             position = f"{record['position']['file']}:{record['position']['line']}"
             records.append({**record, "source": file.parent.name, "place": position})

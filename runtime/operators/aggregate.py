@@ -140,7 +140,7 @@ def _computed(operator: Aggregate, source: Facts, frame: DataFrame | None = None
         how = call.over(source.types)
         types = [expressions.type_of(argument, source.types) for argument in call.columns]
         if frame is not None and is_connect(frame) and types:
-            how = with_infinities(call.function, how, types[0])
+            how = with_infinities(how, dict(zip("xy", types, strict=False)))
         return _Computed(name, call, how, types)
 
     return {name: over(name, call) for name, call in operator.results(source).items()}

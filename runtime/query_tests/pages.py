@@ -45,7 +45,7 @@ class Block:
 
     def items(self) -> list[dict[str, Any]]:
         """Returns the lines of an expected output."""
-        return [json.loads(line, parse_float=number_of) for line in self.text.splitlines()]
+        return [json.loads(line, parse_float=number_of) for line in self.text.split("\n") if line.strip()]
 
     def written(self) -> str:
         """Returns the block as the page has it."""

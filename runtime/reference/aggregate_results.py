@@ -43,7 +43,10 @@ def result(
     values = [[evaluate(argument, row, types) for argument in call.arguments] for row in rows]
     pairs = [v for v in values if all(x is not None for x in v)]
     if call.distinct:
-        pairs = list({comparable(v): v for v in reversed(pairs)}.values())[::-1]
+        firsts: dict[Any, list[Any]] = {}
+        for pair in pairs:
+            firsts.setdefault(comparable(pair), pair)
+        pairs = [*firsts.values()]
         if call.function in ("sum", "avg"):  # doubles are added in ascending order
             pairs.sort(key=lambda v: rank(v[0]))
     if not pairs:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import evolve
 
 from cedilla.compiler.expressions.aggregates import angles, chosen_values, variances
@@ -213,17 +215,22 @@ _CORR = Function(
 _ENDLESS = {
     "min": "coalesce(min(IF({x} < double('Infinity'), {x}, NULL)), CASE WHEN bool_or({x} = double('Infinity')) "
     "THEN double('Infinity') WHEN count({x}) > 0 THEN double('NaN') END)",
-    "max": "coalesce(max(IF({x} > double('-Infinity'), {x}, NULL)), "
-    "IF(count({x}) > 0, double('-Infinity'), NULL))",
+    "max": "CASE WHEN bool_or(isnan({x})) THEN double('NaN') "
+    "ELSE coalesce(max(IF({x} > double('-Infinity'), {x}, NULL)), "
+    "IF(count({x}) > 0, double('-Infinity'), NULL)) END",
 }
 
 
-def with_infinities(name: str, function: Function, argument: Type) -> Function:
-    """Replaces `min` and `max` of doubles for Sail, which begins with the largest finite number."""
-    if argument.name != "double" or name not in _ENDLESS:
-        return function
-    text = _ENDLESS[name]
-    return evolve(function, partials={name: text}, merge={name: text.replace("{x}", f"`{{p}}${name}`")})
+def with_infinities(function: Function, arguments: Mapping[str, Type]) -> Function:
+    """Replaces the least and the greatest of doubles for Sail, which begins with the largest finite number, and forgets
+    a NaN before or after other numbers. `arguments`: the types of `x` and `y`."""
+    partials, merge = dict(function.partials), dict(function.merge)
+    for part in partials:
+        end, _, argument = part.partition("_")
+        if end in _ENDLESS and arguments[argument or "x"].name == "double":
+            partials[part] = _ENDLESS[end].replace("{x}", f"{{{argument or 'x'}}}")
+            merge[part] = _ENDLESS[end].replace("{x}", f"`{{p}}${part}`")
+    return evolve(function, partials=partials, merge=merge)
 
 
 FUNCTIONS: dict[str, Function] = {

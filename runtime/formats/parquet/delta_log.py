@@ -63,7 +63,7 @@ class DeltaLog:
 
     def identity(self, entry: LogEntry) -> str | None:
         """Returns the id of the table if a version contains it, as the first one does."""
-        lines = self.files.read(entry.file.path).splitlines()
+        lines = self.files.read(entry.file.path).split("\n")
         ids = ((json.loads(line).get("metaData") or {}).get("id") for line in lines if line.strip())
         return next(filter(None, ids), None)
 
@@ -72,7 +72,7 @@ class DeltaLog:
         rows as text (`None` without effect). Raises `DiagnosticError`: RQ439, RQ472."""
         try:
             actions = [
-                json.loads(line) for line in self.files.read(entry.file.path).splitlines() if line.strip()
+                json.loads(line) for line in self.files.read(entry.file.path).split("\n") if line.strip()
             ]
             for action in actions:
                 self._check(action.get("protocol") or {}, action.get("metaData") or {})

@@ -276,6 +276,14 @@ def test_the_index_of_a_frame_with_a_name_is_a_column() -> None:
     assert frame_rows(query.simulate(r=frame)["r"]) == [{"ts": 1, "x": 2.5}]
 
 
+def test_rejected_tuples_are_shown_whatever_signs_they_have() -> None:
+    """Python takes U+2028 and U+0085 for ends of lines, and JSON does not."""
+    query = cedilla.query('stream r(ts: long, s: string) from json "r"; emit r to json "o";')
+    run = query.run(sources={"r": [{"ts": "x", "s": "a\u2028b\u0085c"}]}, engine="sail")
+    assert run is not None
+    assert run.rejected["raw"].tolist() == ['{"ts": "x", "s": "a\u2028b\u0085c"}']
+
+
 ZONED = 'stream r(ts: long, at: timestamp zone "Europe/Berlin") from json "r"; emit r to json "o";'
 
 

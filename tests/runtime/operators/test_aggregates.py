@@ -475,3 +475,34 @@ def test_count_windows_number_tuples_and_complete_groups_pass_at_once(
     order = [i for i in run.output("sums") if is_tuple(i) or "$punctuation" in i]
     closed = next(i for i, item in enumerate(order) if "$punctuation" in item)
     assert order[closed - 1]["u"] == "a", "the rest of a key passes once the key is closed"
+
+
+NAN, GREATEST, LEAST = "NaN", "Infinity", "-Infinity"
+UNORDERED: list[list[float | str]] = [
+    *([NAN, 1.0], [1.0, NAN], [NAN, GREATEST], [GREATEST, NAN], [NAN, LEAST, 2.0], [LEAST, LEAST]),
+    *([1.0, 2.0, 1.0, 3.0, 2.0], [NAN, 1.0, NAN], [GREATEST, GREATEST]),
+]
+OF_UNORDERED = """
+stream r(k: int, ts: long, x: double) from json "in";
+emit aggregate[max(x) as most, min(x) as least, corr(x, ts) as c, collect(distinct x) as each by k](r) to json "o";
+"""
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_nan_is_the_greatest_wherever_it_comes_and_values_keep_their_first_place(
+    spark: SparkSession, tmp_path: Path, parts: int
+) -> None:
+    rows = [{"k": k, "ts": ts, "x": x} for k, xs in enumerate(UNORDERED) for ts, x in enumerate(xs)]
+    items: list[Item] = [*sorted(rows, key=lambda row: row["ts"]), {"$punctuation": "[]"}]
+    run = output_of(spark, tmp_path, OF_UNORDERED, parts, items)
+    found = {row["k"]: row for row in run.rows("aggregate")}
+    for k, values in enumerate(UNORDERED):
+        in_order = sorted(map(float, values), key=lambda x: (x != x, x))
+        assert [str(float(found[k][name])) for name in ("least", "most")] == [
+            str(in_order[0]),
+            str(in_order[-1]),
+        ]
+        assert found[k]["each"] == list(dict.fromkeys(values))
+        if NAN in values:
+            assert found[k]["c"] == NAN
+    assert run.simulate().rows("aggregate") == run.rows("aggregate")

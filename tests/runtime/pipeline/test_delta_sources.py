@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,9 @@ from pyspark.sql import SparkSession
 from cedilla import Options, run
 from cedilla.compiler import compile_query
 from cedilla.grammar import DiagnosticError
+from cedilla.runtime.formats.parquet.delta_log import DeltaLog
 from cedilla.runtime.pipeline import delta_sources
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.stream import is_tuple, read_output
 
@@ -165,6 +168,17 @@ def test_what_is_no_plain_table_is_refused(
         table.write({"k": 1, "t": 1.0}, **options)
     with pytest.raises(DiagnosticError, match=code):
         table.run()
+
+
+def test_an_entry_of_the_log_may_have_every_sign(tmp_path: Path) -> None:
+    add = {"path": "a.parquet", "size": 1, "dataChange": True, "stats": "a\u2028b\u0085"}
+    entry = tmp_path / "_delta_log" / f"{0:020}.json"
+    entry.parent.mkdir()
+    entry.write_text(json.dumps({"add": add}, ensure_ascii=False) + "\n", "utf-8")
+    log = DeltaLog(Files(), "r", str(tmp_path))
+    files, effect = log.added(log.entries()[0])
+    assert [file.path.rpartition("/")[2] for file in files] == ["a.parquet"]
+    assert effect is None
 
 
 def test_a_table_of_delta_is_no_table_of_a_query() -> None:
