@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cedilla.runtime.language_server.document import Document
     from cedilla.runtime.language_server.marker_lines import CheckedMarker
 
-_MEANT = re.compile(r"did you mean `([^`]+)`")
+_MEANT = re.compile(r"did you mean `([^`]+)`(?! or)")
 _LEFT_OUT = re.compile(r"leave `([^`]+)` out")
 _WRITTEN = re.compile(r"(?:is|are) written `([^`()]+)`")
 _EXPECTED = re.compile(r"^(?:expected|missing) `([^`]+)`(?:;|$| at)", re.MULTILINE)

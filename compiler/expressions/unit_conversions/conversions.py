@@ -67,11 +67,22 @@ def known_unit(unit: str, span: Span | None, hint: str | None = None) -> str:
         if unit.lower() in _CURRENCIES:
             help = "a query defines its currencies: `unit EUR; unit ct = EUR / 100;`"
             raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
-        guess = suggest(unit, (*UNITS, *(f"{singular}s" for singular in UNITS), *_COMMON))
+        if unit.strip().lower() in _NO_UNITS:
+            help = 'a number without a unit has no `unit`; a ratio beside `percent` is `"1"`'
+            raise failure("RQ143", f"unknown unit `{unit}`", span, hint=help) from None
         names = hint or "names are pint's (`degF`, `hPa`, `m/s`) or UCUM codes (`Cel`, `{request}` of counts)"
-        text = f"did you mean `{unit_text(guess)}`? {names[0].upper()}{names[1:]}" if guess else names
+        guess = " or ".join(f"`{unit_text(name)}`" for name in _alike(unit))
+        text = f"did you mean {guess}? {names[0].upper()}{names[1:]}" if guess else names
         raise failure("RQ143", f"unknown unit `{unit}`", span, hint=text) from None
     return unit
+
+
+def _alike(unit: str) -> list[str]:
+    """Returns the units that an unknown name may mean: symbols in other letters, else a misspelt name."""
+    symbols = (f"{prefix}{symbol}" for prefix in _PREFIXES for symbol in _SYMBOLS)
+    same_letters = [symbol for symbol in symbols if symbol.lower() == unit.lower()]
+    guess = suggest(unit, (*UNITS, *(f"{singular}s" for singular in UNITS), *_COMMON))
+    return same_letters or ([] if guess is None else [guess])
 
 
 def is_unit(name: str) -> bool:
@@ -104,7 +115,9 @@ _COMMON = (
 )
 """Candidates for misspelt names; `known_unit` accepts all names of pint and UCUM."""
 
-
+_PREFIXES = ("", "m", "k", "h", "M", "G", "T")
+_SYMBOLS = ("W", "Wh", "VA", "V", "A", "Ah", "Hz", "Pa", "J", "N", "L", "g")
+_NO_UNITS = {"", "-", "n/a", "none", "unitless", "ratio", "fraction"}
 _CURRENCIES = {
     "eur",
     "euro",
