@@ -8,10 +8,11 @@ from itertools import pairwise
 
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.unit_inference import has_units
-from cedilla.compiler.regions.affine import Affine
-from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, Shift
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, Shift, after
+from cedilla.compiler.regions.logarithms import Logarithm, Power
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.syntax import AlterAttribute, Attribute, Binary, Expression, Literal, Points
+from cedilla.grammar.syntax import AlterAttribute, Attribute, Binary, Expression, Literal, Points, Scalar
 
 _CACHE_SIZE = 1024
 
@@ -22,10 +23,12 @@ def function_of(parameter: str, body: Expression) -> Affine | Bent:
     form = expressions.affine(body)
     if form is None and (factor := _reciprocal(parameter, body)) is not None:
         return Reciprocal(factor)
+    if form is None and (scale := _logarithm(parameter, body)) is not None:
+        return scale
     if form is None or form[0] != parameter or has_units(body):
         hint = (
-            f"functions are `{parameter} -> {parameter} * a + b`, `{parameter} -> c / {parameter}` and "
-            "`by points {(0, 0), (5, 100)}`"
+            f"functions are `{parameter} -> {parameter} * a + b`, `{parameter} -> c / {parameter}`, "
+            f"`{parameter} -> 10 * log10({parameter})` and `by points {{(0, 0), (5, 100)}}`"
         )
         if has_units(body):
             hint = (
@@ -42,6 +45,35 @@ def _reciprocal(parameter: str, body: Expression) -> Fraction | None:
             return Fraction(factor) if name == parameter and factor > 0 else None
         case _:
             return None
+
+
+def _logarithm(parameter: str, body: Expression) -> Bent | Affine | None:
+    """Returns the function of `a * log10(b * y + c) + d`, or of `a * pow(10, b * y + c) + d`."""
+    part, outer = expressions.single(body) or (body, IDENTITY)
+    match part:
+        case Scalar("log10", (argument,)) | Scalar("pow" | "power", (Literal(10, unit=None), argument)):
+            form = expressions.affine(argument)
+        case _:
+            return None
+    if form is None or form[0] != parameter:
+        return None
+    slope, shift = form[1].slope, form[1].shift / form[1].slope
+    if part.name == "log10":
+        decades = -outer.shift / outer.slope
+        is_whole = decades.denominator == 1 and abs(decades) < _PLACES
+        reference = Fraction(10) ** int(decades) / slope if is_whole else 1 / slope
+        bent, factors = Logarithm(outer.slope, reference), (abs(outer.slope), reference)
+        outer = Affine(1, 0 if is_whole else outer.shift)
+    else:
+        bent, factors = Power(1 / slope, outer.slope), (abs(slope), outer.slope)
+        outer = Affine(1, outer.shift)
+    if not all(Fraction(10) ** -_PLACES <= factor <= 10**_PLACES for factor in factors):
+        return None
+    return after(outer, after(bent, Affine(1, shift)))
+
+
+_PLACES = 30
+"""The factors of a logarithm have less places before and after the point, so that doubles hold its values."""
 
 
 def shift_of(node: AlterAttribute) -> Shift:

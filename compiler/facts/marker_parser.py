@@ -25,12 +25,14 @@ from cedilla.compiler.facts.markers import (
     Rename,
     SourceAlter,
     Swap,
+    ToLevel,
     ToUnit,
     ToZone,
 )
 from cedilla.compiler.facts.quantities import split_quantities
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
+from cedilla.compiler.units.units import level
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.formatting.expression_formatter import unit_text
@@ -247,7 +249,7 @@ def _read_primitive(
 
 def _read_function(
     node: AlterAttribute | SetUnit, types: Types, units: Units, *, arrays: bool
-) -> Alter | ToUnit | SourceAlter:
+) -> Alter | ToUnit | ToLevel | SourceAlter:
     if types[node.name].name == "timestamp" and isinstance(node, AlterAttribute):
         return SourceAlter(node.name, shift_of(node))
     if not (types[node.name].is_numeric or (arrays and types[node.name].has_units)):
@@ -355,7 +357,7 @@ def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:
     return failure("RQ460", f"{what}, and {why}", span, hint=hint)
 
 
-def _read_unit(node: SetUnit, units: Units) -> ToUnit:
+def _read_unit(node: SetUnit, units: Units) -> ToUnit | ToLevel:
     """Raises RQ142 if no unit is declared, or one of another dimension; RQ143 for an unknown unit."""
     declared = units.get(node.name)
     if declared is None:
@@ -366,4 +368,6 @@ def _read_unit(node: SetUnit, units: Units) -> ToUnit:
             hint=f"`{node.name}: double unit U` where it is declared or added, "
             "with the stream's first unit U",
         )
+    if (logarithm := level(declared, known_unit(node.unit, node.span))) is not None:
+        return ToLevel(node.name, node.unit, logarithm)
     return ToUnit(node.name, node.unit, converted(declared, node.unit, node.span))

@@ -11,6 +11,7 @@ from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent, ByPoints
+from cedilla.compiler.regions.logarithms import Logarithm
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.formatting.expression_formatter import unit_text
@@ -84,6 +85,21 @@ class ToUnit:
 
 
 @frozen
+class ToLevel:
+    """`unit(X, dBm)`: values from here on are levels, which are logarithms. The source undoes them (theory N7).
+
+    `function`: to the unit from the canonical one.
+    """
+
+    attribute: str
+    unit: str
+    function: Logarithm
+
+    def __str__(self) -> str:
+        return f"unit({self.attribute}, {unit_text(self.unit)})"
+
+
+@frozen
 class Rename:
     """`rename(b, X)`: tuples from here on use the name b for the query's attribute X (theory N2). The name may be a
     path, `rename("state.b", X)` (N11)."""
@@ -149,7 +165,7 @@ class Swap:
         return f"swap({self.attribute}, {self.other})"
 
 
-AtSource = Rename | Recode | SourceAlter | Missing | Swap
+AtSource = Rename | Recode | SourceAlter | ToLevel | Missing | Swap
 """Primitives that the source undoes; no operator sees them, and no output announces them (theory N2, N3, N11)."""
 Primitive = Add | Drop | Alter | ToUnit | AtSource
 

@@ -1,7 +1,8 @@
-"""Functions that only a source undoes: reciprocals, functions by points, shifts of timestamps (theory N7, N11).
+"""Functions that only a source undoes: reciprocals, functions by points, logarithms, shifts of timestamps (theory N7,
+N11).
 
-With falling affine functions they are those that outputs never announce. Each is strictly monotone on its domain and
-exact on rational numbers; a value outside of the domain has no image.
+With falling affine functions they are those that outputs never announce. Each is monotone on its domain and, but for
+logarithms, exact on rational numbers; a value outside of the domain has no image.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import cast
 from attrs import field, frozen
 
 from cedilla.compiler.regions.affine import IDENTITY, Affine, Number, exact
+from cedilla.compiler.regions.logarithms import Logarithm, Power, joined
 from cedilla.compiler.regions.trees import Bound
 
 Domain = tuple[Bound | None, Bound | None]
@@ -183,7 +185,7 @@ class Shift:
         return f"{parameter} {'-' if self.micros < 0 else '+'} {number} {unit}{'' if number == '1' else 's'}"
 
 
-Link = Affine | Reciprocal | ByPoints | Shift
+Link = Affine | Reciprocal | ByPoints | Logarithm | Power | Shift
 
 
 @frozen(cache_hash=True)
@@ -227,17 +229,27 @@ class Chain:
         return f"CASE WHEN abs({column}) < {_INFINITY} THEN {result} END"
 
     def text(self, parameter: str) -> str:
-        """Returns the functions in their order."""
-        return ", then ".join(link.text(parameter) for link in self.links)
+        """Returns the functions one inside of the other; those by points, and after them, in their order."""
+        texts = [parameter]
+        for link in self.links:
+            if isinstance(link, ByPoints):
+                texts += [link.text(parameter), parameter]
+            else:
+                inner = texts[-1] if texts[-1] == parameter else f"({texts[-1]})"
+                texts[-1] = link.text(inner)
+        return ", then ".join(text for text in texts if text != parameter)
 
 
-Bent = Reciprocal | ByPoints | Shift | Chain
+Bent = Reciprocal | ByPoints | Logarithm | Power | Shift | Chain
 
 
 def takes(function: Bent, value: Number | float) -> bool:
-    """Returns True if a value is in the domain of a function; infinities and NaN are in none."""
-    if isinstance(value, float) and not isfinite(value):
-        return False
+    """Returns True if a value is in the domain of a function; infinities and NaN are in none. A double means its
+    shortest decimal."""
+    if isinstance(value, float):
+        if not isfinite(value):
+            return False
+        value = Fraction(repr(value))
     low, high = function.domain
     above = low is None or (value > low[0] if low[1] else value >= low[0])
     return above and (high is None or (value <= high[0] if high[1] else value < high[0]))
@@ -248,24 +260,35 @@ def after(last: Affine | Bent, first: Affine | Bent) -> Affine | Bent:
     if isinstance(last, Affine) and isinstance(first, Affine):
         return last.after(first)
     links: list[Link] = []
-    for link in (*_links(first), *_links(last)):
-        if links and isinstance(link, Affine) and isinstance(before := links[-1], Affine):
-            links[-1] = link.after(before)
-        elif links and isinstance(link, Shift) and isinstance(before := links[-1], Shift):
-            links[-1] = Shift(before.micros + link.micros)
-        elif links and not isinstance(link, Affine) and links[-1].inverse() == link:
+    for following in (*_links(first), *_links(last)):
+        link = following
+        while links and (both := _merged(links[-1], link)) is not None:
             links.pop()
-        else:
+            link = both
+        if not link.is_identity:
             links.append(link)
-    match [link for link in links if not link.is_identity]:
+    match links:
         case []:
             return IDENTITY
-        case [Reciprocal() | ByPoints() | Shift() as only]:
+        case [Reciprocal() | ByPoints() | Logarithm() | Power() | Shift() as only]:
             return only
         case [Affine() as only] if only.rises:
             return only
         case several:
             return Chain(tuple(several))
+
+
+def _merged(first: Link, last: Link) -> Link | None:
+    """Returns two functions as one, if that is possible."""
+    match first, last:
+        case Affine(), Affine():
+            return last.after(first)
+        case Shift(), Shift():
+            return Shift(first.micros + last.micros)
+        case _ if not isinstance(last, Affine) and first.inverse() == last:
+            return IDENTITY
+        case _:
+            return joined(first, last)
 
 
 def _links(function: Affine | Bent) -> tuple[Link, ...]:

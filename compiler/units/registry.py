@@ -85,6 +85,8 @@ _DEFINITIONS = (
     ("ucumvert", "pint_ucum_defs.txt"),
     ("cedilla.compiler.units", "kinds.txt"),
 )
+_CODES = {"[pH]": "pH_value"}
+"""Codes of UCUM that ucumvert does not know."""
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 _RATIOS = {"strain"}
 
@@ -112,6 +114,7 @@ def unit_of(name: str) -> Any:
     for word in words(name):
         if (instead := instead_of(word)) is not None:
             raise UnknownUnit(name, instead)
+    name = _CODES.get(name, name)
     plain = _ALONE.sub(_counted, name)
     for spelling in dict.fromkeys((plain, with_powers(plain.translate(_SAME_SIGNS)))):
         if (unit := _of_pint(spelling, name)) is not None:

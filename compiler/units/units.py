@@ -17,6 +17,7 @@ from typing import Any
 from attrs import frozen
 
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.logarithms import Logarithm
 from cedilla.compiler.units.kinds import described, named, quantity
 from cedilla.compiler.units.own import OF
 from cedilla.compiler.units.registry import CACHE_SIZE, NUMBER, UnknownUnit, of_substance, registry, unit_of
@@ -72,13 +73,46 @@ def _of_one_substance(source: str, target: str) -> tuple[str, str]:
     return (f"{source}{OF}{other}", target) if other and not one else (source, target)
 
 
+@lru_cache(CACHE_SIZE)
+def level(source: str, target: str) -> Logarithm | None:
+    """Returns the function from values in one unit to their levels in another, as from mW to dBm (theory N7); `None`
+    for other units. dB alone has none: it may be of powers or of amplitudes. Raises `UnknownUnit`."""
+    one, other, step = quantity(source), quantity(target), _step(target)
+    if step is None or is_scale(source) or one.kind != other.kind or not one.kind:
+        return None
+    return Logarithm(step, other.factor / one.factor)
+
+
+def _step(unit: str) -> Fraction | None:
+    """Returns the step of a unit of levels for a factor of ten: 10 of dBm, 20 of dBV; `None` for other units."""
+    names = unit_of(unit)._units
+    if list(names.values()) != [1]:
+        return None
+    converter = registry()._units[next(iter(names))].converter
+    return Fraction(converter.logfactor) if getattr(converter, "logbase", None) == 10 else None
+
+
+def _between_levels(source: str, target: str) -> Affine | None:
+    """Returns the function between levels whose references differ by a power of ten, as dBm and dBW."""
+    one, other = _step(source), _step(target)
+    if one is None or other is None or one / other < 0:
+        return None
+    ratio = quantity(source).factor / quantity(target).factor
+    decades = len(str(ratio.numerator)) - len(str(ratio.denominator))
+    return Affine(other / one, other * decades) if ratio == Fraction(10) ** decades else None
+
+
 def _between_scales(source: str, target: str) -> Affine:
+    if (line := _between_levels(source, target)) is not None:
+        return line
     a, b = unit_of(source), unit_of(target)
     try:
         shift, one, three = (Fraction(registry().Quantity(Fraction(n), a).to(b).magnitude) for n in (0, 1, 3))
     except (TypeError, ValueError, ZeroDivisionError):
         if is_scale(source) != is_scale(target):
             scale, other = (source, target) if is_scale(source) else (target, source)
+            if _step(scale) is not None:
+                raise Mismatch(_only_at_source(scale, other)) from None
             why = f"{scale} is of points of a scale, and {other} is of differences"
             raise Mismatch(why) from None
         raise Mismatch(_no_line(source, target)) from None
@@ -109,6 +143,14 @@ def _apart(source: str, target: str) -> Mismatch:
 
 def _no_line(source: str, target: str) -> str:
     return f"the conversion from {source} to {target} is not of the shape y * a + b with a > 0"
+
+
+def _only_at_source(scale: str, other: str) -> str:
+    if level(other, scale) is None:
+        return f"{scale} may be of powers or of amplitudes: `alter(x, y -> 10 * log10(y))` says which"
+    return (
+        f"{scale} is a logarithm: declared in {other}, values come in it after the accent `unit(x, {scale})`"
+    )
 
 
 def circle(unit: str) -> Fraction | None:

@@ -231,7 +231,11 @@ def change(slip: Slip) -> Diagnostic | None:
         near = synonyms.CHANGES.get(slip.last.lower()) or forms.CHANGES.get(
             suggest(slip.last, forms.CHANGES) or ""
         )
-        hint = f"did you mean `{near}`? {help}" if near else help
+        hint = (
+            f"did you mean `{near}`? {help}"
+            if near
+            else synonyms.IN_DECLARATIONS.get(slip.last.lower(), help)
+        )
         what = "unknown change" if slip.last.type == "NAME" else "unexpected"
         return slip.complain(f"{what} `{slip.last}`", hint, span_of(slip.last, slip.source))
     return None

@@ -89,6 +89,7 @@ CHANGES = {
         ("change", "scale", "multiply", "map", "modify", "update", "transform", "set", "apply"), _ALTER
     ),
     **dict.fromkeys(("convert", "units", "to_unit", "measure"), "unit(t, degC)"),
+    **dict.fromkeys(("decibel", "decibels", "db", "dbm", "log10", "ph"), "unit(p, dBm)"),
     **dict.fromkeys(("extend", "domain", "widen", "expand", "allow"), "grow(s, {3})"),
     **dict.fromkeys(
         ("replace", "translate", "decode", "encode", "recoding", "codes"), "recode(k, {1: 2, 2: 1})"
@@ -99,6 +100,12 @@ CHANGES = {
     **dict.fromkeys(("undefined", "null", "none", "nodata", "sentinel", "na"), "missing(x, {-999})"),
 }
 """Changes of accents by other names."""
+IN_DECLARATIONS = dict.fromkeys(
+    ("decimal", "comma", "locale", "number_format"),
+    'the declaration says how texts of numbers are read, `x: double decimal ","`, or `decimal "," or "."` for both; '
+    "an edit of it holds for new files",
+)
+"""Changes that only an edit of the declaration makes."""
 
 _AFTER = "a time after another one is `at > 2025-01-31`, one before it `at < 2025-01-31`"
 _NO_OR = "conditions are joined by `,` or `and`: several values are `s in {2, 3}`, other cases are accents of their own"

@@ -16,6 +16,7 @@ from cedilla.compiler.facts.facts import History
 from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.bent import ByPoints, Chain, Reciprocal, Shift
+from cedilla.compiler.regions.logarithms import Logarithm, Power
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS
 from cedilla.runtime.control.accents.trees import CACHE_SIZE
@@ -168,6 +169,9 @@ def dump_leaf(leaf: Any) -> Any:
         return ["reciprocal", str(leaf.factor)]
     if isinstance(leaf, ByPoints):
         return ["points", [[str(x), str(y)] for x, y in leaf.points]]
+    if isinstance(leaf, Logarithm | Power):
+        kind = "logarithm" if isinstance(leaf, Logarithm) else "power"
+        return [kind, str(leaf.step), str(leaf.reference)]
     if isinstance(leaf, Shift):
         return ["shift", leaf.micros]
     if isinstance(leaf, Chain):
@@ -186,6 +190,10 @@ def load_function(data: list[Any]) -> Function:
             return Reciprocal(factor)
         case ["points", points]:
             return ByPoints(tuple((Fraction(x), Fraction(y)) for x, y in points))
+        case ["logarithm", step, reference]:
+            return Logarithm(step, reference)
+        case ["power", step, reference]:
+            return Power(step, reference)
         case ["shift", micros]:
             return Shift(micros)
         case ["chain", links]:

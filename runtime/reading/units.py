@@ -29,7 +29,7 @@ from cedilla.compiler.expressions.types import (
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds
 from cedilla.compiler.facts.facts import ORIGINAL
 from cedilla.compiler.facts.marker_parser import read_accent
-from cedilla.compiler.facts.markers import Add, SourceAlter
+from cedilla.compiler.facts.markers import Add, SourceAlter, ToLevel
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -138,7 +138,7 @@ class Units:
             return  # it has no units to forget, and only its values show its type
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)
-        if isinstance(accent.primitive, SourceAlter):
+        if isinstance(accent.primitive, SourceAlter | ToLevel):
             why = "no output turns or bends values: a query undoes that at its sources"
             raise failure("RQ460", "the accent cannot be read here", accent.span, hint=why)
         region = regions.intersection(accent.description, raw_quantities(self.state, accent.quantities))

@@ -158,8 +158,9 @@ def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Ac
 
 
 def _in_unit(accent: Accent, unit: str) -> Accent:
-    """Returns an Alter with the unit after it, and without text."""
-    assert isinstance(accent.primitive, Alter)
+    """Returns an Alter with the unit after it, and without text. Raises `DiagnosticError` RQ213 for a logarithm."""
+    if not isinstance(accent.primitive, Alter):
+        raise DiagnosticError(filter(None, [only_undone(accent)]))
     return evolve(accent, text="", primitive=evolve(accent.primitive, unit=unit))
 
 

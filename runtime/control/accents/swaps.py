@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
-from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, Swap, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, Swap, ToLevel, ToUnit
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents.trees import conditions_renamed
@@ -116,7 +116,7 @@ def check_swapped(swaps: Swaps, accent: Accent, types: Mapping[str, Type]) -> No
     if name not in swaps.partners or isinstance(change, Swap):
         return
     is_swapped = regions.intersection(accent.description, swaps.of(name)) is not False
-    gets_doubles = isinstance(change, Alter | SourceAlter | ToUnit | Add) and types[name].is_numeric
+    gets_doubles = isinstance(change, Alter | SourceAlter | ToUnit | ToLevel | Add) and types[name].is_numeric
     if is_swapped or (gets_doubles and types[name] != DOUBLE):
         message = f"`{name}` and `{swaps.partners[name]}` have changed places in some of these tuples"
         hint = "swap them back first, then send the accent and the swap again"

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Add, Alter, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, ToLevel, ToUnit
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.regions.bent import after
+from cedilla.compiler.regions.logarithms import Power, has_logarithm
 from cedilla.compiler.units.own import short
 from cedilla.compiler.units.units import conversion, leads
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
@@ -45,7 +47,7 @@ def with_unit(units: Mapping[str, str], added: Add) -> Mapping[str, str]:
     return {**units, added.attribute: added.unit}
 
 
-def with_name(named: Named, change: Alter | ToUnit | Add) -> Named:
+def with_name(named: Named, change: Alter | ToUnit | ToLevel | Add) -> Named:
     """Returns the units that accents have named, including this one. Only attributes with a known canonical unit count,
     because only their names were looked up."""
     names = named.get(change.attribute, ())
@@ -81,13 +83,13 @@ def misnamed(
     return None
 
 
-def not_in_unit(accent: Accent, alter: Alter, composed: Affine, names: tuple[str, ...]) -> DiagnosticError:
-    """Returns RQ219: the values of some tuples are not in the unit that an Alter names. `composed`: the function from
+def not_in_unit(accent: Accent, alter: Alter, altered: Affine, names: tuple[str, ...]) -> DiagnosticError:
+    """Returns RQ219: the values of some tuples are not in the unit that an Alter names. `altered`: the function from
     canonical values to theirs after the Alter. `names`: units that they may be in."""
     of, unit = alter.of or "", alter.unit or ""
-    name = next((candidate for candidate in (of, *names) if leads(composed, of, candidate)), None)
+    name = next((candidate for candidate in (of, *names) if leads(altered, of, candidate)), None)
     wanted = conversion(of, unit)
-    what = f"what was y in {of} is {composed.text('y')} then"
+    what = f"what was y in {of} is {altered.text('y')} then"
     why = what if name is None else f"it is in {name} then: {what}"
     return failure(
         "RQ219",
@@ -99,29 +101,41 @@ def not_in_unit(accent: Accent, alter: Alter, composed: Affine, names: tuple[str
     )
 
 
+def check_no_logarithm(accent: Accent, original: Tree) -> None:
+    """Raises `DiagnosticError` RQ340 if a source would have to undo a power after an accent. `original`: the functions
+    from raw to canonical values of the attribute."""
+    if any(map(has_logarithm, regions.leaves(original))):
+        name = accent.primitive.attribute
+        message = f"values of `{name}` would be powers of those before, and no source takes logarithms"
+        hint = f"`{name}` is declared as the power, in mW, and levels come after `[[unit({name}, dBm)]]`"
+        raise failure("RQ340", message, accent.span, hint=hint)
+
+
 def alters_of(
-    accent: Accent, change: ToUnit, original: Tree, is_anywhere: Callable[[Tree], bool]
+    accent: Accent, change: ToUnit | ToLevel, original: Tree, is_anywhere: Callable[[Tree], bool]
 ) -> list[Accent]:
     """Returns the Alters that lead to the new unit; tuples that are in it already need none.
 
     `original`: tree over raw values, the function from raw to canonical values. `is_anywhere`: returns True if tuples
     of a raw region may have the attribute. Raises `DiagnosticError` RQ201 if the unit in force depends on the values of
-    the attribute itself.
+    the attribute itself, RQ463 if a function has turned or bent them, other than to levels.
     """
     name = change.attribute
     alters: list[Accent] = []
     for undone, cell in regions.cells(original).items():
-        if not isinstance(undone, Affine):
-            if is_anywhere(regions.intersection(accent.description, cell)):
+        described = regions.intersection(accent.description, cell)
+        if not isinstance(undone, Affine | Power):
+            if is_anywhere(described):
                 raise bent_unit(name, accent.span)
             continue
-        function = change.function.after(undone)
-        described = regions.intersection(accent.description, cell)
+        function = after(change.function, undone)
         if function.is_identity or described is False:
             continue
         if name in regions.attributes(described):
             why = f"which unit `{name}` is in depends on `{name}` itself"
             raise failure("RQ201", why, accent.span, hint="an alter says the function, whatever the unit")
         if is_anywhere(described):
-            alters.append(evolve(accent, description=described, primitive=Alter(name, function)))
+            is_affine = isinstance(function, Affine)
+            alter = Alter(name, function) if is_affine else SourceAlter(name, function)
+            alters.append(evolve(accent, description=described, primitive=alter))
     return alters

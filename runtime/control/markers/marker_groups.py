@@ -294,7 +294,8 @@ def _evolved(
         case ToUnit() as change if _is_altered(state, name) and _has_all(state, name, where, step):
             next_ = state.naming(change)
             for alter in alters_of(state, accent, change):
-                assert isinstance(alter.primitive, Alter)
+                if not isinstance(alter.primitive, Alter):
+                    return None
                 functions = restrict_to(alter.description, alter.primitive.function)
                 next_ = next_.with_functions(name, functions, functions, places)
                 alters += _last_alters(step, place, alter)

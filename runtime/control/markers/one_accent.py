@@ -17,6 +17,7 @@ from cedilla.compiler.facts.markers import (
     Rename,
     SourceAlter,
     Swap,
+    ToLevel,
     ToUnit,
 )
 from cedilla.compiler.regions import Tree
@@ -94,7 +95,7 @@ def _applied(state: SourceState, accent: Accent, position: int, place: str) -> S
         case Missing(attribute) as missing:
             _require(state, accent, attribute, where, live, "lists missing values of")
             return state.with_missing(missing, accent.description, places)
-        case ToUnit(attribute) as change:
+        case ToUnit(attribute) | ToLevel(attribute) as change:
             _require(state, accent, attribute, where, live, "alters")
             named = state.naming(change)
             for alter in alters_of(state, accent, change):
@@ -104,7 +105,9 @@ def _applied(state: SourceState, accent: Accent, position: int, place: str) -> S
             _require(state, accent, attribute, where, live, "alters")
             no_codes(accent, state.codes, "alters", "recoded")
             raw = restrict_to(accent.description, function)
-            return state.with_bent(attribute, raw, restrict_to(where, function), places)
+            state = state.with_bent(attribute, raw, restrict_to(where, function), places)
+            unit_accents.check_no_logarithm(accent, state.original[attribute])
+            return state
         case Alter(attribute, function) as change:
             _require(state, accent, attribute, where, live, "alters")
             no_codes(accent, state.codes, "alters", "recoded")
@@ -121,7 +124,7 @@ def expecting(state: SourceState, accent: Accent, after: SourceState) -> SourceS
     after it. `None` if the epoch may continue."""
     change = accent.primitive
     name = change.attribute
-    converts = isinstance(change, Alter | ToUnit | SourceAlter) or (
+    converts = isinstance(change, Alter | ToUnit | ToLevel | SourceAlter) or (
         isinstance(change, Add) and change.converts
     )
     type_ = state.types.get(name, DOUBLE)
@@ -130,11 +133,11 @@ def expecting(state: SourceState, accent: Accent, after: SourceState) -> SourceS
     raw = after.numbers.raw_types.get(name)
     if raw is not None and raw in (state.types_of_raw[name], state.numbers.expected.get(name)):
         return None
-    nothing = isinstance(change, ToUnit) and not alters_of(state, accent, change)
+    nothing = isinstance(change, ToUnit | ToLevel) and not alters_of(state, accent, change)
     return None if nothing else evolve(state, numbers=state.numbers.expecting(name, raw))
 
 
-def alters_of(state: SourceState, accent: Accent, change: ToUnit) -> list[Accent]:
+def alters_of(state: SourceState, accent: Accent, change: ToUnit | ToLevel) -> list[Accent]:
     """Returns the Alters that a unit accent expands to here (theory N4). Raises `DiagnosticError` RQ201."""
     having = state.facts_by_partition().may_have(change.attribute)
 

@@ -18,6 +18,7 @@ from cedilla.compiler.facts.markers import (
     Rename,
     SourceAlter,
     Swap,
+    ToLevel,
     ToUnit,
     accent_text,
 )
@@ -128,7 +129,7 @@ def _inverse(source: Source, state: SourceState, accent: Accent) -> Primitive | 
             return Drop(attribute)
         case Alter(attribute, function):
             return Alter(attribute, function.inverse())
-        case ToUnit(attribute, _, function):
+        case ToUnit(attribute, _, function) | ToLevel(attribute, _, function):
             described = state.canonical(accent.description)
             other = regions.within(described, state.written(attribute), lambda leaf: leaf != function)
             if not regions.is_empty(regions.difference(other, state.closed), state.universe):

@@ -14,7 +14,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.expressions.types.nearest import nearest, written
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
-from cedilla.compiler.facts.markers import Accent, Alter, Drop, Missing, Recode, ToUnit, accent_text
+from cedilla.compiler.facts.markers import Accent, Alter, Drop, Missing, Recode, ToLevel, ToUnit, accent_text
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping
@@ -148,7 +148,7 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
     )
     name = change.attribute
     match change:
-        case ToUnit(_, unit):
+        case ToUnit(_, unit) | ToLevel(_, unit):
             if any(is_same(unit, named) for named in state.named_units.get(name, ())):
                 return
             if alters_of(state, accent, change) or regions.is_empty(_live(state, where), state.universe):

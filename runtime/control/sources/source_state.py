@@ -13,7 +13,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Missing, Punctuation, ToUnit
+from cedilla.compiler.facts.markers import Add, Alter, Missing, Punctuation, ToLevel, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
@@ -232,7 +232,7 @@ class SourceState:
         small = (alter for alter in alters if regions.is_small(alter.where, _MAX_CELLS))
         return evolve(self, alters=(*self.alters, *small)[-MAX_ALTERS:])
 
-    def naming(self, change: Alter | ToUnit | Add) -> SourceState:
+    def naming(self, change: Alter | ToUnit | ToLevel | Add) -> SourceState:
         """Returns the state that records the unit named by an accent."""
         named = unit_accents.with_name(self.named_units, change)
         return self if named is self.named_units else evolve(self, named_units=named)

@@ -16,6 +16,7 @@ from cedilla import Options, run, simulate
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.bent import Bent, ByPoints, Chain, Reciprocal, after, takes
+from cedilla.compiler.regions.logarithms import Logarithm, Power
 from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
@@ -41,6 +42,8 @@ FUNCTIONS: list[Bent] = [
     Reciprocal(Fraction("235.215")),
     ByPoints(((0, 0), (2, 5), (10, 100))),
     ByPoints(((-3, 7), (1, 0), (4, -20))),
+    Logarithm(-1, 1),
+    Power(10, 3),
 ]
 VALUES = st.sampled_from([Fraction(n, 2) for n in range(-12, 25)])
 
@@ -120,6 +123,15 @@ CASES: dict[str, tuple[Sequence[Item], list[float]]] = {
             bent_row(3, 28.0),
         ],
         [50.0, 50.0, 25.0],
+    ),
+    "ends of points that are no doubles": (
+        [
+            marker("[[alter(p, by points {(0, -0.1), (5, 0.1)})]]"),
+            bent_row(1, 0.1),
+            bent_row(2, -0.1),
+            bent_row(3, 0.1000001),
+        ],
+        [5.0, 0.0],
     ),
     "a scale before and after": (
         [
