@@ -277,7 +277,8 @@ class Reference:
         self, states: dict[str, SourceState], began: Mapping[str, Tree], arrived: Mapping[str, Rows]
     ) -> dict[str, Output]:
         # Without markers, facts change only if the state of an operator has closed something.
-        quiet = not self._has_new_facts and all(state is self.states[name] for name, state in states.items())
+        unmarked = all(state is self.states[name] for name, state in states.items())
+        quiet = unmarked and not self._has_new_facts
         self._has_new_facts = False
         facts = dict(self.after) if quiet else {name: state.facts() for name, state in states.items()}
         rows: dict[str, Rows] = {name: list(arrived.get(name, ())) for name in self.plan.source_of}
@@ -301,6 +302,8 @@ class Reference:
             return {
                 e.name: self._output(e, rows[e.relation], None, facts[e.relation]) for e in self.plan.emits
             }
+        if unmarked:  # what the markers of the epoch before have added or dropped is not of this one
+            states = {name: state.next_epoch() for name, state in states.items()}
         during = derive(self.plan, {n: s.facts_during(began[n]) for n, s in states.items()}, self.state_facts)
         state_facts, final = held_drops(self, during)
         names = output_names(self.plan, states)

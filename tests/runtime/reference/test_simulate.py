@@ -179,6 +179,18 @@ def test_simulate_says_what_waits_and_shows_it_with_end(folder: Path, case: str)
     assert sum('"ts"' in line or '"minute"' in line for line in ended.stdout.splitlines()) >= 2
 
 
+def test_a_drop_that_state_outlives_is_announced_once(tmp_path: Path) -> None:
+    """Another output holds the Drop back, which changes the facts at each step."""
+    query = (
+        'stream r(ts: long, v: double, q?: double) from json "r"; emit r to json "o"; '
+        'emit top[1 by v](r) to json "t";'
+    )
+    run = Query.without_engine(tmp_path, query)
+    drop = {"$accent": "[[-(q)]]"}
+    run.write("r", [{"ts": 1, "v": 1.0, "q": 5.0}, drop, {"ts": 2, "v": 2.0}])
+    assert run.simulate().output("r") == [{"ts": 1, "v": 1.0, "q": 5.0}, drop, {"ts": 2, "v": 2.0}]
+
+
 def test_simulate_says_that_groups_are_open_after_a_punctuation(folder: Path) -> None:
     (folder / "pumps" / "2.jsonl").write_text('{"ts": 70, "pump": 1, "litres": 0.1}\n')
     result = cedilla("simulate", "q.rq")
