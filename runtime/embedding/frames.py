@@ -4,7 +4,7 @@ as polars."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -61,10 +61,19 @@ class StagedData:
     columns: tuple[str, ...] | None = None
 
 
-def stage(data: Any, kind: Kind, folder: Path, renamed: Mapping[str, str], *, as_lines: bool) -> StagedData:
+def stage(
+    data: Any,
+    kind: Kind,
+    folder: Path,
+    renamed: Mapping[str, str],
+    *,
+    as_lines: bool,
+    zoned: Container[str] = (),
+) -> StagedData:
     """Writes data into a new folder. Files have one time, so that their names order them as the data.
 
     `renamed`: columns that are read as attributes with another name. `as_lines`: JSON Lines, not Parquet.
+    `zoned`: the attributes that read local times.
     """
     if kind == "rows":
         folder.mkdir(parents=True)
@@ -78,7 +87,7 @@ def stage(data: Any, kind: Kind, folder: Path, renamed: Mapping[str, str], *, as
     table = table.rename_columns([renamed.get(name, name) for name in table.column_names])
     folder.mkdir(parents=True)
     if as_lines:
-        write_rows(rows_of(table), folder / "0.jsonl")
+        write_rows(rows_of(table, zoned), folder / "0.jsonl")
     else:
         import pyarrow.parquet
 

@@ -267,7 +267,8 @@ class _Data:
             has_lists = any(attribute.type.element is not None for attribute in source.attributes)
             # Parquet is read without lists, and without zones.
             lines = as_lines or ((has_lists or bool(source.zones)) and not is_spark)
-            staged[name] = stage(frame, kinds[name], root / "in" / name, renamed, as_lines=lines)
+            home = root / "in" / name
+            staged[name] = stage(frame, kinds[name], home, renamed, as_lines=lines, zoned=source.zones)
         sinks = {emit.name: str(root / "out" / emit.name) for emit in plan.emits}
         kind: Kind = next(
             (data_kind for data_kind in kinds.values() if data_kind not in ("path", "rows")), "pandas"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from cedilla.compiler.plan.sources import Source
@@ -78,6 +78,8 @@ def _plain(name: str, type_: Any) -> Any:
     is_extension = isinstance(type_, pa.BaseExtensionType)
     if is_extension or any(getattr(pa.types, test)(type_) for test in _UNREAD):
         raise unread(name, str(type_))
+    if pa.types.is_float16(type_):  # Parquet has it, and engines do not
+        return pa.float32()
     for position in range(type_.num_fields):
         _plain(name, type_.field(position).type)
     return pa.string() if pa.types.is_string_view(type_) or pa.types.is_large_string(type_) else type_
@@ -102,26 +104,38 @@ def unread(name: str, type_: str) -> Exception:
     return failure("RQ488", f"column `{name}` is of type {type_}, which no attribute reads", hint=hint)
 
 
-def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+def rows_of(table: pa.Table, zoned: Container[str]) -> Iterator[dict[str, Any]]:
     """Yields the rows of a table as JSON Lines have them: moments and dates of all years are texts.
 
-    Raises `DiagnosticError` RQ488 for bytes that are no text.
+    `zoned`: the columns whose times without a zone are local ones; others are in UTC, as in Parquet. Raises
+    `DiagnosticError` RQ488 for bytes that are no text.
     """
     import pyarrow as pa
 
     for position, field in enumerate(table.schema):
-        column = table.column(position)
-        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
-            column = column.cast(pa.timestamp(field.type.unit, "UTC"))
-        if any(
-            is_of(field.type)
-            for is_of in (pa.types.is_temporal, pa.types.is_binary, pa.types.is_large_binary)
-        ):
+        column, type_ = table.column(position), field.type
+        if pa.types.is_timestamp(type_):
+            table = table.set_column(position, field.name, _moments(column, is_local=field.name in zoned))
+        elif pa.types.is_temporal(type_) or pa.types.is_binary(type_) or pa.types.is_large_binary(type_):
             try:
-                column = column.cast(pa.string())
+                table = table.set_column(position, field.name, column.cast(pa.string()))
             except pa.ArrowInvalid:
                 message = f"column `{field.name}` has bytes that are no UTF-8"
                 raise failure("RQ488", message, hint="a column of texts") from None
-            table = table.set_column(position, field.name, column)
     for batch in table.to_batches():
         yield from batch.to_pylist()
+
+
+def _moments(column: pa.ChunkedArray, *, is_local: bool) -> pa.ChunkedArray:
+    """Returns times as texts to the microsecond, as outputs have them."""
+    import pyarrow as pa
+    import pyarrow.compute
+
+    compute: Any = pyarrow.compute
+    unit, is_local = column.type.unit, is_local and column.type.tz is None
+    plain = column.cast(pa.timestamp(unit))  # those with a zone are in UTC
+    if unit == "ns":
+        plain = compute.floor_temporal(plain, unit="microsecond").cast(pa.timestamp("us"))
+    text = compute.replace_substring(plain.cast(pa.string()), " ", "T", max_replacements=1)
+    end = {"s": ".000000", "ms": "000"}.get(unit, "") + ("" if is_local else "Z")
+    return compute.binary_join_element_wise(text, end, "")

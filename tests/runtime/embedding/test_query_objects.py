@@ -299,6 +299,10 @@ def test_run_and_simulate_read_local_times_of_a_frame_alike() -> None:
     run = query.run(sources={"r": pa.table({"ts": [1], "at": local})}, engine="sail")
     assert run is not None
     assert frame_rows(run["r"]) == expected
+    text = cedilla.query('stream r(ts: long, at: string) from json "r"; emit r to json "o";')
+    for unit in ("s", "ms", "us", "ns"):
+        written = text.simulate(r=pa.table({"ts": [1], "at": local.cast(pa.timestamp(unit))}))["r"]
+        assert frame_rows(written) == [{"ts": 1, "at": "2020-06-01T02:00:00.000000Z"}]
     far = pa.table({"ts": [1], "at": pa.array([2**59], pa.timestamp("us"))})
     assert query.simulate(r=far).rejected["code"].tolist() == ["RQ301"]
 
