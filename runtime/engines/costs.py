@@ -14,11 +14,14 @@ PARSED_BY_DRIVER = 1 << 20
 worker."""
 
 KEPT_PARSED = 1 << 28
-"""Maximum bytes of an epoch's files of one source whose parsed rows stay in memory on Sail, for two epochs, where its
-tasks read them. More rows become Parquet files, as all do on other engines."""
+"""Maximum bytes of an epoch's files of one source whose parsed rows stay in memory on Sail, of three epochs at
+once, where its tasks read them. More rows become Parquet files, as all do on other engines."""
 
 SEARCHED_BY_DRIVER = 1 << 28
 """Maximum bytes of an epoch's files that the driver searches for markers; above that, workers do."""
+
+KEPT_SEARCHED = 1 << 26
+"""Maximum bytes of an epoch's files that stay in memory from the search for markers until they are parsed."""
 
 PART = 1 << 25
 """Bytes of a large file that one task reads."""

@@ -13,7 +13,17 @@ from copy import copy
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
-from cedilla.runtime.formats.source import NO_FIELDS, Batch, Counted, Format, InputFile, Numbered, Scan, Types
+from cedilla.runtime.formats.source import (
+    NO_FIELDS,
+    Batch,
+    Counted,
+    Format,
+    InputFile,
+    Numbered,
+    Scan,
+    Searched,
+    Types,
+)
 from cedilla.runtime.records.lines import LONGEST_LINE
 from cedilla.runtime.records.marker import STRAY, MarkerLine
 from cedilla.runtime.records.nested import Paths
@@ -55,14 +65,21 @@ class Marked(Format):
                 data.empty | _markers(files).keys(),
                 data.tuples,
                 data.counts,
+                data.searched,
             )
             for files, data, marks in zip(slices, of_data, of_markers, strict=True)
         ]
 
     def read(
-        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Counted = NO_FIELDS
+        self,
+        spark: SparkSession,
+        files: Numbered,
+        types: Types,
+        scratch: str,
+        counted: Counted = NO_FIELDS,
+        searched: Searched | None = None,
     ) -> Batch:
-        return self._base.read(spark, _data(files), types, scratch, counted)
+        return self._base.read(spark, _data(files), types, scratch, counted, searched)
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return self._of(file).rows_before(spark, file, place)

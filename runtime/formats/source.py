@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -59,17 +59,22 @@ def _percent(sign: str) -> str:
     return "".join(f"%{byte:02X}" for byte in sign.encode("utf-8", "surrogateescape"))
 
 
+Searched = MutableMapping[Any, Sequence[Any]]
+"""Parts of files -> their blocks, which were read to search for markers. Whoever reads the tuples takes them out."""
+
+
 @frozen
 class Scan:
     """The result of a search for markers in files. `markers`: in stream order. `empty`: the numbers of files that are
     known to contain no tuple. `tuples`: the number of tuples, if known. `counts`: the same for each file that contains
-    some.
+    some. `searched`: what was read for it, if the tuples are read from that.
     """
 
     markers: tuple[MarkerLine, ...] = ()
     empty: frozenset[int] = frozenset()
     tuples: int | None = None
     counts: Mapping[int, int] = field(factory=dict[int, int])
+    searched: Searched = field(factory=dict[Any, Sequence[Any]], eq=False, repr=False)
 
     def without(self, attributes: Collection[str]) -> Scan:
         """Returns the scan without suspicious lines whose keys are names of attributes: such lines are tuples. A CSV
@@ -171,9 +176,16 @@ class Format(ABC):
         """
 
     def read(
-        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Counted = NO_FIELDS
+        self,
+        spark: SparkSession,
+        files: Numbered,
+        types: Types,
+        scratch: str,
+        counted: Counted = NO_FIELDS,
+        searched: Searched | None = None,
     ) -> Batch:
-        """Returns `tuples` for several jobs, with statistics. `scratch`: a folder for what is written for them."""
+        """Returns `tuples` for several jobs, with statistics. `scratch`: a folder for what is written for them.
+        `searched`: that of the files' scan, which is empty then."""
         return Batch(self.tuples(spark, files, types))
 
     @abstractmethod

@@ -23,10 +23,11 @@ from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
 from cedilla.runtime.formats.jsonl.records import partition_of
-from cedilla.runtime.formats.source import CORRUPT, Members, Numbered, Scan, StatisticsByFile, Types
+from cedilla.runtime.formats.source import CORRUPT, Members, Scan, StatisticsByFile, Types
 from cedilla.runtime.ingest.decoding import beyond_tests, decoded_value, in_its_place, without_sentinels
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
+from cedilla.runtime.ingest.read_ahead import Asked, ReadAhead
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.records.rejections import OF_VALUES, REPLACED
@@ -106,6 +107,7 @@ def read(
     part: Slice,
     undeclared: Mapping[str, str],
     jobs: Jobs,
+    ahead: ReadAhead,
     scratch: str,
     counted_fields: Sequence[str] = (),
 ) -> SourceInput:
@@ -113,8 +115,9 @@ def read(
     all tuples valid. A heartbeat waits for that job. `scratch`: a folder for tuples that are too many for memory.
     `counted_fields`: the fields whose values are counted.
     """
-    files, types = _asked(state, part, undeclared)
-    batch = part.format.read(spark, files, types, f"{scratch}/{source.name}", part.counted(counted_fields))
+    types = _asked(state, undeclared)
+    asked = Asked(part.format, part.with_tuples, types, part.counted(counted_fields), part.scan.searched)
+    batch = ahead.read(source.name, asked, scratch)
     members = jobs.start(batch.members).result if counted_fields else dict
     is_whole = not (undeclared or part.is_cut)
     valid = _valid(source, state, part, batch.statistics) if is_whole else None
@@ -155,10 +158,9 @@ def _is_canonical(state: SourceState) -> bool:
     return not (are_decoded or any(otherwise))
 
 
-def _asked(state: SourceState, part: Slice, undeclared: Mapping[str, str]) -> tuple[Numbered, Types]:
-    """Returns the files of a slice that may contain tuples, and the types to read from them."""
-    files = {n: file for n, file in part.numbered.items() if n not in part.scan.empty}
-    return files, {**state.field_types, **{name: Type("string") for name in undeclared}}
+def _asked(state: SourceState, undeclared: Mapping[str, str]) -> Types:
+    """Returns the types of the fields to read."""
+    return {**state.field_types, **{name: Type("string") for name in undeclared}}
 
 
 def _valid(
@@ -212,7 +214,7 @@ def tuples(
 
     `state`: the source's state after all markers of the slice; its trees with positions say what applied at each one.
     """
-    lines = part.format.tuples(spark, *_asked(state, part, undeclared))
+    lines = part.format.tuples(spark, part.with_tuples, _asked(state, undeclared))
     return _canonical(spark, source, state, part, lines, undeclared, all_valid=False)
 
 

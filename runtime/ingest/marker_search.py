@@ -32,9 +32,10 @@ class MarkerSearch:
             return self._ahead[1].result()
         return self._look(slices)
 
-    def prefetch(self, slices: Mapping[str, Slice]) -> None:
-        """Starts to scan slices, if there are any, in the background."""
+    def prefetch(self, slices: Mapping[str, Slice]) -> Future[dict[str, Slice]] | None:
+        """Starts to scan slices in the background; returns `None` if there are none."""
         self._ahead = (slices, self.jobs.prefetch(partial(self._look, slices))) if slices else None
+        return None if self._ahead is None else self._ahead[1]
 
     def forget(self) -> None:
         """Discards the background scan, so that the next request scans again."""

@@ -41,6 +41,16 @@ class Slice:
         """True if some lines of the files do not count."""
         return self.low is not None or self.high is not None or bool(self.without)
 
+    @property
+    def has_accents(self) -> bool:
+        """True if some of its lines are accents."""
+        return any(marker.kind == "accent" for marker in self.scan.markers)
+
+    @property
+    def with_tuples(self) -> Numbered:
+        """Returns its files that may contain tuples, by their numbers."""
+        return {number: file for number, file in self.numbered.items() if number not in self.scan.empty}
+
     def condition(self, position: str) -> str:
         """Returns SQL that is true for the positions that count; an empty text if all do."""
         bounds = [f"{position} >= {self.low}L"] if self.low is not None else []

@@ -143,7 +143,10 @@ class Epoch:
             for side, frame in enumerate(frames)
         )
         result = DATAFLOWS[type(operator)].run(self, operator, *needed)  # type: ignore[arg-type]
-        return self._result(operator, result if name in self.plan.placed else result.drop(ORDER))
+        rows = result if name in self.plan.placed else result.drop(ORDER)
+        if name in self.plan.shared and self.has_rows(name):
+            return self.materialized(f"{name}.passed", rows, self.columns(name))
+        return self._result(operator, rows)
 
     sample = select
 

@@ -36,6 +36,7 @@ from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import Quarantine
+from cedilla.runtime.ingest.read_ahead import ReadAhead
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.ingest.unrelated_files import unrelated_files
 from cedilla.runtime.pipeline.batch_cursor import BatchCursor, Listed
@@ -76,6 +77,7 @@ class Executor:
     state: StateStore = field(init=False)
     jobs: Jobs = field(init=False, factory=Jobs)
     marker_search: MarkerSearch = field(init=False)
+    read_ahead: ReadAhead = field(init=False)
     tables: TableDomains = field(init=False)
     tuning: Tuning = field(init=False)
     journal: Journal = field(init=False)
@@ -120,6 +122,7 @@ class Executor:
         self.tuning = Tuning(self.spark, self.conf)
         self._watches = Watches.of(self.plan, self.jobs, self.last.suspects)
         self.journal = Journal.open(self.files, path)
+        self.read_ahead = ReadAhead(self.spark, self.jobs, self.files)
         self._starter = EpochStarter(
             self.spark,
             self.plan,
@@ -129,6 +132,7 @@ class Executor:
             self.outputs.sinks,
             self._watches,
             self.checkpoint,
+            self.read_ahead,
         )
         self._releases = releases(self.plan)
 
@@ -244,6 +248,7 @@ class Executor:
         for epoch in given_up:
             epoch.cached.close()
         self.marker_search.forget()
+        self.read_ahead.forget()
         self.state.reset(self._base.segments)
 
     def _start(self, files: Listed) -> None:
@@ -262,8 +267,8 @@ class Executor:
             ends = remaining.ends(whole, effects.stops)
         positions = {n: stop.marker.position for n, stop in effects.stops.items()}
         parts = {n: p.ending(positions.get(n)).leaving_out(effects.lines_of(n)) for n, p in whole.items()}
-        if not effects.stops:
-            self.marker_search.prefetch(remaining.next(files, slices))
+        ahead = None if effects.stops else self.marker_search.prefetch(remaining.next(files, slices))
+        self.read_ahead.expect(ahead, self._starter.scratch(self._base.epoch + 2))
         stopped = [LocatedStop(stop, whole[stop.source]) for stop in effects.failures]
         if parts and all(name in ends and ends[name] == remaining.of(name) for name in parts):
             self._refuse(stopped)
@@ -342,9 +347,11 @@ class Executor:
         self.state.commit(running.record.segments, segments, running.unused)
         self.last = record
         self._in_flight.remove(running)
-        # The epoch after it may read what it has in memory.
         self._last_cached.close()
-        self._last_cached = running.cached
+        if self.state.keeps_in_memory:  # the epoch after it may read that
+            self._last_cached = running.cached
+        else:
+            running.cached.close()
         now = time.monotonic()
         since = max(running.started, self._committed_at or running.started)
         self._committed_at = now

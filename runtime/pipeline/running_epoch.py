@@ -39,6 +39,7 @@ from cedilla.runtime.formats.encode import encoded
 from cedilla.runtime.formats.sinks.sink import Sink
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.intake import REJECT, SourceInput
+from cedilla.runtime.ingest.read_ahead import ReadAhead
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, report
@@ -98,6 +99,11 @@ class EpochStarter:
     sinks: Mapping[str, Sink]
     watches: Watches
     checkpoint: Checkpoint
+    ahead: ReadAhead
+
+    def scratch(self, number: int) -> str:
+        """Returns a folder for files of an epoch that are only needed until it is committed."""
+        return f"{self.checkpoint.scratch}/{epoch_name(number)}"
 
     def start(
         self,
@@ -117,7 +123,7 @@ class EpochStarter:
         sources = last.sources
         base = evolve(last, sources=effects.begun)
         number = base.epoch + 1
-        scratch = f"{self.checkpoint.scratch}/{epoch_name(number)}"
+        scratch = self.scratch(number)
         # Small epochs write nothing there, and a store takes its time to look.
         if any(part.length * costs.PACKED > costs.PARSED_BY_DRIVER for part in parts.values()):
             cached.callback(self.checkpoint.files.delete, scratch)
@@ -138,6 +144,7 @@ class EpochStarter:
                 part,
                 drift[name],
                 self.jobs,
+                self.ahead,
                 scratch,
                 [
                     field

@@ -45,7 +45,8 @@ pc: Any = pyarrow.compute
 def tuple_lines(block: Block) -> tuple[Places, Places]:
     """Returns the starts and ends of the lines of a block that are tuples."""
     starts, ends = block.lines()
-    markers = [marker.begin for marker in markers_in(block) if marker.is_read]
+    found = markers_in(block) if block.markers is None else block.markers
+    markers = [marker.begin for marker in found if marker.is_read]
     if not markers:
         return starts, ends
     kept = ~np.isin(starts, markers)
@@ -68,11 +69,11 @@ class JsonBatches(PathBatches):
     def parsed_with_paths(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns of lines that are one object each; `None` if the parser refuses some line."""
         count = len(starts)
-        if _may_be_deep(text, starts, ends):
-            return None
         has_lists = any(type_.element is not None for type_ in self.types.values())
         if not (self.paths or has_lists) and (uniform := self._uniform(text, starts, ends)) is not None:
             return [*uniform, pa.nulls(count, pa.string())]
+        if _may_be_deep(text, starts, ends):
+            return None
         plain = plain_lines(text, starts, ends)
         if plain is None or not is_utf8(plain) or has_odd_words(plain):
             return None
@@ -218,13 +219,13 @@ _LIST = ord("[")
 
 def _may_be_deep(text: bytes, starts: Places, ends: Places) -> bool:
     """Whether a line has so many lists and objects that they may lie too deep in each other."""
-    begin, end = int(starts[0]), int(ends[-1])
-    if text.count(b"[", begin, end) + text.count(b"{", begin, end) - len(starts) <= DEEPEST:
+    signs = np.frombuffer(text, np.uint8)
+    begins = (signs == _LIST) | (signs == _BEGIN)
+    if np.count_nonzero(begins[int(starts[0]) : int(ends[-1])]) - len(starts) <= DEEPEST:
         return False
     if int((ends - starts).max()) <= DEEPEST:
         return False
-    signs = np.frombuffer(text, np.uint8)
-    places = np.flatnonzero((signs == _LIST) | (signs == _BEGIN))
+    places = np.flatnonzero(begins)
     return int((np.searchsorted(places, ends) - np.searchsorted(places, starts)).max()) > DEEPEST
 
 

@@ -69,11 +69,12 @@ def opened_part(part: Part) -> Iterator[Any]:
 class Block:
     """Whole lines. Each ends with a line feed, perhaps after a carriage return; the last one may lack it. `place`: the
     position of the first byte. `exceeds`: the limit that its only line exceeds; the block may have only its first
-    bytes."""
+    bytes. `markers`: its markers, if it was searched for them."""
 
     text: bytes
     place: int
     exceeds: int | None = field(default=None, kw_only=True)
+    markers: Sequence[Any] | None = field(default=None, kw_only=True)
 
     def lines(self) -> tuple[Places, Places]:
         """Returns the starts and ends of the lines that are not blank."""

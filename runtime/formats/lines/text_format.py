@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.cluster import is_local
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import in_one_part, of_table
 from cedilla.runtime.engines.workers import in_workers
@@ -40,6 +41,7 @@ from cedilla.runtime.formats.source import (
     MarkerLine,
     Numbered,
     Scan,
+    Searched,
     Types,
     no_tuples,
 )
@@ -102,10 +104,21 @@ class TextFormat(Format):
         return in_one_part(spark, tuples.table()) if _are_few(files) else tuples.frame(spark)
 
     def read(
-        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Counted = NO_FIELDS
+        self,
+        spark: SparkSession,
+        files: Numbered,
+        types: Types,
+        scratch: str,
+        counted: Counted = NO_FIELDS,
+        searched: Searched | None = None,
     ) -> Batch:
         """Parses the files once. Few tuples stay in memory; others become Parquet files in `scratch`."""
         tuples = self._tuples(files, types)
+        if searched:
+            tuples = evolve(
+                tuples, searched={part: searched.pop(part) for part in tuples.parts if part in searched}
+            )
+            searched.clear()
         if _are_few(files):
             table = tuples.table()
             return Batch(
@@ -124,14 +137,21 @@ class TextFormat(Format):
         job."""
         parts = [(at, part) for at, files in enumerate(slices) for part in self.parts(files)]
         length = sum(file.length for files in slices for file in files.values())
-        search = _Search(tuple(part for _, part in parts), _FOUND, type(self).markers_in)
+        by_driver = length <= costs.SEARCHED_BY_DRIVER
+        searched: list[Searched] = [{} for _ in slices]
+        keeps = by_driver and sum(map(_size, slices)) <= costs.KEPT_SEARCHED and _parses_here(spark)
+        search = _Search(
+            tuple(part for _, part in parts),
+            _FOUND,
+            type(self).markers_in,
+            [searched[at] for at, _ in parts] if keeps else None,
+        )
         results = [_Found(self.marker_line) for _ in slices]
-        for number, kind, text, position, end in search.all(
-            spark, by_driver=length <= costs.SEARCHED_BY_DRIVER
-        ):
+        for number, kind, text, position, end in search.all(spark, by_driver=by_driver):
             at, part = parts[number]
             results[at].add(part.number, kind, text, position, end)
-        return [result.scan(files) for result, files in zip(results, slices, strict=True)]
+        of_slices = zip(results, slices, searched, strict=True)
+        return [evolve(result.scan(files), searched=blocks) for result, files, blocks in of_slices]
 
     def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
         return row_count(self.whole(file), place)
@@ -170,6 +190,11 @@ def _are_few(files: Numbered) -> bool:
     return _size(files) <= costs.PARSED_BY_DRIVER
 
 
+def _parses_here(spark: SparkSession) -> bool:
+    """Returns True if this process parses what tasks elsewhere do not, so that `read` takes what was searched."""
+    return engine_in(spark) == "sail" or is_local(spark)
+
+
 def _size(files: Numbered) -> int:
     """Returns the bytes of files, roughly after unpacking."""
     return sum(f.length * (costs.PACKED if is_compressed(Path(f.path)) else 1) for f in files.values())
@@ -193,14 +218,20 @@ kind gives the number of tuples."""
 
 @frozen
 class _Search(FewRows[Part]):
-    """The markers in parts of files, and the number of tuples among them."""
+    """The markers in parts of files, and the number of tuples among them. `searched`: takes the blocks of each part, if
+    they are kept."""
 
     markers_in: Callable[[Any], Iterator[FoundMarker]]
+    searched: Sequence[Searched] | None = None
 
     def rows(self, part: Part, number: int) -> Iterator[tuple[Any, ...]]:
-        tuples = 0
+        tuples, kept = 0, list[Block]()
+        if self.searched is not None:
+            self.searched[number][part] = kept
         for block in part.blocks():
             markers = list(self.markers_in(block))
+            if self.searched is not None:
+                kept.append(evolve(block, markers=markers))
             yield from ((number, m.kind, m.text, block.place + m.begin, block.place + m.end) for m in markers)
             tuples += block.count() - sum(m.is_read for m in markers)
         yield (number, "", "", tuples, 0)

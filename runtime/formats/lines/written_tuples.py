@@ -35,6 +35,7 @@ from cedilla.runtime.formats.source import (
     FileStatistics,
     InputFile,
     Numbered,
+    Searched,
     Types,
     no_tuples,
 )
@@ -77,7 +78,7 @@ def kept_batch(spark: SparkSession, tuples: Tuples, counted: Counted = NO_FIELDS
     _KEPT[kept.name] = kept
     table = pa.Table.from_batches(chain.from_iterable(kept.batches), tuples.schema)
     numbers = {part.number: None for part in tuples.parts}
-    rows = evolve(tuples, kept=kept.name).frame(spark)
+    rows = evolve(tuples, kept=kept.name, searched={}).frame(spark)
     return Batch(rows, statistics_of(table, numbers, tuples.types), kept, partial(members_of, table, counted))
 
 
@@ -91,13 +92,15 @@ class Tuples(PartReader[Part]):
     of: Batches
     types: Types
     kept: str = ""
+    searched: Searched = field(factory=dict[Any, Sequence[Any]], eq=False)
+    """The blocks of parts that were read before, in this process only."""
 
     def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
         kept = _KEPT.get(self.kept)
         return self._parsed(part) if kept is None else iter(kept.batches[number])
 
     def _parsed(self, part: Part) -> Iterator[pa.RecordBatch]:
-        for block in part.blocks():
+        for block in self.searched.pop(part, None) or part.blocks():
             if (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
                 yield batch
 

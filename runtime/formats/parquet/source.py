@@ -56,6 +56,7 @@ from cedilla.runtime.formats.source import (
     InputFile,
     Numbered,
     Scan,
+    Searched,
     Types,
     quoted,
 )
@@ -153,7 +154,13 @@ class Parquet(ReadBySpark):
         return Scan(tuple(markers), frozenset(empty))
 
     def read(
-        self, spark: SparkSession, files: Numbered, types: Types, scratch: str, counted: Counted = NO_FIELDS
+        self,
+        spark: SparkSession,
+        files: Numbered,
+        types: Types,
+        scratch: str,
+        counted: Counted = NO_FIELDS,
+        searched: Searched | None = None,
     ) -> Batch:
         """Returns the tuples in their own files, and the statistics of footers. The driver counts values from their
         columns, which are small, unless the files have very many rows."""

@@ -65,6 +65,24 @@ def test_all_jobs_read_what_one_has_computed(run: Query, monkeypatch: pytest.Mon
     assert not [*run.root.rglob("scratch/**/*.parquet")]
 
 
+def test_what_two_operators_read_of_an_aggregate_is_computed_once(
+    run: Query, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its partial results become files for its state and its output, and its output for both operators that read it."""
+    written = set[str]()
+    parquet = DataFrameWriter.parquet
+
+    def watched(writer: DataFrameWriter, path: str) -> None:
+        written.add(path.partition("/rows/")[2])
+        parquet(writer, path)
+
+    monkeypatch.setattr(DataFrameWriter, "parquet", watched)
+    monkeypatch.setattr(costs, "MATERIALIZED", 0)
+    run.process(files_per_epoch=1)
+    assert written - {""} == {"counts", "counts.passed", "most"}
+    assert hot(run) == sorted(map(str, decode(run.simulate().output("hot"))))
+
+
 def test_a_small_epoch_writes_nothing_for_its_jobs(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor is Sail asked to keep rows: each request would wait for its busy threads."""
     written: list[str] = []
