@@ -114,9 +114,8 @@ def jumps_like(attribute: str, members: Mapping[str, Value], jump: Jump[Any]) ->
 def notes_on(jump: Jump[Any], place: str) -> tuple[str, ...]:
     """Writes the notes on a jump. `place`: that of the first value after it."""
     others = (f"it could be {', '.join(jump.others)}, too",) if jump.others else ()
-    return (
-        f"{place}: the first value after it",
+    middles = (
         f"about {jump.before:.4g} before it, {jump.after:.4g} after it; "
-        f"the conversion explains {jump.confidence:.0%} of that",
-        *others,
+        f"the conversion explains {jump.confidence:.0%} of that"
     )
+    return (f"{place}: the first value after it", jump.note or middles, *others)

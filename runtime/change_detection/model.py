@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 
 PERIODS = (24, 48, 96, 144, 288)
 """The numbers of values of a day that are tried; a course of this length needs `_CYCLES` days."""
-_CYCLES = 3
+_CYCLES, _SHORTEST = 3, 4
 BLOCK = 16
 """The number of values that have a level."""
 _FEW_BLOCKS = 8
@@ -51,7 +51,8 @@ class Model:
     """A fitted model. `turn`: the value at which the scale turns; `course`: the levels of a period, or one level.
     `memory`, `drift`, `size`: of the noise; `loss`: the mean of the fitted values; `usual`: that of their noise;
     `spread`: their mean noise, in sizes, without the largest fifth; `typical`: the size of values;
-    `is_exact`: noise is below what counts; `moves`, `magnitudes`: those of levels, and of the logarithms of sizes.
+    `is_exact`: noise is below what counts; `width`: the usual distance of values from their levels; `moves`,
+    `magnitudes`: those of levels, and of the logarithms of sizes.
 
     `start`: the number of the first value that was fitted, from which a period counts.
     """
@@ -67,6 +68,7 @@ class Model:
     spread: float
     typical: float
     is_exact: bool
+    width: float
     moves: Moves
     magnitudes: Moves
 
@@ -86,6 +88,10 @@ class Model:
         """Returns what is unexpected about all values but the first."""
         memory, drift, size = self.memory, self.drift, self.size
         return [(b - memory * a - drift) / size for a, b in pairwise(off)]
+
+    def level_losses(self, values: Sequence[float], number: int) -> list[float]:
+        """Returns the losses of the distances of values from their levels, each as if it were the only one."""
+        return [bounded(loss(off / self.width)) for off in self.off(values, number)]
 
     def loss_of(self, value: float) -> float:
         """Returns the loss of a value besides that of its noise: the logarithm of the stretch of the scale there."""
@@ -111,10 +117,8 @@ def fitted(values: Sequence[float], start: int = 0) -> Model:
     """Returns the model that explains values best. `start`: the number of the first one."""
     models = [_of_scale(values, share) for share in _scales(values)]
     best = min(models, key=lambda model: model.loss)
-    with_period = [
-        model for period in PERIODS if (model := _with_period(values, best.turn, period)) is not None
-    ]
-    return evolve(min([best, *with_period], key=lambda model: model.loss), start=start)
+    periodic = [model for period in PERIODS if (model := with_period(values, best.turn, period)) is not None]
+    return evolve(min([best, *periodic], key=lambda model: model.loss), start=start)
 
 
 def _scales(values: Sequence[float]) -> Iterator[float]:
@@ -127,8 +131,9 @@ def _of_scale(values: Sequence[float], turn: float) -> Model:
     return _with_course(values, y, turn, (median(y),))
 
 
-def _with_period(values: Sequence[float], turn: float, period: int) -> Model | None:
-    if len(values) < _CYCLES * period:
+def with_period(values: Sequence[float], turn: float, period: int) -> Model | None:
+    """Returns a model with a level for each phase of a period; `None` if the values are too few for one."""
+    if period < _SHORTEST or len(values) < _CYCLES * period:
         return None
     y = [asinh(value / (2 * turn)) for value in values]
     # The number of values of each phase is small: they lose to a level unless the course is real.
@@ -142,7 +147,7 @@ def _with_course(
     values: Sequence[float], y: Sequence[float], turn: float, course: tuple[float, ...]
 ) -> Model:
     off = [value - course[n % len(course)] for n, value in enumerate(y)]
-    wide = _WINSORIZED * max(_deviation(off), 1e-12)
+    wide = _WINSORIZED * max(deviation(off), 1e-12)
     near = [max(-wide, min(value, wide)) for value in off]
     square = sum(value * value for value in near[:-1])
     memory = sum(a * b for a, b in pairwise(near)) / square if square else 0.0
@@ -151,7 +156,7 @@ def _with_course(
     drift = median(rest)
     typical = median([abs(value) for value in values if value] or [1.0])
     floor = _FLOOR * typical / (typical * typical + 4 * turn * turn) ** 0.5
-    size = max(_deviation([value - drift for value in rest]), floor)
+    size = max(deviation([value - drift for value in rest]), floor)
     total = sum(
         bounded(loss((level - drift) / size)) + log(size) + 0.5 * log(value * value + 4 * turn * turn)
         for level, value in zip(rest, values[1:], strict=True)
@@ -164,9 +169,22 @@ def _with_course(
         len(off) < _FEW_BLOCKS * BLOCK
     ):  # a few blocks say less about their levels than the deviation of values
         moves = Moves(max(moves.usual, wide / 10), max(moves.largest, wide / 3))
-    loss_, is_exact = total / len(rest), size == floor
+    loss_, is_exact, width = total / len(rest), size == floor, max(wide / _WINSORIZED, floor)
     return Model(
-        0, turn, course, memory, drift, size, loss_, usual, spread, typical, is_exact, moves, magnitudes
+        0,
+        turn,
+        course,
+        memory,
+        drift,
+        size,
+        loss_,
+        usual,
+        spread,
+        typical,
+        is_exact,
+        width,
+        moves,
+        magnitudes,
     )
 
 
@@ -186,7 +204,7 @@ def block_moves(
     return Moves(usual, max(moves[-1], usual))
 
 
-def _deviation(values: Sequence[float]) -> float:
+def deviation(values: Sequence[float]) -> float:
     """Returns the size of noise: the median deviation, or where most values are equal, that of nearly all."""
     sizes = sorted(map(abs, values))
     middle = sizes[len(sizes) // 2]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from statistics import median
+from statistics import fmean, median
 from typing import Generic, TypeVar
 
 from attrs import define, field, frozen
@@ -51,7 +51,8 @@ class Jump(Generic[Place]):
 
     `confidence`: the share of the jump, from 0 to 1, that disappears when the conversion is undone. `before`,
     `after`: the middle values on both sides. `others`: conversions that explain it, too. `net`: the composition of
-    all jumps so far; `undoes`: values continue as if no accent on them existed.
+    all jumps so far; `undoes`: values continue as if no accent on them existed; `note`: what shows it, if not the
+    middle values.
     """
 
     place: Place
@@ -63,6 +64,7 @@ class Jump(Generic[Place]):
     others: tuple[str, ...] = ()
     net: Affine = IDENTITY
     undoes: bool = False
+    note: str | None = None
 
 
 @define
@@ -89,6 +91,16 @@ class Series(Generic[Place]):
         return len(self._history) + len(self._values)
 
     @property
+    def places(self) -> list[Place]:
+        """The places of the latest values."""
+        return self._places
+
+    @property
+    def values(self) -> list[float]:
+        """All values that are kept."""
+        return self._before(len(self._values))
+
+    @property
     def last(self) -> Place:
         """The place of the latest value."""
         return self._places[-1]
@@ -112,12 +124,19 @@ class Series(Generic[Place]):
 
     def add(self, place: Place, value: float, decoded: Decoded = lambda: IDENTITY) -> Jump[Place] | None:
         """Adds the next value; returns a jump that it confirms."""
+        self.append(place, value)
+        return self.look(decoded) if self.is_due else None
+
+    def append(self, place: Place, value: float) -> None:
+        """Adds the next value without a look."""
         self._places.append(place)
         self._values.append(value)
         self._new += 1
-        if self._new < _STRIDE or len(self._values) < 2 * MIN_VALUES:
-            return None
-        return self.look(decoded)
+
+    @property
+    def is_due(self) -> bool:
+        """True if enough values are new for a look."""
+        return self._new >= _STRIDE and len(self._values) >= 2 * MIN_VALUES
 
     def look(self, decoded: Decoded = lambda: IDENTITY) -> Jump[Place] | None:
         """Looks for a jump in the latest values; also used at the end of the sequence."""
@@ -162,10 +181,7 @@ class Series(Generic[Place]):
         Where some save much, all values before the place give the null model.
         """
         first = first_changed(self._values)
-        if self._model is None or self._start + first - self._fitted >= min(WINDOW, self._fitted // 2):
-            before = self._before(first)
-            self._model, self._fitted = fitted(before, self._start + first - len(before)), self._start + first
-        window = Window.of(self._values, self._start, self._model, first)
+        window = Window.of(self._values, self._start, self.model(), first)
         if window.is_usual():
             return []
         proposals = proposed(window, candidates(self.unit, decoded(), self.net))
@@ -178,6 +194,35 @@ class Series(Generic[Place]):
         model = fitted(before, self._start + first - len(before))
         window = Window.of(self._values, self._start, model, first, before)
         return explained(window, [proposal.conversion for proposal in proposals])
+
+    def model(self) -> Model:
+        """Returns the model of the values that no jump is looked for among; they are fitted again when many are new."""
+        first = first_changed(self._values)
+        if self._model is None or self._start + first - self._fitted >= min(WINDOW, self._fitted // 2):
+            before = self._before(first)
+            self._model, self._fitted = fitted(before, self._start + first - len(before)), self._start + first
+        return self._model
+
+    def number(self, index: int) -> int:
+        """Returns the number in the whole sequence of one of the values that are kept."""
+        return self._start - len(self._history) + index
+
+    def strangeness(self) -> float:
+        """Returns the mean loss of the latest values, by their levels; 0 if they are too few."""
+        if len(self._values) < 2 * MIN_VALUES:
+            return 0.0
+        start = self._start + len(self._values) - MIN_VALUES
+        return fmean(self.model().level_losses(self._values[-MIN_VALUES:], start))
+
+    def exchange(self, other: Series[Place], after: int) -> tuple[float, float]:
+        """Exchanges what is before the last `-after` values with another sequence; returns the middle values on both
+        sides."""
+        before, own = median(self._values[:after]), median(self._values[after:])
+        mine, others = self._values, other._values
+        self._values, other._values = [*others[:after], *mine[after:]], [*mine[:after], *others[after:]]
+        self._history, other._history = other._history, self._history
+        self._model = other._model = None
+        return before, own
 
     def _before(self, number: int) -> list[float]:
         """Returns all values before one of the window."""

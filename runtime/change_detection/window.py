@@ -300,7 +300,7 @@ class Window:
         return jumps and max(sum(signs), len(signs) - sum(signs)) <= len(signs) / 2 + 1
 
 
-def first_changed(values: Sequence[float]) -> int:
+def first_changed(values: Sequence[object]) -> int:
     """Returns the number of the first value of a window that may be after a change."""
     return max(MIN_VALUES, len(values) - _SEARCHED)
 

@@ -8,10 +8,12 @@ from typing import Any
 from attrs import define, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Add, accent_text
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Primitive, SourceAlter, Swap, accent_text
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.bent import Shift
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.runtime.change_detection.clocks import Clocks, ticks_of
 from cedilla.runtime.change_detection.groups import (
     MAX_SERIES,
     Group,
@@ -24,6 +26,7 @@ from cedilla.runtime.change_detection.groups import (
     statement,
 )
 from cedilla.runtime.change_detection.series import Jump, Series
+from cedilla.runtime.change_detection.swaps import find_swap
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.stream_tools.schema import Schema
@@ -74,6 +77,7 @@ class Suspects:
     passed_over: int = 0
     """Invalid lines; `validate` gives the reasons."""
     _series: dict[Group, dict[str, Series[Where]]] = field(factory=dict)
+    _clocks: dict[Group, Clocks[Where]] = field(factory=dict)
     _count: int = 0
 
     def of(self, lines: Iterable[Line]) -> Iterator[Suspect]:
@@ -94,9 +98,11 @@ class Suspects:
             elif item is None:
                 self.passed_over += 1
         for group, series in self._series.items():
+            yield from self._swaps(follower, group, [n for n, sequence in series.items() if sequence.unseen])
             for name, sequence in series.items():
                 while (jump := _look(sequence)) is not None:
                     yield self._suspect(follower, group, name, jump)
+            yield from self._set_clocks(follower, group)
 
     def _begin_anew(self, follower: StreamChecker, name: str, before: SourceState) -> Iterator[Suspect]:
         """Restarts the sequences of an attribute that is added again, because its unit may be any (G32)."""
@@ -115,37 +121,92 @@ class Suspects:
 
     def _row(self, follower: StreamChecker, row: Row, line: Line) -> Iterator[Suspect]:
         group = tuple(row.canonical.get(name) for name in self.by)
-        series = self._series.setdefault(group, {})
-        state = follower.state
-        for name, value in row.canonical.items():
-            if name in self.by or name in state.codes or not state.types[name].is_numeric:
+        series, state = self._series.setdefault(group, {}), follower.state
+        numbers = {n: v for n, v in row.canonical.items() if n not in self.by and n not in state.codes}
+        functions = {n: regions.contains(state.original.get(n, IDENTITY), row.raw) for n in numbers}
+        due: dict[str, Affine] = {}
+        for name, value in numbers.items():
+            function = functions[name]
+            if not state.types[name].is_numeric:
                 continue
             if name not in series:
                 self._count += 1
                 if self._count > MAX_SERIES:
                     raise _too_many(self.by)
                 series[name] = new_series(self.schema.source, name, state)
-            function = regions.contains(state.original.get(name, IDENTITY), row.raw)
-            moment = None if self.axis in (None, name) else row.canonical.get(self.axis or "")
             if not isinstance(function, Affine):
                 continue
-            jump = series[name].add(Where(line.place, function, moment), float(value), lambda f=function: f)
-            if jump is not None:
+            series[name].append(self._where(row, line, name, function), float(value))
+            if series[name].is_due:
+                due[name] = function
+        if due:
+            yield from self._swaps(follower, group, due)
+        for name, function in due.items():
+            if (jump := series[name].look(lambda f=function: f)) is not None:
                 yield self._suspect(follower, group, name, jump)
+        yield from self._clock(follower, group, row, line, numbers)
+
+    def _where(self, row: Row, line: Line, name: str, function: Affine) -> Where:
+        moment = None if self.axis in (None, name) else row.canonical.get(self.axis or "")
+        return Where(line.place, function, moment)
+
+    def _swaps(self, follower: StreamChecker, group: Group, names: Iterable[str]) -> Iterator[Suspect]:
+        """Yields attributes that have changed places. Those that accents convert cannot be swapped (theory N11)."""
+        state, series = follower.state, self._series[group]
+        alike = {
+            name: (state.types[name], series[name].unit)
+            for name in names
+            if series[name].last.function.is_identity and series[name].net.is_identity
+        }
+        if (swap := find_swap(series, alike)) is not None:
+            one, other, jump = swap
+            yield self._proposal(follower, group, one, jump, Swap(one, other))
+
+    def _clock(
+        self, follower: StreamChecker, group: Group, row: Row, line: Line, numbers: Mapping[str, Value]
+    ) -> Iterator[Suspect]:
+        types = follower.state.types
+        if group not in self._clocks:
+            ticks = {
+                name: count
+                for name, value in numbers.items()
+                if (count := ticks_of(types[name], value)) is not None
+            }
+            self._clocks[group] = Clocks(ticks)
+        clocks = self._clocks[group]
+        if not clocks.ticks:
+            return
+        values = {n: float(v) for n, v in numbers.items() if types[n].is_numeric or n in clocks.ticks}
+        if clocks.add(Where(line.place, IDENTITY, row.canonical.get(self.axis or "")), values):
+            yield from self._set_clocks(follower, group)
+
+    def _set_clocks(self, follower: StreamChecker, group: Group) -> Iterator[Suspect]:
+        for name, jump in self._clocks[group].look():
+            shift = int(jump.function.shift)
+            is_time = follower.state.types[name].name == "timestamp"
+            primitive = SourceAlter(name, Shift(shift)) if is_time else Alter(name, jump.function)
+            yield self._proposal(follower, group, name, jump, primitive)
 
     def _suspect(self, follower: StreamChecker, group: Group, name: str, jump: Jump[Where]) -> Suspect:
+        unit = self._series[group][name].unit
+        return self._proposal(
+            follower, group, name, jump, announcement(name, unit, jump, jump.place.function)
+        )
+
+    def _proposal(
+        self, follower: StreamChecker, group: Group, name: str, jump: Jump[Where], primitive: Primitive
+    ) -> Suspect:
         types = follower.state.types
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}
         conditions = [f"{n} = {types[n].wire(value)}" for n, value in members.items()]
-        unit = self._series[group][name].unit
-        alter = announcement(name, unit, jump, jump.place.function)
         planned = None
-        # An accent on all of the stream would come before the one that it undoes.
-        if self.axis is not None and jump.place.moment is not None and not jump.undoes:
-            since = f"{self.axis} >= {types[self.axis].wire(jump.place.moment)}"
-            planned = accent_text((*conditions, since), alter)
+        # An accent on all of the stream would come before the one that it undoes; none describes what it changes.
+        moment = None if self.axis == name else jump.place.moment
+        if self.axis is not None and moment is not None and not jump.undoes:
+            since = f"{self.axis} >= {types[self.axis].wire(moment)}"
+            planned = accent_text((*conditions, since), primitive)
         text = None if planned is None else statement(self.schema.source, planned)
-        return Suspect(members, name, jump, accent_text(tuple(conditions), alter), planned, text)
+        return Suspect(members, name, jump, accent_text(tuple(conditions), primitive), planned, text)
 
 
 def _look(series: Series[Where]) -> Jump[Where] | None:

@@ -9,7 +9,16 @@ from fractions import Fraction
 from attrs import frozen
 
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from tests.benchmarks.suspect.series import EVENT, EVENTS, KINDS, LENGTH, Kind, Values
+from tests.benchmarks.suspect.series import (
+    EVENT,
+    EVENTS,
+    KINDS,
+    LENGTH,
+    PAIR_EVENTS,
+    TIME_EVENTS,
+    Kind,
+    Values,
+)
 
 SWAP, HOUR = "swap", "an hour"
 
@@ -75,6 +84,28 @@ def trials(seed: int, repeats: int) -> Iterator[Trial]:
                 yield _changed(kind, change, rng, declared)
             for event in EVENTS:
                 yield _unchanged(kind, event, rng, declared)
+    # Later additions have numbers of their own, so that the series above stay the same.
+    rng = random.Random(f"times and pairs {seed}")
+    for kind in KINDS:
+        for _ in range(repeats):
+            for event in TIME_EVENTS:
+                yield _with_times(kind, event, rng)
+            for event in PAIR_EVENTS:
+                yield _pair(kind, event, rng)
+
+
+def _with_times(kind: Kind, event: str, rng: random.Random) -> Trial:
+    tuples = list(zip(_times(kind), kind.make(rng), strict=True))
+    times, values = zip(*TIME_EVENTS[event](tuples, _place(rng), rng), strict=True)
+    return Trial(kind, event, list(times), list(values), None)
+
+
+def _pair(kind: Kind, event: str, rng: random.Random) -> Trial:
+    """Returns a series beside a smaller one of its kind, to which the same may happen."""
+    at, both = _place(rng), rng.random() < 0.5
+    values, other = kind.make(rng), [value * rng.uniform(0.1, 0.3) for value in kind.make(rng)]
+    values, other = EVENTS[event](values, at, rng), EVENTS[event](other, at, rng) if both else other
+    return Trial(kind, f"of two: {event}", _times(kind), values, None, other=other)
 
 
 def _times(kind: Kind) -> list[int]:

@@ -220,3 +220,40 @@ EVENTS: dict[str, Event] = {
     "more noise": noise,
     "stuck": stuck,
 }
+
+PAIR_EVENTS = ("nothing", "growth by 1.8", "twice as much", "outage", "incident", "restart at 0")
+"""Those that happen to one series of two, or to both."""
+
+
+# --- what happens to tuples, of a time and a value, and is no clock that is set ---
+
+Tuples = list[tuple[int, float]]
+
+
+def gap(tuples: Tuples, at: int, rng: random.Random) -> Tuples:
+    """Some tuples are missing: a few as likely as many."""
+    return [*tuples[:at], *tuples[at + round(exp(rng.uniform(0, 5))) :]]
+
+
+def gaps(tuples: Tuples, at: int, rng: random.Random) -> Tuples:
+    """Some tuples are missing at several places."""
+    return [each for n, each in enumerate(tuples) if n < 60 or (n - at) % 150 > rng.choice((3, 5))]
+
+
+def late(tuples: Tuples, at: int, rng: random.Random) -> Tuples:
+    """Some tuples come later than others of the same time."""
+    order = sorted(range(len(tuples)), key=lambda n: n + (rng.uniform(1, 8) if rng.random() < 0.02 else 0))
+    return [tuples[n] for n in order]
+
+
+def twice(tuples: Tuples, at: int, rng: random.Random) -> Tuples:
+    """The latest tuples come twice, after a connection is lost."""
+    return [*tuples[:at], *tuples[at - round(exp(rng.uniform(0, 5))) :]]
+
+
+TIME_EVENTS: dict[str, Callable[[Tuples, int, random.Random], Tuples]] = {
+    "gap": gap,
+    "gaps": gaps,
+    "late": late,
+    "sent twice": twice,
+}
