@@ -22,7 +22,7 @@ _UNITS = (
     *("mm", "cm", "m", "km", "inch", "foot", "mile"),
     *("g", "kg", "tonne", "lb", "ounce"),
     *("mW", "W", "kW", "MW", "GW", "hp"),
-    *("Wh", "kWh", "MWh", "GWh", "W*min", "J", "kJ", "MJ", "GJ", "BTU"),
+    *("Wh", "kWh", "MWh", "GWh", "W*min", "kW*min", "J", "kJ", "MJ", "GJ", "BTU"),
     *("Pa", "hPa", "kPa", "bar", "psi", "inHg", "mmHg"),
     *("mL", "litre", "m3", "gallon"),
     *("litre/second", "litre/minute", "m3/hour", "gallon/minute"),
@@ -90,13 +90,17 @@ def _factors() -> Iterator[Conversion]:
         yield from _both(f"x {10**power:,}", f"/ {10**power:,}", _scale(10**power), penalty)
 
 
+def _sixties() -> Iterator[Conversion]:
+    yield from _both("minutes to seconds", "seconds to minutes", _scale(60), 1.0)
+
+
 SIGN = Conversion("the opposite sign", _scale(-1), 2.0)
 
 
 def _known() -> Iterator[Conversion]:
     yield from _factors()
     yield from _temperatures()
-    yield from _both("minutes to seconds", "seconds to minutes", _scale(60), 1.0)
+    yield from _sixties()
     yield from _both("hours to seconds", "seconds to hours", _scale(3600), 1.0)
     yield from _both("m/s to km/h", "km/h to m/s", _scale("3.6"), 4.5)
     yield from _both("KiB to B", "B to KiB", _scale(1024), 1.0)
@@ -157,7 +161,9 @@ def candidates(
     ]
     of_units = [conversion for conversion in (*undoing, *units) if not conversion.function.is_identity]
     functions = {conversion.function for conversion in of_units}
-    moved = [conversion for conversion in (*_factors(), SIGN) if conversion.function not in functions]
+    moved = [
+        conversion for conversion in (*_factors(), *_sixties(), SIGN) if conversion.function not in functions
+    ]
     return (*of_units, *(evolve(conversion, penalty=conversion.penalty + _NO_UNIT) for conversion in moved))
 
 

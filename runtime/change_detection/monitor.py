@@ -233,7 +233,7 @@ def _jumps(series: Series[str], values: Iterable[tuple[str, float]], decoded: De
     for position, value in values:
         if (jump := series.add(position, value, decoded)) is not None:
             yield jump
-    if series.unseen >= _LOOK and (jump := series.look(decoded)) is not None:
+    if series.unseen >= _LOOK and (jump := series.look(decoded, is_last=False)) is not None:
         yield jump
 
 

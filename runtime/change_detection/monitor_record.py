@@ -84,11 +84,12 @@ def _dump_watched(monitored: MonitoredSeries, count: int, places: dict[str, int]
         [str(monitored.series.net.slope), str(monitored.series.net.shift)],
         b64encode(pack(f"<{len(values)}f", *values)).decode(),
         [[places.setdefault(position, len(places)), length] for position, length in runs],
+        monitored.series.is_sparse,
     ]
 
 
 def _load_watched(series: Series[str], data: list[Any], places: list[str]) -> MonitoredSeries:
-    width, unseen, (slope, shift), values, runs = data
+    width, unseen, (slope, shift), values, runs, series.is_sparse = data
     place_of_each = [places[number] for number, length in runs for _ in range(length)]
     numbers = (number for (number,) in iter_unpack("<f", b64decode(values)))
     series.resume(list(zip(place_of_each, numbers, strict=True)), unseen)

@@ -19,6 +19,7 @@ from cedilla.runtime.change_detection.conversions import candidates
 from cedilla.runtime.change_detection.model import Model, fitted
 from cedilla.runtime.change_detection.window import (
     MIN_VALUES,
+    SEARCHED,
     Explanation,
     Window,
     explained,
@@ -37,6 +38,8 @@ _SLACK = 4
 """The number of values before a proposed place among which the place is looked for again."""
 _HISTORY = 1024
 """The number of older values that the model is fitted to."""
+_MANY_ZEROS = 0.1
+"""The share of zeros from which on they are left out."""
 _POSSIBLE = 0.8
 """The share of values that have to be in the declared domain."""
 
@@ -71,7 +74,8 @@ class Jump(Generic[Place]):
 class Series(Generic[Place]):
     """The latest values of one sequence. After a jump, earlier values are converted to the new units.
 
-    `unit`: the declared one; `domain`: the values that are declared; `net`: the composition of all jumps.
+    `is_sparse`: zeros are left out; `unit`: the declared one; `domain`: the values that are declared; `net`: the
+    composition of all jumps.
     """
 
     _places: list[Place] = field(factory=list)
@@ -81,6 +85,9 @@ class Series(Generic[Place]):
     _start: int = 0
     _model: Model | None = None
     _fitted: int = 0
+    _count: int = 0
+    _zeros: int = 0
+    is_sparse: bool = False
     unit: str | None = None
     domain: Tree | None = None
     net: Affine = IDENTITY
@@ -125,23 +132,38 @@ class Series(Generic[Place]):
     def add(self, place: Place, value: float, decoded: Decoded = lambda: IDENTITY) -> Jump[Place] | None:
         """Adds the next value; returns a jump that it confirms."""
         self.append(place, value)
-        return self.look(decoded) if self.is_due else None
+        return self.look(decoded, is_last=False) if self.is_due else None
 
     def append(self, place: Place, value: float) -> None:
-        """Adds the next value without a look."""
+        """Adds the next value without a look. Zeros are left out where there are many: no factor changes them."""
+        self._count += 1
+        self._zeros += value == 0
+        if value == 0:
+            if self.is_sparse:
+                return
+            if self._count >= MIN_PAST and self._zeros >= _MANY_ZEROS * self._count and any(self._values):
+                self._leave_zeros_out()
+                return
         self._places.append(place)
         self._values.append(value)
         self._new += 1
+
+    def _leave_zeros_out(self) -> None:
+        self.is_sparse, self._model = True, None
+        left = [(place, value) for place, value in zip(self._places, self._values, strict=True) if value]
+        self._places, self._values = [place for place, _ in left], [value for _, value in left]
+        self._history = array("d", (value for value in self._history if value))
+        self._start, self._fitted, self._new = len(self._history), 0, min(self._new, len(left))
 
     @property
     def is_due(self) -> bool:
         """True if enough values are new for a look."""
         return self._new >= _STRIDE and len(self._values) >= 2 * MIN_VALUES
 
-    def look(self, decoded: Decoded = lambda: IDENTITY) -> Jump[Place] | None:
-        """Looks for a jump in the latest values; also used at the end of the sequence."""
+    def look(self, decoded: Decoded = lambda: IDENTITY, *, is_last: bool = True) -> Jump[Place] | None:
+        """Looks for a jump in the latest values. `is_last`: a jump that is not certain cannot wait for more values."""
         self._new = 0
-        jump = self._jump(decoded) if len(self._values) >= 2 * MIN_VALUES else None
+        jump = self._jump(decoded, is_last) if len(self._values) >= 2 * MIN_VALUES else None
         gone = len(self._values) - WINDOW + _STRIDE
         if gone > 0:
             self._history.extend(self._values[:gone])
@@ -150,7 +172,7 @@ class Series(Generic[Place]):
             self._start += gone
         return jump
 
-    def _jump(self, decoded: Decoded) -> Jump[Place] | None:
+    def _jump(self, decoded: Decoded, is_last: bool) -> Jump[Place] | None:
         explanations = [
             explanation for explanation in self._explanations(decoded) if self._is_possible(explanation)
         ]
@@ -158,6 +180,9 @@ class Series(Generic[Place]):
             return None
         best, *others = explanations
         function, split = best.conversion.function, best.split
+        # With more values, two conversions are told apart.
+        if others and not is_last and split > len(self._values) - SEARCHED + _STRIDE:
+            return None
         before, after = self._values[:split], self._values[split:]
         self._values = [*(through(function, value) for value in before), *after]
         self._history = array("d", (through(function, value) for value in self._history))

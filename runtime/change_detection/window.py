@@ -31,12 +31,12 @@ from cedilla.runtime.change_detection.model import (
 
 MIN_VALUES = 16
 """The minimum number of values on either side."""
-_SEARCHED = 80
+SEARCHED = 80
 """The number of latest values among which a jump is looked for."""
 _MIN_GAIN = 18.0
 """The loss in nats that a conversion has to save."""
-_MIN_CONFIDENCE = 0.5
-"""The share of the unexpected loss that it has to save."""
+_MIN_CONFIDENCE, _RARE = 0.5, 0.08
+"""The share of the unexpected loss that it has to save; how much more of it for each nat of its penalty."""
 _FIRST = 5.0
 """The most noise of the first value, converted back."""
 _UNLIKE, _SPREAD = 3.5, 0.7
@@ -78,13 +78,20 @@ class Proposal(NamedTuple):
 
 class Explanation(NamedTuple):
     """A conversion from a place in the window on. `misfit`: how far the values after it, converted back, are from
-    going on as before, and the penalty of the conversion.
+    going on as before, and the penalty of the conversion. `gain`: the loss that it saves, without its penalty.
     """
 
     conversion: Conversion
     split: int
     misfit: float
     confidence: float
+    gain: float
+
+    @property
+    def is_likely(self) -> bool:
+        """True if little is left unexplained; of a rare conversion less."""
+        confidence = _MIN_CONFIDENCE + _RARE * self.conversion.penalty
+        return self.confidence >= confidence and self.misfit <= _MAX_MISFIT
 
 
 def through(function: Affine, value: float) -> float:
@@ -184,7 +191,8 @@ class Window:
         if is_ratio and self._odds(split, back) < _MIN_ODDS:
             return None
         misfit = loss(self.model.after(off[split], self.off[split - 1])) + moves[1] + unlike
-        return Explanation(conversion, split, misfit + conversion.penalty, gain / (gain + left))
+        penalty = conversion.penalty
+        return Explanation(conversion, split, misfit + penalty, gain / (gain + left), gain - penalty)
 
     def _rest(self, value: float, back: float, stretch: float) -> float:
         """Returns the loss that a conversion of a value saves besides that of noise.
@@ -302,7 +310,7 @@ class Window:
 
 def first_changed(values: Sequence[object]) -> int:
     """Returns the number of the first value of a window that may be after a change."""
-    return max(MIN_VALUES, len(values) - _SEARCHED)
+    return max(MIN_VALUES, len(values) - SEARCHED)
 
 
 def proposed(window: Window, conversions: Sequence[Conversion]) -> list[Proposal]:
@@ -316,11 +324,7 @@ def explained(window: Window, conversions: Sequence[Conversion]) -> list[Explana
     explanations = [
         explanation
         for proposal in proposed(window, conversions)
-        if (explanation := window.explanation(proposal)) is not None
-        and explanation.confidence >= _MIN_CONFIDENCE
-        and explanation.misfit <= _MAX_MISFIT
+        if (explanation := window.explanation(proposal)) is not None and explanation.is_likely
     ]
-    explanations.sort(key=lambda explanation: explanation.misfit)
-    return [
-        explanation for explanation in explanations if explanation.misfit <= explanations[0].misfit + _ALIKE
-    ]
+    explanations.sort(key=lambda explanation: -explanation.gain)
+    return [explanation for explanation in explanations if explanation.gain >= explanations[0].gain - _ALIKE]

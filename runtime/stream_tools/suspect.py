@@ -142,7 +142,7 @@ class Suspects:
         if due:
             yield from self._swaps(follower, group, due)
         for name, function in due.items():
-            if (jump := series[name].look(lambda f=function: f)) is not None:
+            if (jump := series[name].look(lambda f=function: f, is_last=False)) is not None:
                 yield self._suspect(follower, group, name, jump)
         yield from self._clock(follower, group, row, line, numbers)
 

@@ -59,8 +59,9 @@ _ONLY_NET = "net power"
 
 @frozen
 class Trial:
-    """One series. `at`: the first value after the change, `None` if nothing changes. `function`: what happens to the
-    values; `other`: the series that is swapped with it; `declared`: whether the stream names the unit."""
+    """One series. `at`: the first value that is another one after the change, `None` if nothing changes. `function`:
+    what happens to the values; `other`: the series that is swapped with it; `declared`: whether the stream names the
+    unit."""
 
     kind: Kind
     change: str
@@ -130,6 +131,7 @@ def _changed(kind: Kind, change: str, rng: random.Random, declared: bool) -> Tri
         return Trial(kind, change, times, values, at, function, declared=declared)
     if change == SWAP:
         other = [value * rng.uniform(0.1, 0.3) for value in kind.make(rng)]
+        at = next(n for n in range(at, LENGTH) if values[n] != other[n])
         values, other = [*values[:at], *other[at:]], [*other[:at], *values[at:]]
         return Trial(kind, change, times, values, at, IDENTITY, other, declared)
     function = CHANGES[change]
@@ -137,4 +139,5 @@ def _changed(kind: Kind, change: str, rng: random.Random, declared: bool) -> Tri
         function = function.inverse()
     slope, shift = float(function.slope), float(function.shift)
     changed = [slope * value + shift if n >= at else value for n, value in enumerate(values)]
+    at = next(n for n in range(at, LENGTH) if changed[n] != values[n])
     return Trial(kind, change, times, changed, at, function, declared=declared)

@@ -96,6 +96,7 @@ def test_one_change_after_another_is_proposed_in_the_units_of_its_place(tmp_path
         ("kWh", "Wh", FUNCTIONS["x 1,000"]),
         ("knot", "km/h", Affine(Fraction("1.852"), 0)),
         ("MiB", "KiB", FUNCTIONS["KiB to B"]),
+        ("kWh", "kW*min", FUNCTIONS["minutes to seconds"]),
     ],
 )
 def test_a_declared_unit_leads_to_another_one_of_its_kind(
@@ -111,7 +112,7 @@ def test_a_declared_unit_leads_to_another_one_of_its_kind(
     (tmp_path / "ops").mkdir()
     arguments = ("suspect", str(tmp_path / "s"), "--query", str(query), "--format", "json")
     (found,) = json.loads(cedilla(*arguments).output)["suspects"]
-    unit = new if "/" not in new else f'"{new}"'
+    unit = new if new.isalpha() else f'"{new}"'
     assert found["conversion"] == f"{declared} to {new}"
     assert found["accent"] == f"[[s = 2, unit(t, {unit})]]"
     assert found["statement"] == f"accent r [[s = 2, ts >= 233, unit(t, {unit})]];"
@@ -147,6 +148,19 @@ def test_values_that_the_declared_domain_excludes_explain_nothing(tmp_path: Path
         result = cedilla("suspect", str(tmp_path), "--schema", f"s: int in {{1}}, t: double{domain}")
         found.append("jumps like / 10" if "jumps like / 10" in result.output else "nothing")
     assert found == ["jumps like / 10", "jumps like / 10", "nothing"]
+
+
+@pytest.mark.parametrize("factor", [10, 60, Fraction(1, 60), 1000])
+def test_zeros_of_the_night_hide_no_factor_and_similar_factors_are_told_apart(factor: Fraction) -> None:
+    """Sixty and a hundred both lead about there, until enough values show which one it is."""
+    series: Series[int] = Series()
+    rng = random.Random(2)
+    powers = [max(0.0, 6 * sin((n - 24) / 15.279) * rng.uniform(0.5, 1)) for n in range(700)]
+    since = next(n for n in range(400, 700) if powers[n] > 2)
+    values = [power * float(factor) if n >= since else power for n, power in enumerate(powers)]
+    jumps = [jump for n, value in enumerate(values) if (jump := series.add(n, value))]
+    assert [(jump.place, jump.function) for jump in jumps] == [(since, Affine(Fraction(factor), Fraction(0)))]
+    assert len(series.values) < 700 / 2
 
 
 @pytest.mark.parametrize("growth", [1.6, 1.8, 1.85, 2.2, 2.5])
