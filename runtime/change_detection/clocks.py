@@ -1,8 +1,8 @@
 """Finds clocks that are set: from some tuple on, times are off by an hour or by the offset of a zone.
 
-The steps between tuples show it: one is longer or shorter by just so much, and all others are as before. Tuples that
-are missing look the same; the odds against that come from the number of values that would be missing, from the values
-themselves, which continue where nothing is missing, and from other clocks of the same tuples.
+One step between tuples is longer or shorter by this offset, and all others are usual. Missing tuples look alike. The
+odds against them come from their number, from the values, which continue if no tuple is missing, and from other
+clocks of the same tuples.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from cedilla.runtime.change_detection.window import MIN_VALUES
 
 _HOUR = 3600.0
 _OFFSETS = sorted({*(n * 0.5 for n in range(1, 29)), 5.75, 8.75, 12.75})
-"""The hours by which zones and clocks differ."""
+"""Differences of zones and clocks, in hours."""
 _ODD = log(4)
 """How much less likely other offsets are than an hour, in nats."""
 _STRIDE = 32
 _KEPT = 1024
-"""The number of tuples that are kept, and half as many again."""
+"""The number of latest tuples that are kept; half of this number may be added to them."""
 _LATE = 400
 """The number of tuples after a step that may show what it is."""
 _LOOSE = 0.05
 """A step may be off by this share of the usual one."""
 _MANY_WIDTHS = 4
-"""Steps outside of so many usual deviations are unusual."""
+"""The largest deviation of a usual step, in widths."""
 _MISSING = 1 / 5
 """The odds of a clock that is set against tuples that are missing."""
 _SPREAD = 7.0
-"""The number of missing tuples has a density of 1 by this many times itself: any size is as likely."""
+"""The number of missing tuples has a density of 1 / (this * number): all orders of magnitude are equally likely."""
 _BACK = 200.0
 """The odds of a clock that is set back against tuples that are late or come twice, in an ordered sequence."""
 _OTHER_CLOCK = 5.0
-"""What another clock of the tuples says, in nats."""
+"""The evidence of another clock of the tuples, in nats."""
 _DAY = 86_400.0
 _MIN_COURSE = 0.2
-"""What the course of a day has to say about each earlier value, in nats."""
+"""The evidence in each earlier value that a course of the day must have, in nats."""
 _DEPENDENT = 6.0
-"""Values of a day are alike: together they say as much as one in this number."""
+"""Neighbouring values depend on each other: this many have the evidence of one."""
 _MOST = 4.0
-"""The most that one attribute says, in nats."""
+"""The most evidence of one attribute, in nats."""
 _MIN_ODDS = log(20)
 _TICKS = (1, 10**3, 10**6, 10**9)
-"""Ticks of a second, in which times are counted."""
+"""Units of numeric times, in ticks of a second."""
 _YEARS = (5e8, 5e9)
 """Seconds since 1970 that are taken for a time."""
 
@@ -95,7 +95,7 @@ class _Steps(NamedTuple):
 
     @property
     def resolution(self) -> float:
-        """The time from which on a missing tuple shows."""
+        """The smallest gap that shows a missing tuple."""
         return max(self.usual, 2 * self.width)
 
 
@@ -151,7 +151,7 @@ class Clocks(Generic[Place]):
         return Jump(self._places[at], text, function, 1.0, steps.usual, step, note=note)
 
     def _steps(self, name: str) -> _Steps | None:
-        """Returns the steps of a clock; `None` if it is not in all tuples, or stands."""
+        """Returns the steps of a clock; `None` if it is not in all tuples, or does not run."""
         times = [row[name] for row in self._times if name in row]
         steps = _Steps.of(times) if len(times) == len(self._times) else None
         return None if steps is None or steps.usual <= 0 else steps
@@ -184,7 +184,7 @@ class Clocks(Generic[Place]):
         return log(_BACK / (1 + _BACK * unusual)) - odd - self._of_repeats(steps, index)
 
     def _of_repeats(self, steps: _Steps, index: int) -> float:
-        """Returns what speaks for tuples that come twice: times after a step back have the values of before."""
+        """Returns the evidence for repeated tuples: times after a step back have their earlier values again."""
         before = dict(zip(steps.times[:index], self._values[:index], strict=True))
         after = list(zip(steps.times[index:], self._values[index:], strict=True))
         pairs = [(before[time], values) for time, values in after if time in before]
@@ -194,7 +194,7 @@ class Clocks(Generic[Place]):
         return log(_BACK) if is_constant else inf
 
     def _of_other_clocks(self, name: str, index: int) -> float:
-        """Returns what other clocks say: one that goes on as before speaks for a clock that is set."""
+        """Returns the evidence of other clocks: one without the step shows that no tuple is missing."""
         others = [
             steps for other in self.ticks if other != name and (steps := self._steps(other)) is not None
         ]
@@ -203,7 +203,7 @@ class Clocks(Generic[Place]):
         return _OTHER_CLOCK if any(steps.is_usual(index) for steps in others) else -_OTHER_CLOCK
 
     def _of_values(self, steps: _Steps, index: int, end: int, seconds: float) -> float:
-        """Returns what the values say: they go on as after one step, in the course of the day too, or as after more."""
+        """Returns the evidence of the values: their step, and their course of the day, continue or skip tuples."""
         missing = round(seconds / steps.usual)
         if steps.width > steps.usual / _MANY_WIDTHS or not missing:
             return 0.0
@@ -248,7 +248,7 @@ def _loss_among(value: float, others: Sequence[float]) -> float:
 
 
 def _of_course(values: Sequence[float], index: int, missing: int, period: int) -> float:
-    """Returns what the course of a day says: it goes on where it was, or later by the missing values."""
+    """Returns the evidence of the course of a day: it continues, or skips the missing values."""
     if all(a <= b for a, b in pairwise(values[:index])):
         values, index = [b - a for a, b in pairwise(values)], index - 1
     if len(values) - index < period / 2:

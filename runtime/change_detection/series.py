@@ -39,7 +39,7 @@ _SLACK = 4
 _HISTORY = 1024
 """The number of older values that the model is fitted to."""
 _MANY_ZEROS = 0.1
-"""The share of zeros from which on they are left out."""
+"""Zeros are left out if at least this share of the values is zero."""
 _POSSIBLE = 0.8
 """The share of values that have to be in the declared domain."""
 
@@ -180,7 +180,7 @@ class Series(Generic[Place]):
             return None
         best, *others = explanations
         function, split = best.conversion.function, best.split
-        # With more values, two conversions are told apart.
+        # More values distinguish the conversions.
         if others and not is_last and split > len(self._values) - SEARCHED + _STRIDE:
             return None
         before, after = self._values[:split], self._values[split:]

@@ -54,13 +54,13 @@ class _Pair:
 
     @property
     def saved(self) -> list[list[float]]:
-        """What an exchange of each tuple saves, by sequence."""
+        """The loss that an exchange saves in each tuple, by sequence."""
         return [
             [a - b for a, b in zip(*both, strict=True)] for both in zip(self.own, self.crossed, strict=True)
         ]
 
     def split(self) -> int | None:
-        """Returns the place from which on an exchange saves most; `None` if both do not gain enough."""
+        """Returns the place after which an exchange saves most; `None` if one of both does not gain enough."""
         sides = self.saved
         sums = list(accumulate(reversed([a + b for a, b in zip(*sides, strict=True)])))[MIN_VALUES - 1 :]
         if not sums:
