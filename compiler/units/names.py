@@ -22,6 +22,10 @@ TRAPS: Mapping[str, str] = {
     **dict.fromkeys(("kilo", "kilos", "kgs"), "`kilogram` of masses; a prefix alone is not a unit"),
     "pH": "`pH_value` of acidities, `picohenry` of inductances",
     "PH": "`pH_value` of acidities, `petahenry` of inductances",
+    "ph": "`pH_value` of acidities, `picohour`",
+    **dict.fromkeys(
+        ("dBA", "dB(A)", "dB(C)", "dB(Z)"), "`dBSPL` of sound pressures, whatever their weighting"
+    ),
     "dBu": "`decibelmicrowatt` of powers; of voltages, `alter(x, y -> 20 * log10(y / 0.775))`",
     "st": "`stone` of masses, `stere` of volumes",
     "ct": "`carat` of masses; of money, `unit EUR; unit ct = EUR / 100;`",

@@ -111,7 +111,7 @@ def unit_of(name: str) -> Any:
         return _of_own(name)
     if len(name) > (_FULL_LENGTH if _OWN in name else _MAX_LENGTH) or _INVALID.search(name) or not name:
         raise UnknownUnit(name)
-    for word in words(name):
+    for word in (name, *words(name)):
         if (instead := instead_of(word)) is not None:
             raise UnknownUnit(name, instead)
     name = _CODES.get(name, name)

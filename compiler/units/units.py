@@ -21,6 +21,7 @@ from cedilla.compiler.regions.logarithms import Logarithm
 from cedilla.compiler.units.kinds import described, named, quantity
 from cedilla.compiler.units.own import OF
 from cedilla.compiler.units.registry import CACHE_SIZE, NUMBER, UnknownUnit, of_substance, registry, unit_of
+from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.grammar.syntax import SECOND
 
 __all__ = ["NUMBER", "RADIAN", "Mismatch", "Sum", "UnknownUnit"]
@@ -148,9 +149,8 @@ def _no_line(source: str, target: str) -> str:
 def _only_at_source(scale: str, other: str) -> str:
     if level(other, scale) is None:
         return f"{scale} may be of powers or of amplitudes: `alter(x, y -> 10 * log10(y))` says which"
-    return (
-        f"{scale} is a logarithm: declared in {other}, values come in it after the accent `unit(x, {scale})`"
-    )
+    accent = f"unit(x, {unit_text(scale)})"
+    return f"{scale} is a logarithm: declared in {other}, values come in it after the accent `{accent}`"
 
 
 def circle(unit: str) -> Fraction | None:

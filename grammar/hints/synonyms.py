@@ -100,7 +100,7 @@ CHANGES = {
     **dict.fromkeys(("undefined", "null", "none", "nodata", "sentinel", "na"), "missing(x, {-999})"),
 }
 """Changes of accents by other names."""
-IN_DECLARATIONS = dict.fromkeys(
+IN_DECLARATIONS: dict[str, str] = dict.fromkeys(
     ("decimal", "comma", "locale", "number_format"),
     'the declaration says how texts of numbers are read, `x: double decimal ","`, or `decimal "," or "."` for both; '
     "an edit of it holds for new files",

@@ -112,6 +112,7 @@ _COMMON = (
     ),
     *("pascal", "hPa", "mbar", "bar", "psi", "gram", "kilogram", "tonne", "pound", "ounce", "newton"),
     *("byte", "bit", "watt", "kilowatt", "joule", "volt", "ampere", "ohm", "hertz", "lux", "decibel"),
+    *("dBm", "dBW", "dBV", "dBSPL", "pH_value"),
 )
 """Candidates for misspelt names; `known_unit` accepts all names of pint and UCUM."""
 

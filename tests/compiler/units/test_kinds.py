@@ -147,6 +147,7 @@ def test_conversion_is_an_equivalence(one: str, other: str, third: str) -> None:
     ("name", "meant"),
     [
         *(("C", "degC"), ("F", "degF"), ("30 C", "degC"), ("J/C", "coulomb"), ("pH", "picohenry"), ("st", "stone")),
+        *(("ph", "pH_value"), ("dBu", "decibelmicrowatt"), ("dB(A)", "dBSPL"), ("dBA", "dBSPL")),
         *(("ct", "carat"), ("mbps", "Mbit/s"), ("Cal", "kcal"), ("Mb", "bit"), ("b/s", "bit"), ("Kib", "bit")),
         *(("Nm", "N*m"), ("pct", "percent"), ("pcs", "{piece}"), ("rps", "{request}/s"), ("ppt", "permille")),
         *(("k", "kW"), ("req/s", "{req/s}"), ("cars", "{cars}"), ("Min", "minute"), ("ft/C", "degC")),

@@ -35,13 +35,18 @@ stream c(ts: long unit ms, s: int, t: double unit degC, v: double unit "m/s") fr
         ("m/s2", "km/h**2", "12960", "0"),
         ("%", "1", "1/100", "0"),
         ("mm[Hg]", "Pa", "133.322387415", "0"),
+        ("dBm", "dBW", "1", "-30"),
+        ("dBV", "dBmV", "1", "60"),
+        ("B[W]", "dBW", "10", "0"),
     ],
 )
 def test_conversions_are_exact(source: str, target: str, slope: str, shift: str) -> None:
     assert units.conversion(source, target) == Affine(Fraction(slope), Fraction(shift))
 
 
-@pytest.mark.parametrize(("source", "target"), [("m", "s"), ("dB", "percent"), ("degC", "delta_degC")])
+@pytest.mark.parametrize(
+    ("source", "target"), [("m", "s"), ("dB", "percent"), ("mW", "dBm"), ("degC", "delta_degC")]
+)
 def test_what_is_no_increasing_line_is_no_conversion(source: str, target: str) -> None:
     with pytest.raises(units.Mismatch):
         units.conversion(source, target)
