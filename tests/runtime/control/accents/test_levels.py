@@ -122,7 +122,8 @@ POWER = [
     *[(1, 0.5), (1, 0.001), (2, 0.001), (3, 1.7782794100389224e-07), (3, 0.01), (5, 0.1), (5, 0.01)],
     *[(6, 1e-6), (7, 0.25), (8, 1.0), (8, 0.001), (9, 0.001), (9, 0.002), (10, 0.01)],
 ]
-HALF = len(ITEMS) // 2
+ONE_UNIT = ITEMS.index(marker("[[unit(p, dBW)]]"))
+"""The number of items before further units, which cost an engine much time and nothing else."""
 
 
 @pytest.fixture
@@ -133,21 +134,28 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.either_engine
 def test_a_source_undoes_levels(spark: SparkSession, here: Path) -> None:
-    """In two runs on the engine, and in one look without it."""
-    for number, items in enumerate((ITEMS[:HALF], ITEMS[HALF:])):
+    half = ONE_UNIT // 2
+    for number, items in enumerate((ITEMS[:half], ITEMS[half:ONE_UNIT])):
         write_lines(here / f"r/{number}.jsonl", items, number)
         run(QUERY, Options(once=True, checkpoint="ck"), spark=spark)
+    rows = canonical_rows("out/r")
+    assert sorted((row["ts"], row["p"]) for row in rows) == sorted(item for item in POWER if item[0] < 8)
+    assert [row["h"] for row in rows if "h" in row] == [1e-7, 1e-7, 1e-8]
+    assert [row["q"] for row in rows if "q" in row] == [2.0, 2.0]
+    assert all(row["p"] > 0.001 for row in canonical_rows("out/loud"))
+    assert not any("p, " in str(item.get("$accent")) for item in read_output(here / "out/r"))
+
+
+def test_levels_have_the_same_powers_without_an_engine(here: Path) -> None:
+    write_lines(here / "r/1.jsonl", ITEMS)
     codes: list[str] = []
-    options = Options(sinks={"r": "simulated/r", "loud": "simulated/loud"})
+    options = Options(sinks={"r": "out/r", "loud": "out/loud"})
     simulate(QUERY, options, lambda _, code: codes.append(code))
     assert codes == ["RQ315", "RQ305", "RQ305"]
-    for folder in ("out", "simulated"):
-        rows = canonical_rows(f"{folder}/r")
-        assert sorted((row["ts"], row["p"]) for row in rows) == sorted(POWER)
-        assert [row["h"] for row in rows if "h" in row] == [1e-7, 1e-7, 1e-8]
-        assert [row["q"] for row in rows if "q" in row] == [2.0, 2.0]
-        assert all(row["p"] > 0.001 for row in canonical_rows(f"{folder}/loud"))
-    assert not any("p, " in str(item.get("$accent")) for item in read_output(here / "out/r"))
+    rows = canonical_rows("out/r")
+    assert sorted((row["ts"], row["p"]) for row in rows) == sorted(POWER)
+    assert [row["h"] for row in rows if "h" in row] == [1e-7, 1e-7, 1e-8]
+    assert [row["q"] for row in rows if "q" in row] == [2.0, 2.0]
 
 
 UNITS: dict[str, int | None] = {"mW": None, "W": None, "dBm": 0, "dBW": -30}
