@@ -7,7 +7,7 @@ import re
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
 from cedilla.grammar.hints import synonyms
-from cedilla.grammar.hints.forms import CLAUSES, FORMATS, statement_of
+from cedilla.grammar.hints.forms import CLAUSES, FORMATS
 from cedilla.grammar.hints.syntax_hints import Slip
 from cedilla.grammar.syntax.settings import SETTINGS
 
@@ -23,13 +23,13 @@ def _clause(slip: Slip) -> str | None:
     return synonyms.PROMISES.get(word.lower()) or (near and f"did you mean `{CLAUSES[near]}`?")
 
 
-_QUOTED = {
-    **dict.fromkeys(("kafka", "kafka_otlp"), 'a topic is written in quotes: `"host:9092/topic"`'),
-    **dict.fromkeys(
-        ("resource", "attribute", "scope"), 'a key is written in quotes: `from resource "service.name"`'
-    ),
-    "metrics": 'metrics are named in quotes: `metrics "http.server.duration"`',
-}
+_QUOTED = synonyms.by_word(
+    {
+        "kafka kafka_otlp": 'a topic is written in quotes: `"host:9092/topic"`',
+        "resource attribute scope": 'a key is written in quotes: `from resource "service.name"`',
+        "metrics": 'metrics are named in quotes: `metrics "http.server.duration"`',
+    }
+)
 
 
 def declaration(slip: Slip) -> Diagnostic | None:
@@ -63,7 +63,7 @@ def declaration(slip: Slip) -> Diagnostic | None:
     if slip.requires("DELAY"):
         return slip.unexpected("a heartbeat requires its attribute and its delay: `heartbeat ts delay 10`")
     if slip.requires("STRING") and (last in _QUOTED or slip.found not in ("(", ":", ",", "=", "[")):
-        if statement_of([str(token) for token in slip.before])[:1] == ["operator"]:
+        if slip.statement[:1] == ["operator"]:
             return slip.unexpected('a function is written in quotes: `from "module:function"`')
         if last not in _QUOTED and "from" in slip.before[-2:-1] and slip.found == ".":
             more = re.split(r"[,)]", slip.rest)[0].strip()
@@ -78,7 +78,7 @@ def declaration(slip: Slip) -> Diagnostic | None:
 
 def setting(slip: Slip) -> Diagnostic | None:
     """`set late abort;`, `set late := abort;`."""
-    words = statement_of([str(token) for token in slip.before])
+    words = slip.statement
     if words[:1] == ["set"] and len(words) > 1 and words[1] not in SETTINGS:
         return slip.complain(f"unknown setting `{words[1]}`", did_you_mean(words[1], SETTINGS, "settings"))
     if slip.requires("EQUAL") and words[:1] == ["set"]:

@@ -10,7 +10,6 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.hints import synonyms, word_synonyms
 from cedilla.grammar.hints.declaration_hints import declaration, setting
-from cedilla.grammar.hints.forms import statement_of
 from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS
 from cedilla.grammar.hints.marker_hints import CHANGES, typed_unit
 from cedilla.grammar.hints.syntax_hints import Rule, Slip, span_of
@@ -18,10 +17,6 @@ from cedilla.grammar.syntax import TYPES
 
 _COMMENT = "a comment begins with `#` and ends with its line"
 _AGGREGATE = "groups are written last, without a comma: `aggregate[avg(t) as mean by l](R)`"
-
-
-def _statement(slip: Slip) -> list[str]:
-    return statement_of([str(token) for token in slip.before])
 
 
 def _adjacent(first: Token, second: Token) -> bool:
@@ -74,7 +69,7 @@ def operator(slip: Slip) -> Diagnostic | None:
     if (
         slip.found in ("by", "without")
         and slip.last.type in ("NAME", "RPAR")
-        and _statement(slip)[-2:-1] != ["to"]
+        and slip.statement[-2:-1] != ["to"]
     ):
         return slip.unexpected(synonyms.OPERATORS["groupby"])
     if slip.last.type == "DISTINCT" and slip.before[-2] in ("union", "intersect", "minus"):
@@ -87,7 +82,7 @@ def operator(slip: Slip) -> Diagnostic | None:
 
 def output(slip: Slip) -> Diagnostic | None:
     """`emit r into json "o"`, `emit to json "o"`, `emit r as json "o"`."""
-    words = _statement(slip)
+    words = slip.statement
     if "JOIN" not in slip.accepts or words[:1] != ["emit"] or words.count("(") > words.count(")"):
         return None
     if words[1:] == ["to"]:
@@ -109,12 +104,7 @@ def clause(slip: Slip) -> Diagnostic | None:
         guess = suggest(clause_word, synonyms.CLAUSES)
         if guess is not None and clause_word not in map(str, slip.before):
             return slip.unexpected(synonyms.CLAUSES[guess])
-    if (
-        clause_word == "where"
-        and "AS" in slip.accepts
-        and slip.last == ")"
-        and "aggregate" in _statement(slip)
-    ):
+    if clause_word == "where" and "AS" in slip.accepts and slip.last == ")" and "aggregate" in slip.statement:
         return slip.unexpected(word_synonyms.OPERANDS["filter"])
     word = (
         suggest(clause_word, [name for name in synonyms.AFTER_GROUPS if len(name) > 5], most=2)
@@ -151,7 +141,7 @@ def leading_word(slip: Slip) -> Diagnostic | None:
     is_operand = slip.found.type in ("NAME", "NUMBER", "STRING") or slip.found == "("
     word = str(slip.last).lower()
     is_one = "PLUS" in slip.accepts or word in ("interval", "select") or slip.found.type == "STRING"
-    is_one = is_one and len(_statement(slip)) > 1
+    is_one = is_one and len(slip.statement) > 1
     if slip.last.type not in ("NAME", "DISTINCT", "TOP") or not is_operand or not is_one:
         return None
     if (help := word_synonyms.LEADING.get(word)) is None:
@@ -200,7 +190,7 @@ def foreign_call(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(SCALARS[name])
     if stopped_at == "within" and slip.rest.lstrip().lower().startswith("group"):
         return slip.unexpected("a quantile is `quantile(x, 0.95)`")
-    words = _statement(slip)
+    words = slip.statement
     is_relation = words[:1] != ["stream"] and words.count("[") == words.count("]")
     if name in synonyms.OPERATORS and is_relation and "PLUS" not in slip.accepts:
         return slip.unexpected(synonyms.OPERATORS[name])

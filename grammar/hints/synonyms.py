@@ -3,66 +3,63 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from cedilla.grammar.hints import forms
 
-TYPES = {
-    **dict.fromkeys(("integer", "int32", "smallint", "tinyint", "short", "byte", "int4", "serial"), "int"),
-    **dict.fromkeys(("bigint", "int64", "int8", "uint", "uint32", "uint64", "biginteger"), "long"),
-    **dict.fromkeys(("float", "real", "float64", "float32", "double_precision", "number"), "double"),
-    **dict.fromkeys(("numeric", "money", "bigdecimal"), "decimal(10, 2)"),
-    **dict.fromkeys(("varchar", "text", "char", "str", "nvarchar", "uuid", "json"), "string"),
-    **dict.fromkeys(("bool", "bit", "logical"), "boolean"),
-    **dict.fromkeys(("datetime", "timestamptz", "timestamp_ltz", "timestamp_ntz", "instant"), "timestamp"),
-}
+
+def by_word(table: Mapping[str, str]) -> dict[str, str]:
+    """Returns each word with its text. `table`: words that share a text -> the text."""
+    return {word: text for words, text in table.items() for word in words.split()}
+
+
+TYPES = by_word(
+    {
+        "integer int32 smallint tinyint short byte int4 serial": "int",
+        "bigint int64 int8 uint uint32 uint64 biginteger": "long",
+        "float real float64 float32 double_precision number": "double",
+        "numeric money bigdecimal": "decimal(10, 2)",
+        "varchar text char str nvarchar uuid json": "string",
+        "bool bit logical": "boolean",
+        "datetime timestamptz timestamp_ltz timestamp_ntz instant": "timestamp",
+    }
+)
 """Types of SQL, Flink, PySpark and others."""
 
-FORMATS = {
-    **dict.fromkeys(("jsonl", "ndjson", "jsonlines", "json_lines", "lines"), "json"),
-    **dict.fromkeys(("pq", "parq"), "parquet"),
-    **dict.fromkeys(("topic", "kafka_json", "redpanda", "confluent"), "kafka"),
-    **dict.fromkeys(("deltalake", "delta_lake", "deltatable"), "delta"),
-    **dict.fromkeys(("otel", "opentelemetry", "otlp_json"), "otlp"),
-}
+FORMATS = by_word(
+    {
+        "jsonl ndjson jsonlines json_lines lines": "json",
+        "pq parq": "parquet",
+        "topic kafka_json redpanda confluent": "kafka",
+        "deltalake delta_lake deltatable": "delta",
+        "otel opentelemetry otlp_json": "otlp",
+    }
+)
 """Formats by other names."""
 
 _SHOWN = "`cedilla read FOLDER` prints an output that was written, `cedilla simulate` runs without an engine"
-NO_FORMATS = {
-    **dict.fromkeys(("print", "console", "stdout", "screen", "log", "terminal", "show", "memory"), _SHOWN),
-    **dict.fromkeys(("file", "files", "folder", "path", "fs"), 'a folder has a format: `json "path"`'),
-    **dict.fromkeys(("avro", "protobuf", "orc", "iceberg", "hudi", "text"), "there is no such format yet"),
-    **dict.fromkeys(
-        (
-            "jdbc",
-            "postgres",
-            "postgresql",
-            "mysql",
-            "sqlite",
-            "http",
-            "https",
-            "mqtt",
-            "pulsar",
-            "kinesis",
-            "socket",
-        ),
-        "there is no such source or output: files, topics of Kafka and tables of Delta are",
-    ),
-    **dict.fromkeys(("s3", "gcs", "hdfs", "abfs"), 'a store is part of the path: `json "s3://bucket/path"`'),
-}
+NO_FORMATS = by_word(
+    {
+        "print console stdout screen log terminal show memory": _SHOWN,
+        "file files folder path fs": 'a folder has a format: `json "path"`',
+        "avro protobuf orc iceberg hudi text": "there is no such format yet",
+        "jdbc postgres postgresql mysql sqlite http https mqtt pulsar kinesis socket": "there is no such source or "
+        "output: files, topics of Kafka and tables of Delta are",
+        "s3 gcs hdfs abfs": 'a store is part of the path: `json "s3://bucket/path"`',
+    }
+)
 """Formats that there are not, and what to do."""
 
-NO_TYPES = {
-    **dict.fromkeys(
-        ("map", "struct", "row", "object", "record", "jsonb", "variant"),
-        'what is inside of an object is declared by its path: `city: string from "address.city"`',
-    ),
-    **dict.fromkeys(("array", "list", "set", "vector"), "as a `string` an attribute is the text of its list"),
-    **dict.fromkeys(
-        ("time", "interval", "duration"), "a length of time is a number with a unit, `d: double unit s`"
-    ),
-    **dict.fromkeys(("binary", "bytes", "blob", "bytea", "varbinary"), "`string`, of what the text says"),
-    **dict.fromkeys(("enum",), '`string in {"a", "b"}` lists the values'),
-}
+NO_TYPES = by_word(
+    {
+        "map struct row object record jsonb variant": "what is inside of an object is declared by its path: `city: "
+        'string from "address.city"`',
+        "array list set vector": "as a `string` an attribute is the text of its list",
+        "time interval duration": "a length of time is a number with a unit, `d: double unit s`",
+        "binary bytes blob bytea varbinary": "`string`, of what the text says",
+        "enum": '`string in {"a", "b"}` lists the values',
+    }
+)
 """Types that there are not, and what to declare."""
 
 CONVERTED = (
@@ -71,138 +68,102 @@ CONVERTED = (
 )
 """How values come to another unit, which others write as a function, a cast or a clause."""
 
-UNITS = {
-    **dict.fromkeys(("ms", "millis", "milli"), "millisecond"),
-    **dict.fromkeys(("s", "sec", "secs"), "second"),
-    **dict.fromkeys(("m", "min", "mins"), "minute"),
-    **dict.fromkeys(("h", "hr", "hrs"), "hour"),
-    "d": "day",
-    "w": "week",
-}
+UNITS = by_word(
+    {
+        "ms millis milli": "millisecond",
+        "s sec secs": "second",
+        "m min mins": "minute",
+        "h hr hrs": "hour",
+        "d": "day",
+        "w": "week",
+    }
+)
 """Units of time that are written short elsewhere."""
 
 _ALTER = "alter(t, y -> y * 2)"
-CHANGES = {
-    **dict.fromkeys(("add", "insert", "create", "new", "introduce"), "+(p: double)"),
-    **dict.fromkeys(("drop", "delete", "remove", "del"), "-(p)"),
-    **dict.fromkeys(
-        ("change", "scale", "multiply", "map", "modify", "update", "transform", "set", "apply"), _ALTER
-    ),
-    **dict.fromkeys(("convert", "units", "to_unit", "measure"), "unit(t, degC)"),
-    **dict.fromkeys(("decibel", "decibels", "db", "dbm", "log10", "ph"), "unit(p, dBm)"),
-    **dict.fromkeys(("extend", "domain", "widen", "expand", "allow"), "grow(s, {3})"),
-    **dict.fromkeys(
-        ("replace", "translate", "decode", "encode", "recoding", "codes"), "recode(k, {1: 2, 2: 1})"
-    ),
-    **dict.fromkeys(("move", "alias", "name"), "rename(new, old)"),
-    **dict.fromkeys(("exchange", "switch", "interchange"), "swap(a, b)"),
-    **dict.fromkeys(("timezone", "time_zone", "tz"), 'zone(at, "Europe/Berlin")'),
-    **dict.fromkeys(("undefined", "null", "none", "nodata", "sentinel", "na"), "missing(x, {-999})"),
-}
+CHANGES = by_word(
+    {
+        "add insert create new introduce": "+(p: double)",
+        "drop delete remove del": "-(p)",
+        "change scale multiply map modify update transform set apply": _ALTER,
+        "convert units to_unit measure": "unit(t, degC)",
+        "decibel decibels db dbm log10 ph": "unit(p, dBm)",
+        "extend domain widen expand allow": "grow(s, {3})",
+        "replace translate decode encode recoding codes": "recode(k, {1: 2, 2: 1})",
+        "move alias name": "rename(new, old)",
+        "exchange switch interchange": "swap(a, b)",
+        "timezone time_zone tz": 'zone(at, "Europe/Berlin")',
+        "undefined null none nodata sentinel na": "missing(x, {-999})",
+    }
+)
 """Changes of accents by other names."""
-IN_DECLARATIONS: dict[str, str] = dict.fromkeys(
-    ("decimal", "comma", "locale", "number_format"),
-    'the declaration says how texts of numbers are read, `x: double decimal ","`, or `decimal "," or "."` for both; '
-    "an edit of it holds for new files",
+IN_DECLARATIONS = by_word(
+    {
+        "decimal comma locale number_format": "the declaration says how texts of numbers are read, "
+        '`x: double decimal ","`, or `decimal "," or "."` for both; an edit of it holds for new files'
+    }
 )
 """Changes that only an edit of the declaration makes."""
 
 _AFTER = "a time after another one is `at > 2025-01-31`, one before it `at < 2025-01-31`"
 _NO_OR = "conditions are joined by `,` or `and`: several values are `s in {2, 3}`, other cases are accents of their own"
-CONDITIONS = {
-    **dict.fromkeys(("or", "|", "||", "xor"), _NO_OR),
-    **dict.fromkeys(("not", "!"), "the opposite of a condition is `s != 3`, `t <= 5`"),
-    **dict.fromkeys(("after", "before", "since", "till"), _AFTER),
-    "is": "equality is written `=`",
-    **dict.fromkeys(
-        ("between", "from", "until"), "a range is written `ts in [0, 60)`, both ends included `ts in [0, 60]`"
-    ),
-    **dict.fromkeys(
-        ("like", "ilike", "rlike", "matches", "contains", "startswith"),
-        "a condition compares with constants: `s = 2`, `s in {1, 2}`, `ts in [0, 60)`",
-    ),
-    **dict.fromkeys(
-        ("where", "if", "when", "for", "select", "case"),
-        f"conditions come first, then the change: `[[s = 2, {_ALTER}]]`",
-    ),
-}
+CONDITIONS = by_word(
+    {
+        "or | || xor": _NO_OR,
+        "not !": "the opposite of a condition is `s != 3`, `t <= 5`",
+        "after before since till": _AFTER,
+        "is": "equality is written `=`",
+        "between from until": "a range is written `ts in [0, 60)`, both ends included `ts in [0, 60]`",
+        "like ilike rlike matches contains startswith": "a condition compares with constants: `s = 2`, `s in {1, 2}`, "
+        "`ts in [0, 60)`",
+        "where if when for select case": f"conditions come first, then the change: `[[s = 2, {_ALTER}]]`",
+    }
+)
 """Words in conditions of other languages that markers do not have."""
 
-STATEMENTS = {
-    **dict.fromkeys(
-        ("select", "with", "query", "project", "filter"),
-        'a relation gets a name, and is written out: `t := project[a](select[a > 1](r));`, `emit t to json "out";`',
-    ),
-    **dict.fromkeys(
-        ("insert", "write", "output", "print", "show", "save", "sink", "return", "execute", "export"),
-        'results are written by `emit r to json "out";`',
-    ),
-    **dict.fromkeys(
-        ("create", "source", "input", "read", "load", "kafka", "relation"),
-        'a source is declared by `stream r(ts: long, a: int) from json "path";`',
-    ),
-    "from": 'a relation is selected by `t := select[a > 1](r);` and written by `emit t to json "out";`; a source is '
-    'declared by `stream r(ts: long) from json "path";`',
-    **dict.fromkeys(("const", "var", "val", "define", "param", "declare"), "a constant is `let rate = 0.9;`"),
-    **dict.fromkeys(("view", "if", "def", "function"), "a relation gets a name by `name := relation;`"),
-    **dict.fromkeys(("import", "include", "use", "require"), "a query is one text; nothing is imported"),
-}
+STATEMENTS = by_word(
+    {
+        "select with query project filter": "a relation gets a name, and is written out: `t := project[a](select[a > "
+        '1](r));`, `emit t to json "out";`',
+        "insert write output print show save sink return execute export": "results are written by `emit r to json "
+        '"out";`',
+        "create source input read load kafka relation": "a source is declared by `stream r(ts: long, a: int) from "
+        'json "path";`',
+        "from": 'a relation is selected by `t := select[a > 1](r);` and written by `emit t to json "out";`; '
+        'a source is declared by `stream r(ts: long) from json "path";`',
+        "const var val define param declare": "a constant is `let rate = 0.9;`",
+        "view if def function": "a relation gets a name by `name := relation;`",
+        "import include use require": "a query is one text; nothing is imported",
+    }
+)
 """First words of statements in other languages."""
 
-OPERATORS = {
-    "join": "relations are joined by `A join B on k`",
-    "union": "relations are united by `A union B`",
-    "intersect": "what both relations have is `A intersect B`",
-    "minus": "the difference of relations is `A minus B`",
-    **dict.fromkeys(
-        ("filter", "where", "having", "grep", "qualify"),
-        "tuples are selected by `select[t > 90](R)`",
-    ),
-    **dict.fromkeys(
-        ("map", "withcolumn", "with_column", "mutate", "assign", "transform", "compute"),
-        "attributes are computed by `extend[t * 1.8 + 32 as f](R)`",
-    ),
-    **dict.fromkeys(
-        ("orderby", "order_by", "order", "sortby", "sort_by", "sorted"),
-        "tuples are sorted by `sort[t desc](R)`",
-    ),
-    **dict.fromkeys(
-        ("groupby", "group_by", "group", "reduce", "summarize", "agg", "fold", "rollup"),
-        "groups are made by `aggregate[avg(t) as mean by l](R)`",
-    ),
-    **dict.fromkeys(("unionall", "union_all", "merge", "append"), "relations are united by `A union B`"),
-    **dict.fromkeys(
-        ("tumble", "tumbling", "hop", "hopping", "sliding", "slide", "tumblingwindow"),
-        "windows are made by `window[5 minutes every 1 minute on at as w](R)`",
-    ),
-    **dict.fromkeys(
-        ("dedup", "dedupe", "unique", "uniq", "drop_duplicates", "dropduplicates", "deduplicate"),
-        "equal tuples are left out by `distinct(R)`, `distinct[a, b](R)`",
-    ),
-    **dict.fromkeys(("take", "head", "fetch"), "the first tuples to arrive are `limit[5](R)`"),
-    **dict.fromkeys(
-        ("rank", "row_number", "topk", "top_k", "topn", "argmax"),
-        "the best of each group are `top[10 by x desc per y](R)`",
-    ),
-    **dict.fromkeys(
-        ("avg", "sum", "count", "min", "max"),
-        "functions of many tuples are for `aggregate[avg(t) as mean by l](R)`",
-    ),
-    **dict.fromkeys(
-        ("drop", "drop_columns", "columns", "pick", "alias"),
-        "attributes are chosen by `project[a, b as c](R)`",
-    ),
-    **dict.fromkeys(
-        ("recode", "alter", "grow", "evolve", "accent"),
-        'accents are lines of a stream, {"$accent": "[[alter(t, y -> y * 2)]]"}; '
+OPERATORS = by_word(
+    {
+        "join": "relations are joined by `A join B on k`",
+        "union unionall union_all merge append": "relations are united by `A union B`",
+        "intersect": "what both relations have is `A intersect B`",
+        "minus": "the difference of relations is `A minus B`",
+        "filter where having grep qualify": "tuples are selected by `select[t > 90](R)`",
+        "map withcolumn with_column mutate assign transform compute": "attributes are computed by `extend[t * 1.8 + "
+        "32 as f](R)`",
+        "orderby order_by order sortby sort_by sorted": "tuples are sorted by `sort[t desc](R)`",
+        "groupby group_by group reduce summarize agg fold rollup": "groups are made by `aggregate[avg(t) as mean by "
+        "l](R)`",
+        "tumble tumbling hop hopping sliding slide tumblingwindow": "windows are made by `window[5 minutes every 1 "
+        "minute on at as w](R)`",
+        "dedup dedupe unique uniq drop_duplicates dropduplicates deduplicate": "equal tuples are left out by "
+        "`distinct(R)`, `distinct[a, b](R)`",
+        "take head fetch": "the first tuples to arrive are `limit[5](R)`",
+        "rank row_number topk top_k topn argmax": "the best of each group are `top[10 by x desc per y](R)`",
+        "avg sum count min max": "functions of many tuples are for `aggregate[avg(t) as mean by l](R)`",
+        "drop drop_columns columns pick alias": "attributes are chosen by `project[a, b as c](R)`",
+        "recode alter grow evolve accent": 'accents are lines of a stream, {"$accent": "[[alter(t, y -> y * 2)]]"}; '
         "a query computes by `extend[t * 2 as u](R)`",
-    ),
-    **dict.fromkeys(("unit", "units", "convert", "to_unit", "with_units"), CONVERTED),
-    **dict.fromkeys(
-        ("except_", "difference", "subtract", "exceptall"),
-        "the difference of relations is written `A minus B`",
-    ),
-}
+        "unit units convert to_unit with_units": CONVERTED,
+        "except_ difference subtract exceptall": "the difference of relations is written `A minus B`",
+    }
+)
 """Operators by other names, with what does the same."""
 
 
@@ -215,124 +176,78 @@ def around(text: str) -> str:
     return other or f"operators are written around their input: `{form}`"
 
 
-AFTER_GROUPS = {
-    "having": "results are selected after it: `select[mean > 90](aggregate[...](R))`",
-    "qualify": "results are selected after it: `select[mean > 90](aggregate[...](R))`",
-    "where": "tuples are selected before it, `aggregate[...](select[t > 90](R))`, results after it, "
-    "`select[mean > 90](aggregate[...](R))`, those of one function by `sum(x where t > 90)`",
-    "order": "results are sorted after it: `sort[mean desc](aggregate[...](R))`",
-    "sort": "results are sorted after it: `sort[mean desc](aggregate[...](R))`",
-    "limit": "the first of an order are `top[10 by mean desc](aggregate[...](R))`",
-    "window": "windows are made before it: `aggregate[avg(t) as m by w](window[5 minutes on at as w](R))`",
-    **dict.fromkeys(
-        ("descending", "ascending", "down", "up", "reverse", "decreasing"), "a direction is `asc` or `desc`"
-    ),
-    "nulls": "undefined values come last, ascending or descending",
-}
+AFTER_GROUPS = by_word(
+    {
+        "having qualify": "results are selected after it: `select[mean > 90](aggregate[...](R))`",
+        "where": "tuples are selected before it, `aggregate[...](select[t > 90](R))`, results after it, "
+        "`select[mean > 90](aggregate[...](R))`, those of one function by `sum(x where t > 90)`",
+        "order sort": "results are sorted after it: `sort[mean desc](aggregate[...](R))`",
+        "limit": "the first of an order are `top[10 by mean desc](aggregate[...](R))`",
+        "window": "windows are made before it: `aggregate[avg(t) as m by w](window[5 minutes on at as w](R))`",
+        "descending ascending down up reverse decreasing": "a direction is `asc` or `desc`",
+        "nulls": "undefined values come last, ascending or descending",
+    }
+)
 """Words after the keys of an operator in other languages."""
 
 _NO_KEYS = "a source has no keys or indexes: leave the word out"
 _MAY_MISS = "every tuple has an attribute, unless it is declared with `?` after its name: `a?: int`"
-DECLARED = {
-    **dict.fromkeys(("not", "null", "nullable", "optional", "required", "nonnull"), _MAY_MISS),
-    **dict.fromkeys(
-        ("primary", "unique", "key", "index", "references", "auto_increment", "identity", "foreign"), _NO_KEYS
-    ),
-    **dict.fromkeys(
-        ("default", "=", ":="),
-        "an attribute has no default value: it is declared with `?`, `a?: int`, and `coalesce(a, 0)` gives one",
-    ),
-    "precision": "`double` alone",
-    "unsigned": "`int` and `long` have a sign: `a: long in [0, )` declares what is not negative",
-    "varying": "`string` alone",
-    **dict.fromkeys(
-        ("with", "without", "timezone", "tz"),
-        'a `timestamp` without an offset is in UTC; local times are `at: timestamp zone "Europe/Berlin"`',
-    ),
-    "metadata": 'an attribute is read from a field of its tuple: `at: timestamp from "time"`',
-    "generated": "attributes are computed by `extend[t * 2 as u](R)`",
-    "check": "the values of an attribute are declared by `in {1, 2}` or `in [1, 10)`",
-    "comment": "a comment begins with `#` and ends with its line",
-    "list": "a stream declares lists, `tags: list of string`, and no accent adds one",
-}
+DECLARED = by_word(
+    {
+        "not null nullable optional required nonnull": _MAY_MISS,
+        "primary unique key index references auto_increment identity foreign": _NO_KEYS,
+        "default = :=": "an attribute has no default value: it is declared with `?`, `a?: int`, and `coalesce(a, 0)` "
+        "gives one",
+        "precision": "`double` alone",
+        "unsigned": "`int` and `long` have a sign: `a: long in [0, )` declares what is not negative",
+        "varying": "`string` alone",
+        "with without timezone tz": "a `timestamp` without an offset is in UTC; local times are `at: timestamp zone "
+        '"Europe/Berlin"`',
+        "metadata": 'an attribute is read from a field of its tuple: `at: timestamp from "time"`',
+        "generated": "attributes are computed by `extend[t * 2 as u](R)`",
+        "check": "the values of an attribute are declared by `in {1, 2}` or `in [1, 10)`",
+        "comment": "a comment begins with `#` and ends with its line",
+        "list": "a stream declares lists, `tags: list of string`, and no accent adds one",
+    }
+)
 """Words after the type of an attribute in other languages."""
 
-CLAUSES = {
-    "where": "tuples are selected by `select[t > 90](R)`",
-    "having": "tuples are selected by `select[mean > 90](R)`, of an aggregate too",
-    "group": "groups are made by `aggregate[avg(t) as mean by l](R)`",
-    "order": "tuples are sorted by `sort[t desc](R)`",
-    "limit": "the first tuples to arrive are `limit[5](R)`",
-    **dict.fromkeys(
-        (
-            "sort",
-            "filter",
-            "select",
-            "project",
-            "window",
-            "top",
-            "distinct",
-            "rename",
-            "aggregate",
-            "map",
-            "with",
-        ),
-        "operators are written around their input: `sort[t desc](R)`, `select[t > 90](R)`",
-    ),
-    **dict.fromkeys(
-        ("difference", "except", "subtract"), "the difference of relations is written `A minus B`"
-    ),
-    "tablesample": "a share of the tuples is `sample[1 in 10 by k](R)`",
-    "as": "a relation is named by `name := relation;`",
-}
+CLAUSES = by_word(
+    {
+        "where": "tuples are selected by `select[t > 90](R)`",
+        "having": "tuples are selected by `select[mean > 90](R)`, of an aggregate too",
+        "group": "groups are made by `aggregate[avg(t) as mean by l](R)`",
+        "order": "tuples are sorted by `sort[t desc](R)`",
+        "limit": "the first tuples to arrive are `limit[5](R)`",
+        "sort filter select project window top distinct rename aggregate map with": "operators are written around "
+        "their input: `sort[t desc](R)`, `select[t > 90](R)`",
+        "difference except subtract": "the difference of relations is written `A minus B`",
+        "tablesample": "a share of the tuples is `sample[1 in 10 by k](R)`",
+        "as": "a relation is named by `name := relation;`",
+    }
+)
 """Words after a relation in other languages."""
 
 _ONE_PATH = (
     'a source has one path: relations are united by `A union B`; brokers are `"one:9092,two:9092/topic"`'
 )
-PROMISES = {
-    **dict.fromkeys(
-        ("watermark", "withwatermark", "lateness", "heartbeats", "heartbeat_"),
-        "what is older is closed, as a watermark does, by `heartbeat ts delay 10`",
-    ),
-    **dict.fromkeys(
-        ("punctuate", "punctuation", "punctuations", "punctuates", "puntuated", "punctated"),
-        "what the source promises to close is written `punctuated on ts`",
-    ),
-    **dict.fromkeys(
-        ("format", "using", "options", "path", "location", "encoding"),
-        'a place is written `from json "path"`; records of `kafka` are JSON, those of `kafka_otlp` requests of OTLP',
-    ),
-    **dict.fromkeys(
-        (
-            "version",
-            "versionasof",
-            "starting",
-            "startingversion",
-            "offset",
-            "earliest",
-            "latest",
-            "since",
-            "from",
-        ),
-        "a new query reads all that is there; `select` leaves out what is older",
-    ),
-    **dict.fromkeys(
-        ("where", "filter", "select"),
-        'tuples are selected by `select[t > 90](R)`, data points of `otlp` by `metrics "http.server.duration"`',
-    ),
-    **dict.fromkeys(
-        ("group", "groupid", "consumer"),
-        "no consumer group is asked for: offsets are in the checkpoint of the query",
-    ),
-    **dict.fromkeys(
-        ("order", "sort", "ordering"),
-        "tuples come in the order of their files, by time or, `ordered by name`, by name; `sort[a](R)` sorts them",
-    ),
-    **dict.fromkeys(
-        ("with", "properties"),
-        'a source has no properties: `from kafka "host:9092/topic"`; those of Kafka are in a file',
-    ),
-    ",": _ONE_PATH,
-}
+PROMISES = by_word(
+    {
+        "watermark withwatermark lateness heartbeats heartbeat_": "what is older is closed, as a watermark does, by "
+        "`heartbeat ts delay 10`",
+        "punctuate punctuation punctuations punctuates puntuated punctated": "what the source promises to close is "
+        "written `punctuated on ts`",
+        "format using options path location encoding": 'a place is written `from json "path"`; records of `kafka` are '
+        "JSON, those of `kafka_otlp` requests of OTLP",
+        "version versionasof starting startingversion offset earliest latest since from": "a new query reads all that "
+        "is there; `select` leaves out what is older",
+        "where filter select": "tuples are selected by `select[t > 90](R)`, data points of `otlp` by `metrics "
+        '"http.server.duration"`',
+        "group groupid consumer": "no consumer group is asked for: offsets are in the checkpoint of the query",
+        "order sort ordering": "tuples come in the order of their files, by time or, `ordered by name`, by name; "
+        "`sort[a](R)` sorts them",
+        "with properties": 'a source has no properties: `from kafka "host:9092/topic"`; those of Kafka are in a file',
+        ",": _ONE_PATH,
+    }
+)
 """Words after a source in other languages."""

@@ -13,28 +13,16 @@ from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.hints import forms, synonyms, word_synonyms
 from cedilla.grammar.parsing import statements
 
-_FOREIGN_JOINS = {
-    **dict.fromkeys(
-        (
-            "natural",
-            "lookup",
-            "asof",
-            "temporal",
-            "interval",
-            "hash",
-            "broadcast",
-            "equi",
-            "self",
-            "lateral",
-            "outer",
-        ),
-        "joins are `A join B on k`, `A left join B on k`, `A semi join B on k`, `A anti join B on k`",
-    ),
-    "right": "`B left join A on k` says the same as a right join",
-    "full": "a full join is the union of `A left join B on k` and `B anti join A on k`",
-    "inner": "`A join B on k` is the inner join",
-    "cross": "a join requires attributes that are equal: `A join B on k`",
-}
+_FOREIGN_JOINS = synonyms.by_word(
+    {
+        "natural lookup asof temporal interval hash broadcast equi self lateral outer": "joins are `A join B on k`, "
+        "`A left join B on k`, `A semi join B on k`, `A anti join B on k`",
+        "right": "`B left join A on k` says the same as a right join",
+        "full": "a full join is the union of `A left join B on k` and `B anti join A on k`",
+        "inner": "`A join B on k` is the inner join",
+        "cross": "a join requires attributes that are equal: `A join B on k`",
+    }
+)
 
 _OPERATORS = (*forms.OPERATORS, "join", "union", "intersect", "minus")
 _STARTS = ("STREAM", "TABLE", "OPERATOR", "SET", "LET", "EMIT", "ACCENT", "USE")
@@ -63,6 +51,11 @@ class Slip:
     def first(self) -> str:
         """Returns the first token of the text, `[[` of an accent; an empty text if it has no token."""
         return str(self.before[0]) if self.before else ""
+
+    @property
+    def statement(self) -> list[str]:
+        """Returns the words of the statement so far."""
+        return forms.statement_of([str(token) for token in self.before])
 
     @property
     def last(self) -> Token:
@@ -228,15 +221,7 @@ def missing_place(slip: Slip) -> Diagnostic | None:
     if slip.found == ";" and "TO" in slip.accepts:
         return slip.unexpected('an output requires a place to write to: `emit R to json "path"`')
     if slip.found.type == "STRING" and slip.last in ("to", "from"):
-        if (word := str(slip.found)[1:-1].lower()) in (
-            "json",
-            "parquet",
-            "xml",
-            "csv",
-            "kafka",
-            "delta",
-            "otlp",
-        ):
+        if (word := str(slip.found)[1:-1].lower()) in forms.FORMATS:
             return slip.unexpected(f'a format is written without quotes: `{slip.last} {word} "path"`')
         return slip.unexpected(f"a place requires a format: `{slip.last} json {slip.found}`")
     return None

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from cedilla.grammar.hints.synonyms import by_word
 from cedilla.grammar.syntax import operator_forms
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 _PATTERN = "a pattern is compared by `like(s, 'a%')`, the opposite is `not like(s, 'a%')`"
 _REGEX = "a regular expression is compared by `rlike(s, '[a-z]+')`, the opposite is `not rlike(s, '[a-z]+')`"
@@ -12,100 +18,68 @@ OVER = (
     "`aggregate[sum(x) as total by k, w](R)`, over windows `window[5 minutes on at as w](R)`; the best of each group "
     "are `top[1 by at desc per k](R)`"
 )
-OPERANDS = {
-    **dict.fromkeys(
-        ("like", "likes", "startswith", "endswith", "contains", "starts", "ends", "glob"), _PATTERN
-    ),
-    "ilike": "`ilike(s, 'a%')` compares with a pattern, in capitals or not",
-    **dict.fromkeys(("rlike", "regexp", "regex", "matches", "match", "similar", "matching"), _REGEX),
-    **dict.fromkeys(
-        ("isnull", "notnull", "isnotnull", "null", "defined"), "`x is null` and `x is not null` ask for it"
-    ),
-    **dict.fromkeys(("div", "idiv"), "`floor(a / b)` divides whole numbers"),
-    **dict.fromkeys(("mod", "modulo", "rem"), "the remainder is written `a % b`"),
-    "xor": "one of two conditions is written `(a or b) and not (a and b)`",
-    "over": OVER,
-    "filter": "a condition is part of the call: `count(where t > 90)`, `sum(x where t > 90)`",
-    **dict.fromkeys(("eq", "equals", "equal", "is"), "equality is written `=`"),
-    **dict.fromkeys(("ne", "neq", "unequal"), "inequality is written `!=`"),
-    **dict.fromkeys(("gt", "greater", "above", "more", "after", "larger"), "it is written `>`"),
-    **dict.fromkeys(("lt", "less", "below", "before", "smaller", "under"), "it is written `<`"),
-    **dict.fromkeys(("ge", "gte", "geq"), "it is written `>=`"),
-    **dict.fromkeys(("le", "lte", "leq"), "it is written `<=`"),
-    **dict.fromkeys(("if", "unless"), _CHOICE),
-    "??": "the first value that is defined is `coalesce(a, b)`",
-    "at": "times are in UTC: there are no other zones in a query",
-    **dict.fromkeys(("plus", "minus", "times"), "arithmetic is written `a + b`, `a - b`, `a * b`"),
-    "collate": "strings are compared letter by letter; `lower(s)` makes capitals equal to small letters",
-    "escape": "a sign is escaped by `\\` in a pattern: `like(s, '10\\%')`",
-    "within": "a range is written `x in [low, high]`; times are grouped by `window[5 minutes on at as w](R)`",
-    "inside": "several values are written `x in {1, 2, 3}`, a range `x in [low, high]`",
-}
+OPERANDS = by_word(
+    {
+        "like likes startswith endswith contains starts ends glob": _PATTERN,
+        "ilike": "`ilike(s, 'a%')` compares with a pattern, in capitals or not",
+        "rlike regexp regex matches match similar matching": _REGEX,
+        "isnull notnull isnotnull null defined": "`x is null` and `x is not null` ask for it",
+        "div idiv": "`floor(a / b)` divides whole numbers",
+        "mod modulo rem": "the remainder is written `a % b`",
+        "xor": "one of two conditions is written `(a or b) and not (a and b)`",
+        "over": OVER,
+        "filter": "a condition is part of the call: `count(where t > 90)`, `sum(x where t > 90)`",
+        "eq equals equal is": "equality is written `=`",
+        "ne neq unequal": "inequality is written `!=`",
+        "gt greater above more after larger": "it is written `>`",
+        "lt less below before smaller under": "it is written `<`",
+        "ge gte geq": "it is written `>=`",
+        "le lte leq": "it is written `<=`",
+        "if unless": _CHOICE,
+        "??": "the first value that is defined is `coalesce(a, b)`",
+        "at": "times are in UTC: there are no other zones in a query",
+        "plus minus times": "arithmetic is written `a + b`, `a - b`, `a * b`",
+        "collate": "strings are compared letter by letter; `lower(s)` makes capitals equal to small letters",
+        "escape": "a sign is escaped by `\\` in a pattern: `like(s, '10\\%')`",
+        "within": "a range is written `x in [low, high]`; times are grouped by `window[5 minutes on at as w](R)`",
+        "inside": "several values are written `x in {1, 2, 3}`, a range `x in [low, high]`",
+    }
+)
 """Words after an operand in other languages."""
 
-LEADING = {
-    "distinct": "equal tuples are left out by `distinct(project[a, b](R))`, equal values by `count(distinct x)`",
-    "unique": "equal tuples are left out by `distinct(project[a, b](R))`, equal values by `count(distinct x)`",
-    "if": "a choice is written `if(condition, x, y)`, with commas",
-    "exists": "tuples with a partner are `A semi join B on k`, those without one `A anti join B on k`",
-    "select": "a query has no queries inside of expressions: tuples with a partner are `A semi join B on k`",
-    "interval": "a length of time is a number and a unit, without quotes: `5 minutes`",
-    "timestamp": 'a time is a string in ISO form: `at > "2025-01-31T12:00:00Z"`',
-    "date": 'a date is a string in ISO form: `day > "2025-01-31"`',
-    **dict.fromkeys(
-        ("set", "let", "add", "compute", "new", "var", "def"),
-        "a name comes after its expression: `t * 2 as u`",
-    ),
-    "lambda": "an expression names attributes directly: `t > 90`",
-    "all": "all attributes are `*`: `project[*, t * 2 as u](R)`",
-    "only": "attributes are chosen by `project[a, b](R)`",
-    "top": "the first of an order are `top[10 by t desc per l](R)`",
-    "between": "a range is written `x between 1 and 5`, or `x in [1, 5]`",
-    "like": _PATTERN,
-}
+LEADING = by_word(
+    {
+        "distinct unique": "equal tuples are left out by `distinct(project[a, b](R))`, equal values by "
+        "`count(distinct x)`",
+        "if": "a choice is written `if(condition, x, y)`, with commas",
+        "exists": "tuples with a partner are `A semi join B on k`, those without one `A anti join B on k`",
+        "select": "a query has no queries inside of expressions: tuples with a partner are `A semi join B on k`",
+        "interval": "a length of time is a number and a unit, without quotes: `5 minutes`",
+        "timestamp": 'a time is a string in ISO form: `at > "2025-01-31T12:00:00Z"`',
+        "date": 'a date is a string in ISO form: `day > "2025-01-31"`',
+        "set let add compute new var def": "a name comes after its expression: `t * 2 as u`",
+        "lambda": "an expression names attributes directly: `t > 90`",
+        "all": "all attributes are `*`: `project[*, t * 2 as u](R)`",
+        "only": "attributes are chosen by `project[a, b](R)`",
+        "top": "the first of an order are `top[10 by t desc per l](R)`",
+        "between": "a range is written `x between 1 and 5`, or `x in [1, 5]`",
+        "like": _PATTERN,
+    }
+)
 """Words before an operand in other languages."""
 
-WORDS = frozenset(
-    (
-        *("and", "or", "not", "in", "is", "null", "between", "as", "on", "by", "to", "from", "join", "union"),
-        *(
-            "minus",
-            "intersect",
-            "case",
-            "when",
-            "then",
-            "else",
-            "end",
-            "desc",
-            "asc",
-            "every",
-            "per",
-            "where",
-        ),
-        *(
-            "stream",
-            "table",
-            "set",
-            "let",
-            "emit",
-            "accent",
-            "operator",
-            "punctuated",
-            "heartbeat",
-            "delay",
-            "except",
-        ),
-        *("left", "semi", "anti", "true", "false", "rows", "unit"),
-        *operator_forms.WORDS,
-    )
-)
+WORDS = _words(
+    "and or not in is null between as on by to from join union minus intersect case when then else end "
+    "desc asc every per where stream table set let emit accent operator punctuated heartbeat delay except "
+    "left semi anti true false rows unit"
+) | {*operator_forms.WORDS}
 """Words of the language that are written in capitals elsewhere."""
 
 KNOWN = frozenset((*OPERANDS, *LEADING)) - {"isnull", "select", "set", "let", "top"}
 """Words of other languages: they are not slips for words that are written nearly the same."""
 
 STANDS_FOR = {
-    word: frozenset(others.split())
+    word: _words(others)
     for word, others in {
         "as": "is named called to for into = : -> =>",
         "on": "over at by for using in along of with",
@@ -138,120 +112,30 @@ STANDS_FOR = {
 }
 """Word or sign of the language -> words and signs that others write in its place, with the same meaning."""
 
-NEEDLESS = frozenset(
-    (
-        *(
-            "keyed",
-            "partitioned",
-            "the",
-            "with",
-            "of",
-            "on",
-            "by",
-            "for",
-            "order",
-            "group",
-            "table",
-            "stream",
-            "is",
-            "inner",
-        ),
-        *(
-            "left outer",
-            "tumbling",
-            "hopping",
-            "sliding",
-            "window",
-            "each",
-            "attribute",
-            "column",
-            "gap",
-            "size",
-        ),
-        *(f"{word} by" for word in ("order", "group", "sort", "ordered", "sorted", "grouped")),
-        *("[ every", "[ last", "[ first"),
-    )
-)
+NEEDLESS = _words(
+    "keyed partitioned the with of on by for order group table stream is inner tumbling hopping sliding "
+    "window each attribute column gap size"
+) | {
+    "left outer",
+    "[ every",
+    "[ last",
+    "[ first",
+    *(f"{word} by" for word in ("order", "group", "sort", "ordered", "sorted", "grouped")),
+}
 """Words that say nothing where they are not expected. Of two words the second one does, or both."""
 
-BEFORE_NAMES = frozenset(
-    (
-        "stream",
-        "table",
-        "emit",
-        "set",
-        "let",
-        "from",
-        "as",
-        "to",
-        "on",
-        "by",
-        "in",
-        "every",
-        "per",
-        "unit",
-        "join",
-    )
-)
+BEFORE_NAMES = _words("stream table emit set let from as to on by in every per unit join")
 """Words that a name follows, or a number, and no other word of the language."""
 
-GLUE = frozenset(
-    (
-        "case",
-        *(
-            "as",
-            "by",
-            "on",
-            "in",
-            "to",
-            "from",
-            "every",
-            "per",
-            "delay",
-            "is",
-            "null",
-            "and",
-            "or",
-            "with",
-            "join",
-        ),
-        *(
-            "when",
-            "then",
-            "else",
-            "end",
-            "unit",
-            "punctuated",
-            "original",
-            "units",
-            "emit",
-            "set",
-            "let",
-            "stream",
-        ),
-        *("table", ",", "=", ":", ":=", "->", "(", ")", "[", "]", "{", "}", "[[", "]]"),
-    )
+GLUE = _words(
+    "case as by on in to from every per delay is null and or with join when then else end unit punctuated "
+    "original units emit set let stream table , = : := -> ( ) [ ] { } [[ ]]"
 )
 """Words and signs that are forgotten; others say something."""
 
-CALLED = frozenset(
-    (
-        *("avg", "sum", "count", "min", "max", "median", "var", "stddev", "first", "last", "collect"),
-        *("isnull", "isnotnull", "abs", "floor", "ceil", "round", "sqrt", "ln", "log10", "exp", "sign"),
-        *(
-            "upper",
-            "lower",
-            "trim",
-            "length",
-            "int",
-            "long",
-            "double",
-            "string",
-            "boolean",
-            "date",
-            "timestamp",
-        ),
-        *("year", "month", "day", "hour", "minute", "second", "isnan", "coalesce"),
-    )
+CALLED = _words(
+    "avg sum count min max median var stddev first last collect isnull isnotnull abs floor ceil round "
+    "sqrt ln log10 exp sign upper lower trim length int long double string boolean date timestamp year "
+    "month day hour minute second isnan coalesce"
 )
 """Functions that are called without parentheses elsewhere."""
