@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,11 +22,59 @@ if TYPE_CHECKING:
 
 
 _JOIN_SIGNS = {"⟕": "left", "⋉": "semi", "▷": "anti"}
+_NODES: dict[str, Callable[..., syntax.Node]] = {
+    "definition": syntax.Definition,
+    "own_unit": syntax.UnitDefinition,
+    "stated": syntax.StatedAccent,
+    "use": syntax.Use,
+    "table_column": syntax.TableColumn,
+    "heartbeat": syntax.Heartbeat,
+    "partitioned": syntax.PartitionedBy,
+    "reference": syntax.Reference,
+    "union": syntax.Union,
+    "item": syntax.ProjectItem,
+    "renamed": syntax.Renamed,
+    "fixed_unit": syntax.FixedUnit,
+    "branch": syntax.Branch,
+    "condition": syntax.Condition,
+    "compared": syntax.Comparison,
+    "wildcard": syntax.Wildcard,
+    "add": syntax.AddAttribute,
+    "grow": syntax.GrowDomain,
+    "to_zone": syntax.SetZone,
+    "mapping": syntax.Inverse,
+    "unit_mapping": syntax.Inverse,
+}
+"""Rules whose parts are the fields of a node, in this order."""
+_LISTS = {
+    *("attributes", "names", "metric", "fixed_units", "items", "renamings", "keys", "bounds", "calls"),
+    *("pairs", "arguments", "point", "code"),
+}
+"""Rules that are the tuple of their parts."""
+_SAME = {"unit", "punctuated", "measured_as"}
+"""Rules that are their one part."""
+_PROFILE = {"foundation", "merge", "accumulate", "returns"}
+"""Clauses of an operator, by their names."""
 
 
 @per_rule
 class Builder(ClauseBuilder):
-    """One method per rule of `rq.lark`. Adds errors to `problems` and continues."""
+    """One method per rule of `rq.lark` that is not in the tables above. Adds errors to `problems` and continues."""
+
+    def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
+        """Returns the result of a rule in the tables, or the node of an operator from the parts that fill its form."""
+        parts = [self._part(child) for child in children]
+        if data in _LISTS:
+            return tuple(parts)
+        if data in _PROFILE:
+            return data, parts[0] or ()
+        if data in _SAME:
+            return parts[0]
+        span = self._span(meta)
+        if data in _NODES:
+            return _NODES[data](*parts, span=span)
+        *filled, input = parts
+        return FORMS[data].node(**FORMS[data].values(filled), input=input, span=span)
 
     # --- statements ---
 
@@ -77,11 +125,6 @@ class Builder(ClauseBuilder):
             span=self._span(meta),
         )
 
-    def attributes(
-        self, _meta: Meta, *declarations: syntax.AttributeDeclaration
-    ) -> tuple[syntax.AttributeDeclaration, ...]:
-        return declarations
-
     def attribute_declaration(
         self,
         meta: Meta,
@@ -108,9 +151,6 @@ class Builder(ClauseBuilder):
             message = "only a comma may be declared in place of a decimal point, or both"
             self._report("RQ164", message, meta, '`decimal ","`, `decimal "," or "."`')
         return True, len(declared) > 1
-
-    def table_column(self, meta: Meta, table: Token, attribute: Token) -> syntax.TableColumn:
-        return syntax.TableColumn(str(table), str(attribute), span=self._span(meta))
 
     def type(self, meta: Meta, name: Token, *parameters: Token | None) -> syntax.TypeName:
         numbers = [number for number in parameters if number is not None]
@@ -141,7 +181,6 @@ class Builder(ClauseBuilder):
     def operator(
         self,
         meta: Meta,
-        _operator: Token,
         name: Token,
         inputs: tuple[str, ...],
         *parts: tuple[str, Any] | Token,
@@ -160,23 +199,7 @@ class Builder(ClauseBuilder):
             )
         return syntax.OperatorDeclaration(str(name), inputs, text, **values, span=self._span(meta))
 
-    def foundation(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
-        return "foundation", names or ()
-
-    def merge(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
-        return "merge", names or ()
-
-    def accumulate(self, _meta: Meta, names: tuple[str, ...] | None) -> tuple[str, tuple[str, ...]]:
-        return "accumulate", names or ()
-
-    def returns(
-        self, _meta: Meta, attributes: tuple[syntax.AttributeDeclaration, ...]
-    ) -> tuple[str, tuple[syntax.AttributeDeclaration, ...]]:
-        return "returns", attributes
-
-    def setting(
-        self, meta: Meta, _set: Token, name: Token, value: Token, unit: Token | None = None
-    ) -> syntax.Setting:
+    def setting(self, meta: Meta, name: Token, value: Token, unit: Token | None = None) -> syntax.Setting:
         text = value if unit is None else f"{value} {unit}"
         if self._known("RQ004", "setting", name, SETTINGS):
             if name not in SIZES:
@@ -188,39 +211,20 @@ class Builder(ClauseBuilder):
                 text = as_stored(name, text)
         return syntax.Setting(str(name), str(text), span=self._span(meta))
 
-    def let(self, meta: Meta, _let: Token, name: Token, value: syntax.Literal) -> syntax.Let:
+    def let(self, meta: Meta, name: Token, value: syntax.Literal) -> syntax.Let:
         measure = self._length(value)
         self.constants[str(name)] = self.given.get(name, measure)
         return syntax.Let(str(name), measure, span=self._span(meta))
 
-    def own_unit(
-        self, meta: Meta, _unit: Token, name: str, value: Expression | None = None
-    ) -> syntax.UnitDefinition:
-        return syntax.UnitDefinition(name, value, span=self._span(meta))
-
-    def stated(
-        self, meta: Meta, _accent: Token, source: Token, accent: syntax.AccentText
-    ) -> syntax.StatedAccent:
-        return syntax.StatedAccent(str(source), accent, span=self._span(meta))
-
-    def stated_file(
-        self, meta: Meta, _accent: Token, source: Token, kind: Token, path: Token
-    ) -> syntax.StatedFile:
+    def stated_file(self, meta: Meta, source: Token, kind: Token, path: Token) -> syntax.StatedFile:
         if kind != "file":
             hint = f'as in `accent {source} from file "changes.rqm";`'
             self._report("RQ001", f"unexpected `{kind}`", kind, hint)
         return syntax.StatedFile(str(source), self._string(path), span=self._span(meta))
 
-    def use(self, meta: Meta, _use: Token, path: Token) -> syntax.Use:
-        return syntax.Use(self._string(path), span=self._span(meta))
-
-    def definition(self, meta: Meta, name: Token, relation: Relation) -> syntax.Definition:
-        return syntax.Definition(str(name), relation, span=self._span(meta))
-
     def emit(
         self,
         meta: Meta,
-        _emit: Token,
         relation: Relation,
         format: Token,
         path: Token,
@@ -239,9 +243,6 @@ class Builder(ClauseBuilder):
 
     def original_units(self, _meta: Meta) -> bool:
         return True
-
-    def names(self, _meta: Meta, *names: Token) -> tuple[str, ...]:
-        return tuple(str(name) for name in names)
 
     def measure(self, meta: Meta, number: Token, unit: Token | None) -> syntax.Measure:
         singular = None if unit is None else self._unit(unit)
@@ -269,42 +270,19 @@ class Builder(ClauseBuilder):
 
     # --- relations ---
 
-    def reference(self, meta: Meta, name: Token) -> syntax.Reference:
-        return syntax.Reference(str(name), span=self._span(meta))
-
-    def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
-        """Returns the node of an operator from the parts that fill its form."""
-        form = FORMS[data]
-        *parts, input = children
-        values = form.values([self._filled(part) for part in parts])
-        return form.node(**{**values, "input": input, "span": self._span(meta)})
-
-    def _filled(self, part: Any) -> Any:
-        if not isinstance(part, Token):
-            return part
-        return self._count(part) if part.type == "NUMBER" else str(part)
-
     def project(
-        self, meta: Meta, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
+        self, meta: Meta, items: tuple[syntax.ProjectItem | str, ...], input: Relation
     ) -> syntax.Project:
-        named = tuple(item for item in items if not isinstance(item, Token))
+        named = tuple(item for item in items if not isinstance(item, str))
         return syntax.Project(named, input, len(named) < len(items), span=self._span(meta))
 
     def extend(
-        self, meta: Meta, items: tuple[syntax.ProjectItem | Token, ...], input: Relation
+        self, meta: Meta, items: tuple[syntax.ProjectItem | str, ...], input: Relation
     ) -> syntax.Project:
         return evolve(self.project(meta, items, input), rest=True)
 
     def project_2(self, meta: Meta, excepts: tuple[str, ...], input: Relation) -> syntax.Project:
         return syntax.Project((), input, True, excepts, span=self._span(meta))
-
-    def items(
-        self, _meta: Meta, *items: syntax.ProjectItem | Token
-    ) -> tuple[syntax.ProjectItem | Token, ...]:
-        return items
-
-    def union(self, meta: Meta, left: Relation, right: Relation) -> syntax.Union:
-        return syntax.Union(left, right, span=self._span(meta))
 
     def intersect(self, meta: Meta, left: Relation, all: Token | None, right: Relation) -> syntax.Intersect:
         return syntax.Intersect(left, right, all is not None, span=self._span(meta))
@@ -329,27 +307,8 @@ class Builder(ClauseBuilder):
     def applied(self, meta: Meta, name: Token, *inputs: Relation) -> syntax.Applied:
         return syntax.Applied(str(name), inputs, span=self._span(meta))
 
-    def renamings(self, _meta: Meta, *items: syntax.Renamed) -> tuple[syntax.Renamed, ...]:
-        return items
-
-    def renamed(self, meta: Meta, name: Token, alias: Token) -> syntax.Renamed:
-        return syntax.Renamed(str(name), str(alias), span=self._span(meta))
-
-    def keys(self, _meta: Meta, *keys: syntax.SortKey) -> tuple[syntax.SortKey, ...]:
-        return keys
-
     def key(self, meta: Meta, name: Token, direction: Token | None) -> syntax.SortKey:
         return syntax.SortKey(str(name), direction == "desc", span=self._span(meta))
-
-    def _count(self, number: Token) -> int:
-        if number.isdecimal() and int(number) > 0:
-            return int(number)
-        message = f"a whole number above 0 is required, found `{number}`"
-        self._report("RQ006", message, number, "as in `limit[5](R)`, `sample[1 in 10 by k](R)`, `10 rows`")
-        return 1
-
-    def pairs(self, _meta: Meta, *pairs: syntax.JoinPair) -> tuple[syntax.JoinPair, ...]:
-        return pairs
 
     def pair(
         self, meta: Meta, left: Token | syntax.Attribute, right: syntax.Attribute | None = None
@@ -358,14 +317,6 @@ class Builder(ClauseBuilder):
         if isinstance(left, Token):
             left = syntax.Attribute(str(left), span=span)
         return syntax.JoinPair(left, right or left, span=span)
-
-    def bounds(self, _meta: Meta, begin: Token, end: Token) -> tuple[str, str]:
-        return str(begin), str(end)
-
-    def calls(
-        self, _meta: Meta, *calls: syntax.AggregateCall | syntax.ProjectItem
-    ) -> tuple[syntax.AggregateCall | syntax.ProjectItem, ...]:
-        return calls
 
     def weight(self, meta: Meta, by: Token) -> syntax.Attribute:
         return syntax.Attribute(str(by), span=self._span(meta))

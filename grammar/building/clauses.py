@@ -16,15 +16,6 @@ from cedilla.grammar.parsing.lalr import per_rule
 class ClauseBuilder(MarkerBuilder):
     """One method per rule of `rq.lark`. Adds errors to `problems` and continues."""
 
-    def punctuated(self, _meta: Meta, names: tuple[str, ...]) -> tuple[str, ...]:
-        return names
-
-    def heartbeat(self, meta: Meta, attribute: Token, delay: syntax.Measure) -> syntax.Heartbeat:
-        return syntax.Heartbeat(str(attribute), delay, span=self._span(meta))
-
-    def partitioned(self, meta: Meta, attribute: Token) -> syntax.PartitionedBy:
-        return syntax.PartitionedBy(str(attribute), span=self._span(meta))
-
     def ordered(self, meta: Meta, by: Token) -> syntax.OrderedBy:
         if by != "name":
             self._report(
@@ -46,9 +37,6 @@ class ClauseBuilder(MarkerBuilder):
 
     def none(self, meta: Meta, *words: Token) -> syntax.NoneWords:
         return syntax.NoneWords(tuple(map(self._string, words)), span=self._span(meta))
-
-    def metric(self, _meta: Meta, *names: Token) -> tuple[str, ...]:
-        return tuple(map(self._string, names))
 
     def metrics(self, meta: Meta, *chains: tuple[str, ...]) -> syntax.Metrics:
         pairs = chain.from_iterable(map(pairwise, chains))

@@ -96,10 +96,26 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         self._report(code, f"unknown {what} `{word}`", word, help)
         return False
 
-    # --- expressions ---
+    def _part(self, part: Any) -> Any:
+        """Returns a part of a node: a token as the value that it is written for."""
+        if not isinstance(part, Token):
+            return part
+        match part.type:
+            case "STRING":
+                return self._string(part)
+            case "NUMBER":
+                return self._count(part)
+            case _:
+                return ASCII.get(part, str(part))
 
-    def expression(self, _meta: Meta, expression: Expression) -> Expression:
-        return expression
+    def _count(self, number: Token) -> int:
+        if number.isdecimal() and int(number) > 0:
+            return int(number)
+        message = f"a whole number above 0 is required, found `{number}`"
+        self._report("RQ006", message, number, "as in `limit[5](R)`, `sample[1 in 10 by k](R)`, `10 rows`")
+        return 1
+
+    # --- expressions ---
 
     def disjunction(self, meta: Meta, *operands: Expression) -> Expression:
         return evolve(connected("or", terms("or", *operands)), span=self._span(meta))
@@ -231,21 +247,9 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
             self.scalar(meta, name, None, arguments, None), name=f"{name} resets".lower(), written=None
         )
 
-    def where(self, _meta: Meta, condition: Expression) -> Expression:
-        return condition
-
-    def arguments(self, _meta: Meta, *arguments: Expression) -> tuple[Expression, ...]:
-        return arguments
-
-    def case(self, meta: Meta, _case: Token, *parts: Any) -> syntax.Case:
+    def case(self, meta: Meta, *parts: Any) -> syntax.Case:
         *branches, otherwise = parts
         return syntax.Case(tuple(branches), otherwise, span=self._span(meta))
-
-    def branch(self, meta: Meta, condition: Expression, value: Expression) -> syntax.Branch:
-        return syntax.Branch(condition, value, span=self._span(meta))
-
-    def otherwise(self, _meta: Meta, value: Expression) -> Expression:
-        return value
 
     # --- constants and patterns ---
 
@@ -255,25 +259,6 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         return self.value(meta, *tokens)
 
     constant = literal
-
-    def unit(self, _meta: Meta, name: Token) -> str:
-        return self._string(name) if name.type == "STRING" else str(name)
-
-    def fixed_units(self, _meta: Meta, *units: syntax.FixedUnit) -> tuple[syntax.FixedUnit, ...]:
-        return units
-
-    def fixed_unit(self, meta: Meta, name: Token, unit: str) -> syntax.FixedUnit:
-        return syntax.FixedUnit(str(name), unit, span=self._span(meta))
-
-    def measured(self, _meta: Meta, _unit: Token, unit: str) -> str:
-        return unit
-
-    measured_as = measured
-
-    def item(
-        self, meta: Meta, expression: Expression, alias: Token | None, unit: str | None
-    ) -> syntax.ProjectItem:
-        return syntax.ProjectItem(expression, alias and str(alias), unit, span=self._span(meta))
 
     def _length(self, value: syntax.Literal) -> syntax.Constant:
         """A constant that may be a length of time."""
@@ -286,7 +271,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
             return value
         return syntax.Measure(Fraction(number), unit.removesuffix("s"), span=value.span)
 
-    def unit_from(self, meta: Meta, _unit: Token, attribute: Token, *units: str) -> syntax.UnitFrom:
+    def unit_from(self, meta: Meta, attribute: Token, *units: str) -> syntax.UnitFrom:
         return syntax.UnitFrom(str(attribute), units, span=self._span(meta))
 
     def with_unit(self, meta: Meta, *parts: Any) -> syntax.Literal:

@@ -61,32 +61,32 @@ class _Reader:
         match node.data, node.children:
             case "stream", [_, Token() as name, Tree() as attributes, *rest]:
                 self._source(name, attributes, rest)
-            case "operator", [_, Token() as name, *rest]:
+            case "operator", [Token() as name, *rest]:
                 self.operators[name] = self._add(name, "operator", self.symbols.new(), defines=True)
                 for part in rest:
                     self._attributes(part, {})
-            case "let", [_, Token() as name, _]:
+            case "let", [Token() as name, _]:
                 self.constants[name] = self._add(name, "constant", self.symbols.new(), defines=True)
             case "definition", [Token() as name, relation]:
                 scope = self._relation(relation)
                 symbol = self._add(name, "relation", self.symbols.new(), defines=True)
                 self.relations[name] = symbol, scope
-            case "emit", [_, relation, *rest]:
+            case "emit", [relation, *rest]:
                 scope = self._relation(relation)
                 for part in rest:
                     for fixed in _trees(part, "fixed_unit"):
                         self._attribute(_token(fixed.children[0]), scope)
                         self._units(fixed)
-            case (("stated" | "stated_file"), [_, Token() as name, *rest]):
+            case (("stated" | "stated_file"), [Token() as name, *rest]):
                 scope = self._refer(name)
                 if rest and isinstance(rest[0], Tree):
                     self.accent(rest[0], scope)
-            case "own_unit", [_, Tree() as unit, *rest]:
+            case "own_unit", [Tree() as unit, *rest]:
                 self._units(unit, defines=True)
                 for part in rest:
                     for name in _tokens(part, "NAME"):
                         self._unit(name)
-            case "use", [_, Token() as path]:
+            case "use", [Token() as path]:
                 self._use(str(path)[1:-1])
 
     def _source(self, name: Token, attributes: Tree[Token], rest: Sequence[Part]) -> None:
@@ -279,8 +279,7 @@ class _Reader:
         for change in node.children:
             if not isinstance(change, Tree) or change.data == "condition":
                 continue
-            names = change.children[1:] if change.data == "renaming" else change.children
-            for part in names[: None if change.data == "drop" else 2]:
+            for part in change.children[: None if change.data == "drop" else 2]:
                 for token in part.children if isinstance(part, Tree) and part.data == "several" else [part]:
                     if isinstance(token, Token) and token.type == "NAME":
                         self._attribute(token, scope)
