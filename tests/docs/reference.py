@@ -22,7 +22,7 @@ from cedilla.compiler.analysis.safety import StateBound, safety
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS as AGGREGATES
 from cedilla.compiler.expressions.engines import REFUSALS
-from cedilla.compiler.expressions.scalars.scalar_functions import FUNCTIONS, WORDS, Function
+from cedilla.compiler.expressions.scalars.scalar_functions import ARGUMENTS, FUNCTIONS, Function
 from cedilla.compiler.expressions.scalars.units_of_functions import GIVEN, KEPT, READ_IN
 from cedilla.compiler.expressions.scalars.usages import USAGES
 from cedilla.compiler.expressions.types import DOUBLE, Type
@@ -228,7 +228,7 @@ def functions() -> str:
 
 
 def _arguments(function: Function) -> str:
-    words = [WORDS.get(kind, "a value") for kind in function.takes]
+    words = [ARGUMENTS[kind].word for kind in function.takes]
     shown = [word if n < function.required else f"[{word}]" for n, word in enumerate(words)]
     return ", ".join([*shown, "..."] if function.repeats else shown)
 

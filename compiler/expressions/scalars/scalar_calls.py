@@ -12,13 +12,13 @@ from cedilla.compiler.expressions.aggregates import aggregate_functions
 from cedilla.compiler.expressions.scalars import changing_functions, regexes, scalar_sql, type_hints
 from cedilla.compiler.expressions.scalars.function_hints import hint_for_scalar
 from cedilla.compiler.expressions.scalars.scalar_functions import (
+    ARGUMENTS,
     BOUNDS,
     DATE,
     FORMAT,
     FUNCTIONS,
     INT,
     UNITS,
-    WORDS,
     Function,
 )
 from cedilla.compiler.expressions.types import (
@@ -50,7 +50,7 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
     for kind, argument, type_ in zip(kinds, node.arguments, types, strict=True):
         if not _fits(kind, argument, type_, node):
             actual = f"{argument.text}" if isinstance(argument, Literal) else str(type_)
-            message = f"{function.name} requires {WORDS[kind]}, found {actual}"
+            message = f"{function.name} requires {ARGUMENTS[kind].word}, found {actual}"
             raise failure(
                 "RQ103", message, argument.span, hint=_hint(function, node, types, kind, argument, type_)
             )
@@ -83,22 +83,10 @@ def _hint(
         return f"the comparison comes after the call: `{format_expression(evolve(argument, left=inside))}`"
     if function.name == "trunc" and type_.is_numeric:
         return "`round(x, 2)` rounds to digits, `long(x)` cuts all of them off"
-    wanted = "number" if WORDS.get(kind) == "a number" else kind
-    hint = type_hints.conversion(wanted, type_, argument) or _EXAMPLES.get(kind)
+    wanted = "number" if ARGUMENTS[kind].word == "a number" else kind
+    hint = type_hints.conversion(wanted, type_, argument) or ARGUMENTS[kind].hint
     return hint or _usage(node.name, function, len(types))
 
-
-_EXAMPLES = {
-    "unit": "as in `date_trunc('hour', at)`",
-    "dateunit": "as in `trunc(d, 'month')`; digits of a number are cut off by `long(x)`",
-    "format": "as in `date_format(at, 'yyyy-MM-dd HH:mm:ss')`",
-    "like": "as in `like(s, 'a%')`",
-    "regex": "as in `rlike(s, '[a-z]+')`",
-    "group": "as in `regexp_extract(s, '([a-z]+)', 1)`",
-    "replacement": "as in `regexp_replace(s, '[a-z]+', 'x')`",
-    "bits": "as in `sha2(s, 256)`",
-    "digits": "as in `round(x, 2)`",
-}
 
 _WIDTH = (INT, LONG, DOUBLE)
 
@@ -136,8 +124,8 @@ def check_constants(node: Scalar, types: Container[str]) -> None:
         if kind not in ("unit", "dateunit") or not isinstance(argument, Attribute) or argument.name in types:
             continue
         near = suggest(argument.name, UNITS)
-        hint = f"did you mean `'{near}'`?" if near else _EXAMPLES[kind]
-        message = f"{function.name} requires {WORDS[kind]}, found {argument.name}"
+        hint = f"did you mean `'{near}'`?" if near else ARGUMENTS[kind].hint
+        message = f"{function.name} requires {ARGUMENTS[kind].word}, found {argument.name}"
         raise failure("RQ103", message, argument.span, hint=hint)
 
 
@@ -183,22 +171,6 @@ def _kinds(function: Function, node: Scalar) -> tuple[str, ...]:
     return (*function.takes[:count], *function.takes[-1:] * (count - most))
 
 
-_PLACEHOLDERS = {
-    **dict.fromkeys(("string", "plain"), "s"),
-    **dict.fromkeys(("whole", "length", "place", "days", "months"), "n"),
-    "boolean": "condition",
-    "timestamp": "at",
-    **dict.fromkeys(("date", "dated"), "d"),
-    "digits": "2",
-    "bits": "256",
-    "unit": "'hour'",
-    "dateunit": "'month'",
-    "format": "'yyyy-MM-dd'",
-    "like": "'a%'",
-    "regex": "'([a-z]+)'",
-    "group": "1",
-    "replacement": "'x'",
-}
 _OTHER_ARITY = {
     ("isnull", 2): "`coalesce(x, 0)` replaces what is undefined",
     ("ifnull", 1): "`isnull(x)` asks whether it is undefined",
@@ -216,8 +188,7 @@ _OTHER_ARITY = {
 
 def _usage(name: str, function: Function, count: int) -> str:
     """Returns how a function is called with this number of arguments."""
-    places = [_PLACEHOLDERS.get(kind, "xyz"[n % 3]) for n, kind in enumerate(function.takes)]
-    called = f"as in `{name}({', '.join(places[: max(function.required, min(count, len(places)))])})`"
+    called = f"as in `{name}({function.sample(count)})`"
     other = _OTHER_ARITY.get((function.name, count))
     return f"{called}; {other}" if other else called
 

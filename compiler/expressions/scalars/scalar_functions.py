@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Literal as OneOf
 
 from attrs import frozen
@@ -33,29 +34,60 @@ BOUNDS = {
 
 UNITS = (*LENGTHS, *MONTHS)
 
-WORDS = {
-    "number": "a number",
-    "whole": "a number",
-    **dict.fromkeys(BOUNDS, "a number"),
-    "string": "a string",
-    "boolean": "a condition",
-    "timestamp": "a timestamp",
-    "date": "a date",
-    **dict.fromkeys(("same", "value"), "a value that is not an array"),
-    "plain": "a number, a string or a condition",
-    "dated": "a timestamp, a date or a string",
-    "digits": "a constant from 0 to 15",
-    "factor": "a whole constant other than 0",
-    "coefficient": "a whole constant",
-    "divisor": "a whole constant above 0",
-    "bits": "one of the constants 224, 256, 384, 512",
-    "unit": f"one of the constants {', '.join(map(repr, UNITS))}",
-    "dateunit": f"one of the constants {', '.join(map(repr, UNITS[-4:]))}",
-    "format": "a constant of yyyy, MM, dd, HH, mm, ss, SSS, signs and quoted text",
-    "like": r"a constant with % and _; \ precedes %, _ or \ only",
-    "regex": r"a constant regular expression of characters, . [...] (...) | ^ $ * + ? {n,m} \d \w \s \b",
-    "group": "the number of a group of the regular expression, a constant",
-    "replacement": r"a constant without $ and \ ",
+
+@frozen
+class Kind:
+    """A kind of argument.
+
+    `word`: what messages ask for. `sample`: the argument of a sample call, if not `x`, `y` or `z`. `hint`: an example.
+    """
+
+    word: str
+    sample: str | None = None
+    hint: str | None = None
+
+
+ARGUMENTS = {
+    "number": Kind("a number"),
+    **dict.fromkeys(("whole", *BOUNDS), Kind("a number", "n")),
+    "string": Kind("a string", "s"),
+    "boolean": Kind("a condition", "condition"),
+    "timestamp": Kind("a timestamp", "at"),
+    "date": Kind("a date", "d"),
+    **dict.fromkeys(("same", "value"), Kind("a value that is not an array")),
+    "any": Kind("a value"),
+    "plain": Kind("a number, a string or a condition", "s"),
+    "dated": Kind("a timestamp, a date or a string", "d"),
+    "digits": Kind("a constant from 0 to 15", "2", "as in `round(x, 2)`"),
+    "factor": Kind("a whole constant other than 0"),
+    "coefficient": Kind("a whole constant"),
+    "divisor": Kind("a whole constant above 0"),
+    "bits": Kind("one of the constants 224, 256, 384, 512", "256", "as in `sha2(s, 256)`"),
+    "unit": Kind(
+        f"one of the constants {', '.join(map(repr, UNITS))}", "'hour'", "as in `date_trunc('hour', at)`"
+    ),
+    "dateunit": Kind(
+        f"one of the constants {', '.join(map(repr, UNITS[-4:]))}",
+        "'month'",
+        "as in `trunc(d, 'month')`; digits of a number are cut off by `long(x)`",
+    ),
+    "format": Kind(
+        "a constant of yyyy, MM, dd, HH, mm, ss, SSS, signs and quoted text",
+        "'yyyy-MM-dd'",
+        "as in `date_format(at, 'yyyy-MM-dd HH:mm:ss')`",
+    ),
+    "like": Kind(r"a constant with % and _; \ precedes %, _ or \ only", "'a%'", "as in `like(s, 'a%')`"),
+    "regex": Kind(
+        r"a constant regular expression of characters, . [...] (...) | ^ $ * + ? {n,m} \d \w \s \b",
+        "'([a-z]+)'",
+        "as in `rlike(s, '[a-z]+')`",
+    ),
+    "group": Kind(
+        "the number of a group of the regular expression, a constant",
+        "1",
+        "as in `regexp_extract(s, '([a-z]+)', 1)`",
+    ),
+    "replacement": Kind(r"a constant without $ and \ ", "'x'", "as in `regexp_replace(s, '[a-z]+', 'x')`"),
 }
 FORMAT = re.compile(r"yyyy|MM|dd|HH|mm|ss|SSS|[-/:., _]|'[^']+'")
 
@@ -76,6 +108,11 @@ class Function:
     gives: Type | str | Given
     sql: str | Writer
     defined: Defined
+
+    def sample(self, count: int = 0) -> str:
+        """Returns the arguments of a sample call: the required ones, and others up to `count`."""
+        samples = (ARGUMENTS[kind].sample or "xyz"[n % 3] for n, kind in enumerate(self.takes))
+        return ", ".join(islice(samples, max(self.required, count)))
 
 
 Given = Callable[[Sequence[tuple[Expression, Type]]], Type]
