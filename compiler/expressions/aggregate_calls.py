@@ -47,6 +47,11 @@ class Call:
                 raise ValueError(f"{text} is no call")
 
     @classmethod
+    def parsed(cls, calls: Mapping[str, Call | str]) -> dict[str, Call]:
+        """Parses calls that are texts, by the names of their results."""
+        return {name: cls.parse(call) if isinstance(call, str) else call for name, call in calls.items()}
+
+    @classmethod
     def of(cls, node: AggregateCall) -> Call:
         start, length = node.span, len(node.function)
         span = evolve(start, end=start.start + length, end_line=start.line, end_column=start.column + length)

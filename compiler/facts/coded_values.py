@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.markers import Missing, Recode
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.value_mapping import ValueMapping
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.syntax import Literal, MissingValues, RecodeAttribute
 
 
@@ -61,9 +63,4 @@ def as_marker_error(error: DiagnosticError) -> DiagnosticError:
     types.
     """
     codes = {"RQ102": "RQ207", "RQ103": "RQ208"}
-    return DiagnosticError(
-        [
-            Diagnostic(codes.get(d.code, d.code), d.severity, d.message, d.span, d.notes, d.help)
-            for d in error.diagnostics
-        ]
-    )
+    return DiagnosticError([evolve(d, code=codes.get(d.code, d.code)) for d in error.diagnostics])

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
 from cedilla.compiler.expressions.aggregate_calls import Call
-from cedilla.compiler.expressions.aggregates.aggregate_function import CONSTANTS, Function, Takes
+from cedilla.compiler.expressions.aggregates.aggregate_function import CONSTANTS, Carry, Takes
 from cedilla.compiler.expressions.aggregates.aggregate_functions import DISTINCT, FUNCTIONS
 from cedilla.compiler.expressions.scalars import scalar_functions as scalars
 from cedilla.compiler.expressions.scalars import type_hints
@@ -46,10 +46,6 @@ from cedilla.grammar.syntax import Attribute, Expression, Literal, Scalar
 _NOWHERE = Span("<except>", 0, 0, 1, 1, 1, 1)
 
 
-def _parsed(calls: Mapping[str, Call | str]) -> dict[str, Call]:
-    return {name: Call.parse(c) if isinstance(c, str) else c for name, c in calls.items()}
-
-
 @frozen(kw_only=True)
 class Aggregate(Operator):
     """Either `function` over all attributes but `by` and `excepts` (later ones too), or named `calls`.
@@ -62,7 +58,7 @@ class Aggregate(Operator):
     by: tuple[str, ...] = field(converter=tuple)
     function: str | None = None
     excepts: tuple[str, ...] = field(default=(), converter=tuple)
-    calls: dict[str, Call] = field(factory=dict[str, Call], converter=_parsed)
+    calls: dict[str, Call] = field(factory=dict[str, Call], converter=Call.parsed)
     complete: int | None = None
     differences: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "Aggregate"
@@ -93,8 +89,7 @@ class Aggregate(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        for name in self.by:
-            require(name, source, self.span, "`by`")
+        require(self.by, source, self.span, "`by`")
         if self.function is not None:
             self._check_function(self.function, self.span)
             if len(FUNCTIONS[self.function].takes) > 1:
@@ -243,7 +238,9 @@ class Aggregate(Operator):
                 # Where a live group has no feeder, nothing but its units says so.
                 folded = fold_units if excluded is False else fold_live_units
                 onto_argument = carried(form[1], is_difference=name in self.differences)
-                units[name] = map_history(folded(feeding, form[0], over), _through(call.how, onto_argument))
+                units[name] = map_history(
+                    folded(feeding, form[0], over), through(call.how.carry, onto_argument)
+                )
         universe: dict[str, Domain] = {n: source.universe[n] for n in self.by if n in source.universe}
         return Facts(
             types,
@@ -355,10 +352,6 @@ def _presence_of(call: Call, source: Facts) -> Tree:
     return result
 
 
-def _through(function: Function, onto_argument: Callable[[Affine], Affine]) -> Callable[[Affine], Affine]:
+def through(carry: Carry, onto_argument: Callable[[Affine], Affine]) -> Callable[[Affine], Affine]:
     """An Alter of the attribute as one of the result; the identity where it is absorbed (theory 2.8)."""
-
-    def carry(alter: Affine) -> Affine:
-        return function.carry(onto_argument(alter)) or IDENTITY
-
-    return carry
+    return lambda alter: carry(onto_argument(alter)) or IDENTITY

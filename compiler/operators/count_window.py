@@ -39,8 +39,7 @@ class CountWindow(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        for name in self.per:
-            require(name, source, self.span, "`per`")
+        require(self.per, source, self.span, "`per`")
         if self.alias in source.types:
             message = f"the window's name `{self.alias}` is an attribute already"
             raise failure(

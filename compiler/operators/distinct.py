@@ -48,8 +48,7 @@ class Distinct(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        for name in self.on:
-            require(name, source, self.span, "distinct")
+        require(self.on, source, self.span, "distinct")
         return floating(self.keys(source), source.types, self.span)
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:

@@ -32,6 +32,7 @@ from cedilla.compiler.facts.schemes import (
     without_finite,
 )
 from cedilla.compiler.operators.shared.base import KINDS, Invariants, Kept, Operator, Rules, require
+from cedilla.compiler.operators.shared.equality import floating
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
@@ -54,25 +55,15 @@ class Matching(Operator):
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         left, right = inputs
         for a, b in self.on:
-            require(a, left, self.span, "the left input of the join")
-            require(b, right, self.span, "the right input of the join")
+            require((a,), left, self.span, "the left input of the join")
+            require((b,), right, self.span, "the right input of the join")
             if left.types[a] != right.types[b] and not (is_exact(left.types[a]) and is_exact(right.types[b])):
                 difference = f"`{a}` is {left.types[a]} on the left, `{b}` is {right.types[b]} on the right"
                 hint = (
                     f"`extend[{left.types[a].name}({b}) as {b}_key](R)` converts one of them before the join"
                 )
                 raise failure("RQ103", f"a join requires equal types: {difference}", self.span, hint=hint)
-        return [
-            Diagnostic(
-                "RQ108",
-                "warning",
-                f"equality on the floating attribute `{a}`",
-                self.span,
-                ("values that were altered and altered back may differ in the last digit",),
-            )
-            for a, _ in self.on
-            if left.types[a].name == "double"
-        ]
+        return floating((a for a, _ in self.on), left.types, self.span)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

@@ -39,7 +39,7 @@ class Rename(Operator):
             if name not in source.types and new in source.types:
                 hint = f"the old name comes first: `rename[{new} as {name}](R)`"
                 raise failure("RQ102", f"unknown attribute `{name}` in rename", self.span, hint=hint)
-            require(name, source, self.span, "rename")
+            require((name,), source, self.span, "rename")
         if (taken := self.conflict(inputs)) is not None:
             raise failure(
                 "RQ104",

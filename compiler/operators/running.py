@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import counters, expressions
 from cedilla.compiler.expressions.aggregate_calls import Call
+from cedilla.compiler.expressions.aggregates.aggregate_function import Carry
 from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS as AGGREGATES
 from cedilla.compiler.expressions.aggregates.aggregate_parts import (
     argument_type,
@@ -34,6 +35,7 @@ from cedilla.compiler.facts.facts import (
     map_history,
 )
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
+from cedilla.compiler.operators.aggregate import through
 from cedilla.compiler.operators.project import carried, presence_of
 from cedilla.compiler.operators.shared.base import (
     Invariants,
@@ -46,18 +48,16 @@ from cedilla.compiler.operators.shared.base import (
 )
 from cedilla.compiler.operators.shared.conditions import condition_warnings
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Tree
-from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.formatting.expression_formatter import called, format_expression, unit_text
 from cedilla.grammar.syntax import AggregateCall, Attribute, Binary, Expression, Scalar
 
-_Carry = Callable[[Affine], Affine | None]
 INCREASE = "increase"
 LAST = ("lag", "delta", "delta resets")
 """The functions of the tuple before; their state is its value."""
-FUNCTIONS: dict[str, _Carry] = {
+FUNCTIONS: dict[str, Carry] = {
     "lag": same_alter,
     "delta": slope_of_alter,
     "delta resets": scaled_alter,
@@ -72,10 +72,6 @@ _MAX_DIGITS = 28
 _NOWHERE = Span("<running>", 0, 0, 1, 1, 1, 1)
 
 
-def _parsed(calls: Mapping[str, Call | str]) -> dict[str, Call]:
-    return {name: Call.parse(call) if isinstance(call, str) else call for name, call in calls.items()}
-
-
 @frozen(kw_only=True)
 class Running(Operator):
     """`running[delta(kwh) as used per meter on ts](input)`: adds functions of the tuples of the same `per` up to each.
@@ -84,7 +80,7 @@ class Running(Operator):
     a scale. State: the tuples whose part of `on` is not closed; for each key, its last tuple and partial results.
     """
 
-    calls: dict[str, Call] = field(converter=_parsed)
+    calls: dict[str, Call] = field(converter=Call.parsed)
     per: tuple[str, ...] = field(default=(), converter=tuple)
     on: str
     differences: tuple[str, ...] = field(default=(), converter=tuple)
@@ -128,8 +124,7 @@ class Running(Operator):
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
         require_axis(self.on, (), source, self.span, "running function")
-        for name in self.per:
-            require(name, source, self.span, "`per`")
+        require(self.per, source, self.span, "`per`")
         if self.on in self.per:
             hint = f"`per` names whose tuples they are: `running[lag(x) as before per k on {self.on}](R)`"
             raise failure("RQ104", f"`{self.on}` gives the order and is in `per`", self.span, hint=hint)
@@ -268,7 +263,7 @@ class Running(Operator):
             if form is not None and form[0] in source.units:
                 onto = carried(form[1], is_difference=name in self.differences)
                 units[name] = map_history(
-                    fold_units(source, form[0], over), _through(FUNCTIONS[call.function], onto)
+                    fold_units(source, form[0], over), through(FUNCTIONS[call.function], onto)
                 )
         return evolve(source, types=types, present=state.with_retained(present), units=units)
 
@@ -307,8 +302,3 @@ class Running(Operator):
 
 def _if_both(one: Tree, other: Tree) -> Tree:
     return regions.combine(one, other, PRESENT_IF_ALL)
-
-
-def _through(carry: _Carry, onto_argument: Callable[[Affine], Affine]) -> Callable[[Affine], Affine]:
-    """An Alter of the attribute as one of the result; the identity if it is absorbed (theory 2.8)."""
-    return lambda alter: carry(onto_argument(alter)) or IDENTITY

@@ -60,8 +60,8 @@ class Sample(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
+        require(self.by, source, self.span, "sample")
         for name in self.by:
-            require(name, source, self.span, "sample")
             if source.types[name].element is not None:
                 raise failure("RQ103", f"sample requires values, `{name}` is {source.types[name]}", self.span)
         return floating(self.by, source.types, self.span, "a hash of")

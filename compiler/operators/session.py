@@ -70,8 +70,7 @@ class Session(Operator):
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
         require_axis(self.on, (self.alias,), source, self.span, "session")
-        for name in self.per:
-            require(name, source, self.span, "`per`")
+        require(self.per, source, self.span, "`per`")
         if self.on in self.per:
             hint = f"`per` names whose sessions they are: `session[5 minutes on {self.on} per user as s](R)`"
             message = f"`{self.on}` is the session's attribute and in `per`"

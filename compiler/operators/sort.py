@@ -49,8 +49,8 @@ class Sort(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
+        require(self.named(0), source, self.span, "sort")
         for name in self.named(0):
-            require(name, source, self.span, "sort")
             if source.may_be_undefined(name):
                 raise failure(
                     "RQ115",

@@ -39,10 +39,8 @@ class Top(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        for name, _ in self.keys:
-            require(name, source, self.span, "top")
-        for name in self.per:
-            require(name, source, self.span, "`per`")
+        require((name for name, _ in self.keys), source, self.span, "top")
+        require(self.per, source, self.span, "`per`")
         return []
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:

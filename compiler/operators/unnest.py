@@ -27,7 +27,7 @@ class Unnest(Operator):
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
-        require(self.on, source, self.span, "unnest")
+        require((self.on,), source, self.span, "unnest")
         if (type_ := source.types[self.on]).element is None:
             hint = (
                 f"`{self.on}: list of {type_}` where it is declared; `collect(x)` of an aggregate is a list"

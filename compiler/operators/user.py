@@ -103,9 +103,9 @@ class User(Operator):
     def _check_two(self, inputs: tuple[Facts, Facts]) -> None:
         check_types(inputs, f"operator `{self.label}`", self.span)
         if self.waits:
-            for name in self.foundation:
-                for facts, side in zip(inputs, ("left", "right"), strict=True):
-                    require(name, facts, self.span, f"the {side} input of `{self.label}`: groups are of both")
+            for facts, side in zip(inputs, ("left", "right"), strict=True):
+                where = f"the {side} input of `{self.label}`: groups are of both"
+                require(self.foundation, facts, self.span, where)
         for name in (name for name in inputs[0].types if name in inputs[1].types):
             if self._conflicting(name):
                 raise failure(

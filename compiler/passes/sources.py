@@ -19,7 +19,7 @@ from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPICS, check_topic
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
-from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import did_you_mean, unknown_attribute
 from cedilla.grammar.syntax import RangePattern, SetPattern, TableColumn
 
 
@@ -133,8 +133,7 @@ def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: U
     if node is None:
         return None
     if node.attribute not in types:
-        guess = did_you_mean(node.attribute, types, "attributes")
-        raise failure("RQ102", f"unknown attribute `{node.attribute}` in `heartbeat`", node.span, hint=guess)
+        raise unknown_attribute(node.attribute, types, node.span, "in `heartbeat`")
     type_ = types[node.attribute]
     if not type_.is_numeric and type_.name != "timestamp":
         fitting = [name for name, t in types.items() if t.is_numeric or t.name == "timestamp"]
@@ -160,10 +159,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
     for scheme in node.punctuated:
         for name in scheme:
             if name not in attributes:
-                guess = did_you_mean(name, attributes, "attributes")
-                raise failure(
-                    "RQ102", f"unknown attribute `{name}` in `punctuated on`", node.span, hint=guess
-                )
+                raise unknown_attribute(name, attributes, node.span, "in `punctuated on`")
     if node.none and node.format != "csv":
         hint = "`from csv`; elsewhere an undefined value is absent or null"
         message = f"`none` is for CSV, and `{node.name}` is `from {node.format}`"
@@ -174,10 +170,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
             "RQ226", f"`markers` is for streams, and `{node.name}` is a table", node.span, hint=hint
         )
     if node.partitioned is not None and node.partitioned not in attributes:
-        guess = did_you_mean(node.partitioned, attributes, "attributes")
-        raise failure(
-            "RQ102", f"unknown attribute `{node.partitioned}` in `partitioned by`", node.span, hint=guess
-        )
+        raise unknown_attribute(node.partitioned, attributes, node.span, "in `partitioned by`")
     if node.format == DELTA and node.kind == "table":
         hint = "`stream`, or a folder of Parquet files, which another query or a job writes"
         raise failure(

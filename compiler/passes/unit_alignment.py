@@ -26,7 +26,7 @@ from cedilla.compiler.operators import Project
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
-from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import unknown_attribute
 from cedilla.grammar.formatting.expression_formatter import unit_text
 
 Changed = Mapping[str, tuple[str, syntax.Expression]]
@@ -97,8 +97,7 @@ def fixed_units(node: syntax.Emit, units: Units, types: Mapping[str, Type]) -> C
     changed: dict[str, tuple[str, syntax.Expression]] = {}
     for item in node.units:
         if item.name not in types:
-            hint = did_you_mean(item.name, types, "attributes")
-            raise failure("RQ102", f"unknown attribute `{item.name}` in `with`", item.span, hint=hint)
+            raise unknown_attribute(item.name, types, item.span, "in `with`")
         if item.name in changed:
             hint = "an output has an attribute in one unit"
             raise failure("RQ104", f"`{item.name}` is named twice in `with`", item.span, hint=hint)

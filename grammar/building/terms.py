@@ -27,14 +27,7 @@ ASCII = {"≠": "!=", "≤": "<=", "≥": ">=", "−": "-"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'"}
 _HALF = re.compile("[\ud800-\udfff]")
 """Half a pair of surrogates: it is not a character, so no file contains it, but JSON can bring it into a marker."""
-_SECONDS = {
-    "millisecond": Fraction(1, 1000),
-    "second": Fraction(1),
-    "minute": Fraction(60),
-    "hour": Fraction(3_600),
-    "day": Fraction(86_400),
-    "week": Fraction(604_800),
-}
+_SECONDS = {unit: Fraction(micros, 10**6) for unit, micros in syntax.MICROSECONDS.items()}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 
 

@@ -6,6 +6,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
+from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
+
 _LISTED = 20
 """A hint lists at most this many known words."""
 
@@ -45,6 +47,12 @@ def did_you_mean(word: str, words: Iterable[str], what: str) -> str:
     shown = ", ".join(words[:_LISTED]) + (", ..." if len(words) > _LISTED else "")
     listed = f"known {what}: {shown}" if words else f"there are no {what}"
     return listed if guess is None else f"did you mean `{guess}`? {listed}"
+
+
+def unknown_attribute(name: str, known: Iterable[str], span: Span | None, where: str = "") -> DiagnosticError:
+    """Returns RQ102 for an attribute that does not exist. `where`: the part of the text, with a preposition."""
+    what = " ".join(filter(None, (f"unknown attribute `{name}`", where)))
+    return failure("RQ102", what, span, hint=did_you_mean(name, known, "attributes"))
 
 
 def edits(a: str, b: str) -> int:

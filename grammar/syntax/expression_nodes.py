@@ -15,7 +15,16 @@ Comparator = OneOf["=", "!=", "<", "<=", ">", ">="]
 TYPES = ("int", "long", "double", "decimal", "string", "boolean", "timestamp", "date")
 """Names of attribute types."""
 
-UNITS = ("millisecond", "second", "minute", "hour", "day", "week")
+MICROSECONDS = {
+    "millisecond": 1_000,
+    "second": 1_000_000,
+    "minute": 60_000_000,
+    "hour": 3_600_000_000,
+    "day": 86_400_000_000,
+    "week": 604_800_000_000,
+}
+"""The microseconds of units of time."""
+UNITS = tuple(MICROSECONDS)
 """Units of a measure, singular; texts may also write the plural."""
 
 SECOND = "second"

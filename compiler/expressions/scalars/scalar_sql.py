@@ -9,12 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from cedilla.compiler.expressions.types import (
-    DOUBLE,
-    MICROSECONDS,
-    Type,
-    decimals,
-)
+from cedilla.compiler.expressions.types import DOUBLE, Type, decimals
+from cedilla.grammar.syntax import MICROSECONDS
 
 Writer = Callable[[Sequence[str], Sequence[Type]], str]
 

@@ -19,7 +19,7 @@ from cedilla.compiler.expressions.types.moments import day_of, loses_digits, mom
 from cedilla.compiler.expressions.types.zones import NoMoment
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import exact
-from cedilla.grammar.syntax import Literal, Measure, TypeName
+from cedilla.grammar.syntax import MICROSECONDS, Literal, Measure, TypeName
 
 _SPARK = {
     "int": "INT",
@@ -50,15 +50,6 @@ _LAST = {
     "date": (date.max - _EPOCH.date()).days,
 }
 _AXES = {"timestamp": "unix_micros", "date": "unix_date"}
-MICROSECONDS = {
-    "millisecond": 1_000,
-    "second": 1_000_000,
-    "minute": 60_000_000,
-    "hour": 3_600_000_000,
-    "day": 86_400_000_000,
-    "week": 604_800_000_000,
-}
-"""The microseconds of units of durations."""
 
 
 @frozen

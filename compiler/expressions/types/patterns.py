@@ -15,7 +15,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.types.zones import NoMoment, no_constant
 from cedilla.compiler.regions import Bound, Domain, Level, Tree, Universe, Value
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import unknown_attribute
 from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern, SetPattern, Wildcard
 
 Pattern = Comparison | SetPattern | RangePattern | Wildcard
@@ -104,12 +104,7 @@ def region_of(conditions: tuple[Condition, ...], types: Mapping[str, Type]) -> T
     result: Tree = True
     for condition in conditions:
         if condition.attribute not in types:
-            raise failure(
-                "RQ102",
-                f"unknown attribute `{condition.attribute}`",
-                condition.span,
-                hint=did_you_mean(condition.attribute, sorted(types), "attributes"),
-            )
+            raise unknown_attribute(condition.attribute, sorted(types), condition.span)
         inside = value_set(condition.attribute, types[condition.attribute], condition.pattern)
         result = regions.intersection(result, inside)
     return result

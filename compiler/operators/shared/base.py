@@ -17,7 +17,7 @@ from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
-from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.grammar.diagnostics.suggestions import unknown_attribute
 from cedilla.grammar.formatting.expression_formatter import format_expression
 from cedilla.grammar.syntax import AggregateCall, Expression, Node
 from cedilla.grammar.syntax.operator_forms import FORMS
@@ -287,18 +287,20 @@ def _shown(value: Any) -> object:
             return value
 
 
-def require(attribute: str, facts: Facts, span: Span | None, of: str) -> None:
-    """Raise RQ102 unless the attribute exists when the query starts."""
-    if attribute not in facts.types:
-        help = did_you_mean(attribute, facts.types, "attributes")
+def require(attributes: Iterable[str], facts: Facts, span: Span | None, of: str) -> None:
+    """Raise RQ102 unless the attributes exist when the query starts."""
+    for attribute in attributes:
+        if attribute in facts.types:
+            continue
         if attribute in ("asc", "desc"):
             help = f"a direction comes after its key, without a comma: `a {attribute}`"
-        raise failure("RQ102", f"unknown attribute `{attribute}` in {of}", span, hint=help)
+            raise failure("RQ102", f"unknown attribute `{attribute}` in {of}", span, hint=help)
+        raise unknown_attribute(attribute, facts.types, span, f"in {of}")
 
 
 def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span | None, of: str) -> None:
     """Raise unless windows can be cut along an attribute (RQ102, RQ103, RQ115) and be called `names` (RQ104)."""
-    require(attribute, facts, span, of)
+    require((attribute,), facts, span, of)
     type_ = facts.types[attribute]
     if not type_.is_numeric and type_.name != "timestamp":
         fitting = [name for name, t in facts.types.items() if t.is_numeric or t.name == "timestamp"]
