@@ -6,7 +6,16 @@ fall, the low value was a glitch and does not count. Else the counter began agai
 
 from __future__ import annotations
 
-from cedilla.grammar.syntax import Attribute, Binary, BinaryOperator, Branch, Case, Expression, Literal
+from cedilla.compiler.expressions.expressions import written
+from cedilla.grammar.syntax import Attribute, Expression
+
+_INCREASE = """
+case when value < before and before < earlier then before
+     when value < before then 0
+     when before < earlier and value < earlier then value
+     when before < earlier then value - earlier
+     else value - before end
+"""
 
 
 def increase(
@@ -17,37 +26,13 @@ def increase(
     `before`: the reading before; `earlier`: the one before that. `temporality`: that of the tuple; the value of `delta`
     is its increase, and only `cumulative` ones are readings.
     """
-    span = value.span
-
-    def is_below(a: Expression, b: Expression) -> Expression:
-        return Binary("<", a, b, span=span)
-
-    def both(a: Expression, b: Expression) -> Expression:
-        return Binary("and", a, b, span=span)
-
-    def less(a: Expression, b: Expression) -> Expression:
-        operator: BinaryOperator = "-"
-        return Binary(operator, a, b, span=span)
-
-    fell, falls = is_below(before, earlier), is_below(value, before)
-    branches = (
-        Branch(both(falls, fell), before, span=span),
-        Branch(falls, Literal(0, "0", span=span), span=span),
-        Branch(both(fell, is_below(value, earlier)), value, span=span),
-        Branch(fell, less(value, earlier), span=span),
-    )
-    of_readings = Case(branches, less(value, before), span=span)
+    increased = written(_INCREASE, value.span, value=value, before=before, earlier=earlier)
     if temporality is None:
-        return of_readings
-    is_delta, is_cumulative = (_is(temporality, name) for name in ("delta", "cumulative"))
-    of_each = (Branch(is_delta, value, span=span), Branch(is_cumulative, of_readings, span=span))
-    return Case(of_each, span=span)
+        return increased
+    of_each = 'case when kind = "delta" then value when kind = "cumulative" then increased end'
+    return written(of_each, value.span, kind=temporality, value=value, increased=increased)
 
 
 def when_cumulative(value: Expression, temporality: Expression) -> Expression:
     """Returns a value if it is a reading of a counter."""
-    return Case((Branch(_is(temporality, "cumulative"), value, span=value.span),), span=value.span)
-
-
-def _is(temporality: Expression, name: str) -> Expression:
-    return Binary("=", temporality, Literal(name, f'"{name}"', span=temporality.span), span=temporality.span)
+    return written('case when kind = "cumulative" then value end', value.span, kind=temporality, value=value)

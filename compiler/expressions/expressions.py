@@ -29,6 +29,7 @@ from cedilla.compiler.expressions.unit_conversions.conversions import called, wr
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
 Types = Mapping[str, Type]
@@ -73,6 +74,17 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
                 for branch in branches
             )
             return evolve(expression, branches=chosen, otherwise=otherwise and change(otherwise))
+
+
+def written(text: str, span: Span, **parts: Expression) -> Expression:
+    """Returns the expression of a text at a place; `parts`: names in the text -> what they stand for."""
+
+    def filled(node: Expression) -> Expression:
+        if isinstance(node, Attribute) and node.name in parts:
+            return parts[node.name]
+        return evolve(rebuilt(node, filled), span=span)
+
+    return filled(parse_expression(text))
 
 
 @lru_cache(_CACHED)

@@ -52,7 +52,7 @@ from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.formatting.expression_formatter import called, format_expression, unit_text
-from cedilla.grammar.syntax import AggregateCall, Attribute, Binary, Expression, Scalar
+from cedilla.grammar.syntax import AggregateCall, Attribute, Expression
 
 INCREASE = "increase"
 LAST = ("lag", "delta", "delta resets")
@@ -199,10 +199,9 @@ class Running(Operator):
             readings = (Attribute(column, span=_NOWHERE) for column in self.columns(name))
             return counters.increase(value, *readings, *temporality)
         before = Attribute(self.before(name), span=_NOWHERE)
-        less = Binary("-", value, before, span=_NOWHERE)
-        if self.calls[name].function == "delta":
-            return less
-        return Scalar("if", (Binary("<", value, before, span=_NOWHERE), value, less), span=_NOWHERE)
+        is_delta = self.calls[name].function == "delta"
+        text = "value - before" if is_delta else "if(value < before, value, value - before)"
+        return expressions.written(text, _NOWHERE, value=value, before=before)
 
     def type_of(self, name: str, types: Mapping[str, Type]) -> Type:
         """Returns the type of a result over attributes of these types."""

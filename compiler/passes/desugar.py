@@ -79,7 +79,7 @@ def _separated(node: syntax.Aggregate, name: str) -> tuple[syntax.Definition, sy
             collected.calls[call.alias] = call
             items.append(ProjectItem(Attribute(call.alias, span=call.span), span=call.span))
         else:
-            computed = collected.replaced(_expression(call), call.alias or "")
+            computed = collected.replaced(call.expression, call.alias or "")
             items.append(ProjectItem(computed, call.alias, span=call.span))
     if not collected.calls:
         hint = "`project[...](R)` computes tuple by tuple"
@@ -102,8 +102,8 @@ class _Calls:
     def replaced(self, expression: Expression, alias: str) -> Expression:
         """Replaces each call in an expression by its name."""
         match expression:
-            case Scalar(function, arguments, distinct, where) if function in FUNCTIONS:
-                call = AggregateCall(function, arguments, "", distinct, where, span=expression.span)
+            case Scalar(function) if function in FUNCTIONS:
+                call = AggregateCall.of(expression, "", expression.span)
                 return Attribute(self._name(call, alias), span=expression.span)
             case Scalar(function) if function not in scalar_functions.FUNCTIONS:
                 hint = hint_for_aggregate(function)
@@ -134,9 +134,3 @@ def _is_computed(call: AggregateCall | ProjectItem) -> bool:
     return isinstance(call, ProjectItem) or (
         call.function not in FUNCTIONS and call.function in scalar_functions.FUNCTIONS
     )
-
-
-def _expression(call: AggregateCall | ProjectItem) -> Expression:
-    if isinstance(call, ProjectItem):
-        return call.expression
-    return Scalar(call.function, call.arguments, call.distinct, call.where, span=call.span)

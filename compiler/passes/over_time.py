@@ -12,6 +12,7 @@ from typing import TypeGuard
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.expressions import written
 from cedilla.compiler.operators.running import INCREASE
 from cedilla.compiler.passes.report import fresh
 from cedilla.compiler.regions.affine import exact
@@ -21,21 +22,11 @@ from cedilla.grammar.syntax import AggregateCall, Attribute, Binary, Expression,
 
 RATE = "rate"
 MEAN = f"avg {syntax.WEIGHTED}"
-_SECONDS = {
-    "millisecond": Fraction(1, 1000),
-    "second": 1,
-    "minute": 60,
-    "hour": 3600,
-    "day": 86400,
-    "week": 604800,
-}
 
 
 def functions_over_time(node: syntax.Aggregate) -> set[str]:
     """Returns the functions of an aggregate that need the reading before a window."""
-    used = {
-        part.name for call in node.calls for part in _parts(_expression(call)) if isinstance(part, Scalar)
-    }
+    used = {part.name for call in node.calls for part in _parts(call.expression) if isinstance(part, Scalar)}
     return used & {INCREASE, RATE, MEAN}
 
 
@@ -107,7 +98,7 @@ class OverTime:
                 total if expression.name == INCREASE else Binary("/", total, self._seconds(span), span=span)
             )
 
-        results = tuple(_with(call, replaced(_expression(call))) for call in self.node.calls)
+        results = tuple(_with(call, replaced(call.expression)) for call in self.node.calls)
         readings = self._readings([*calls.values()], self.base.input)
         return evolve(
             self.node, calls=results, input=self._define("windows", evolve(self.base, input=readings))
@@ -116,12 +107,12 @@ class OverTime:
     def _seconds(self, span: Span) -> syntax.Literal:
         """Returns the window's length in seconds. Raises RQ156 for one without a unit of time."""
         length = self.base.length
-        if length.unit not in _SECONDS:
+        if length.unit is None:
             hint = f"`window[5 minutes on {self.base.on} as w](R)`; without a unit, `increase(x) / 300`"
             raise failure(
                 "RQ156", "a rate is per second, and the window's length has no unit", span, hint=hint
             )
-        seconds = exact(Fraction(length.value * _SECONDS[length.unit]))
+        seconds = exact(length.value * Fraction(syntax.MICROSECONDS[length.unit], 10**6))
         return syntax.Literal(seconds, f"{float(seconds):g} seconds", syntax.SECOND, span=span)
 
     # --- means ---
@@ -145,33 +136,22 @@ class OverTime:
         readings = self._readings(lags, self._define("defined", defined))
         numbered = self._define("windows", evolve(self.base, input=readings))
         bounds = self._define("bounds", evolve(self.base, alias=(begin.name, end.name), input=numbered))
-        held = Binary("-", end, at, span=span)
-        lacking = syntax.Case(
-            (
-                syntax.Branch(
-                    Binary(">=", since, begin, span=span), Binary("-", at, end, span=span), span=span
-                ),
-                syntax.Branch(
-                    Binary("<", since, begin, span=span), Binary("-", at, begin, span=span), span=span
-                ),
-            ),
-            Binary("-", at, at, span=span),
-            span=span,
+        held = written("until - at", span, until=end, at=at)
+        lacking = (
+            "case when since >= start then at - until when since < start then at - start else at - at end"
         )
-        earlier = Scalar("coalesce", (before, value), span=span)
+        lacking = written(lacking, span, since=since, start=begin, until=end, at=at)
+        earlier = written("coalesce(before, value)", span, before=before, value=value)
         weighted = (
-            Binary("*", value, held, span=span),
-            Binary("*", earlier, lacking, span=span),
-            held,
-            lacking,
+            *(written("x * y", span, x=x, y=y) for x, y in ((value, held), (earlier, lacking))),
+            *(held, lacking),
         )
         items = [
             ProjectItem(weighted_part, name.name, span=span)
             for weighted_part, name in zip(weighted, parts, strict=True)
         ]
-        area, less, weight, missing = (Scalar("sum", (weighted_part,), span=span) for weighted_part in parts)
-        total = Binary("+", area, less, span=span)
-        mean = Binary("/", total, Binary("+", weight, missing, span=span), span=span)
+        sums = dict(zip("abcd", parts, strict=True))
+        mean = written("(sum(a) + sum(b)) / (sum(c) + sum(d))", span, **sums)
         results = tuple(_with(call, mean) for call in calls)
         extended = self._define("held", syntax.Project(tuple(items), bounds, True, span=span))
         return evolve(self.node, calls=results, input=extended)
@@ -190,21 +170,8 @@ def _is_mean(call: AggregateCall | ProjectItem) -> TypeGuard[AggregateCall]:
 def _with(call: AggregateCall | ProjectItem, expression: Expression) -> AggregateCall | ProjectItem:
     """Returns a result that is computed by another expression."""
     if isinstance(expression, Scalar):
-        return AggregateCall(
-            expression.name,
-            expression.arguments,
-            call.alias or "",
-            expression.distinct,
-            expression.where,
-            span=call.span,
-        )
+        return AggregateCall.of(expression, call.alias or "", call.span)
     return ProjectItem(expression, call.alias, span=call.span)
-
-
-def _expression(call: AggregateCall | ProjectItem) -> Expression:
-    if isinstance(call, ProjectItem):
-        return call.expression
-    return Scalar(call.function, call.arguments, call.distinct, call.where, span=call.span)
 
 
 def _parts(expression: Expression) -> Iterator[Expression]:

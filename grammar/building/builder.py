@@ -328,9 +328,7 @@ class Builder(ClauseBuilder):
         if weight is not None:
             value = self._weighted(value, weight)
         if isinstance(value, syntax.Scalar):
-            return syntax.AggregateCall(
-                value.name, value.arguments, str(alias), value.distinct, value.where, span=span
-            )
+            return syntax.AggregateCall.of(value, str(alias), span)
         return syntax.ProjectItem(value, str(alias), span=span)
 
     def _weighted(self, value: Expression, weight: syntax.Attribute) -> Expression:

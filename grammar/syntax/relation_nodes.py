@@ -8,6 +8,7 @@ from typing import Literal as OneOf
 
 from attrs import frozen
 
+from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.syntax.expression_nodes import *
 
 JoinKind = OneOf["inner", "left", "semi", "anti"]
@@ -272,6 +273,16 @@ class AggregateCall(Node):
     alias: str
     distinct: bool = False
     where: Expression | None = None
+
+    @classmethod
+    def of(cls, call: Scalar, alias: str, span: Span) -> AggregateCall:
+        """Returns a call with a name."""
+        return cls(call.name, call.arguments, alias, call.distinct, call.where, span=span)
+
+    @property
+    def expression(self) -> Scalar:
+        """The call without its name."""
+        return Scalar(self.function, self.arguments, self.distinct, self.where, span=self.span)
 
 
 @frozen
