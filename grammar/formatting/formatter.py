@@ -198,17 +198,9 @@ def format_relation(relation: Relation) -> str:
     match relation:
         case syntax.Reference(name):
             return name
-        case syntax.Union(left, right):
-            return f"{format_relation(left)} union {_side(right, *_LOOSE)}"
-        case syntax.Minus(left, right, all):
-            return f"{format_relation(left)} minus{' all' if all else ''} {_side(right, *_LOOSE)}"
-        case syntax.Intersect(left, right, all):
-            word = " intersect all " if all else " intersect "
-            return f"{_side(left, *_LOOSE)}{word}{_side(right, *_LOOSE, syntax.Intersect)}"
-        case syntax.Join(left, right, on, kind):
-            word = " join " if kind == "inner" else f" {kind} join "
-            looser = (*_LOOSE, syntax.Intersect)
-            return f"{_side(left, *looser)}{word}{_side(right, *looser, syntax.Join)} on {_pairs(on)}"
+        case syntax.Union() | syntax.Minus() | syntax.Intersect() | syntax.Join():
+            word, after, left, right = _between(relation)
+            return f"{_side(relation.left, *left)} {word} {_side(relation.right, *right)}{after}"
         case syntax.Applied(name, (lone,)):
             return f"{name}({format_relation(lone)})"
         case syntax.Applied(name, inputs):
@@ -216,6 +208,24 @@ def format_relation(relation: Relation) -> str:
             return f"{name}({', '.join(sides)})"
         case _:
             return f"{_operator(relation)}({format_relation(relation.input)})"
+
+
+_Types = tuple[type[Relation], ...]
+
+
+def _between(relation: syntax.TwoInputs) -> tuple[str, str, _Types, _Types]:
+    """The word between two inputs, the text after them, and the left and right inputs that are in parentheses."""
+    match relation:
+        case syntax.Union():
+            return "union", "", (), _LOOSE
+        case syntax.Minus(all=all):
+            return f"minus{' all' if all else ''}", "", (), _LOOSE
+        case syntax.Intersect(all=all):
+            return f"intersect{' all' if all else ''}", "", _LOOSE, (*_LOOSE, syntax.Intersect)
+        case syntax.Join(on=pairs, kind=kind):
+            looser = (*_LOOSE, syntax.Intersect)
+            word = "join" if kind == "inner" else f"{kind} join"
+            return word, f" on {_pairs(pairs)}", looser, (*looser, syntax.Join)
 
 
 # --- long relations, over several lines ---
@@ -268,18 +278,7 @@ def _laid_inputs(head: str, inputs: tuple[Relation, ...], place: _Place) -> str:
 
 def _laid_chain(relation: syntax.TwoInputs, place: _Place) -> str:
     """`a` and, each on a line of its own, `union b`, `union c`."""
-    match relation:
-        case syntax.Union():
-            word, on, left, right = "union", "", (), _LOOSE
-        case syntax.Minus(all=all):
-            word, on, left, right = f"minus{' all' if all else ''}", "", (), _LOOSE
-        case syntax.Intersect(all=all):
-            word, on = f"intersect{' all' if all else ''}", ""
-            left, right = _LOOSE, (*_LOOSE, syntax.Intersect)
-        case syntax.Join(on=pairs, kind=kind):
-            word, on = "join" if kind == "inner" else f"{kind} join", f" on {_pairs(pairs)}"
-            left = (*_LOOSE, syntax.Intersect)
-            right = (*left, syntax.Join)
+    word, on, left, right = _between(relation)
     first = _Place(place.indent, place.column)
     if isinstance(relation.left, (syntax.Union, syntax.Minus, syntax.Intersect, syntax.Join)) and not (
         isinstance(relation.left, left)

@@ -159,8 +159,7 @@ class Editor:
     def words(self, count: int) -> dict[str, str]:
         """Words and signs that may replace that token and are always written the same -> their types."""
         if count not in self._words:
-            accepted = self.accepted(count) - terminals.SECOND_SPELLINGS
-            spelt = {t: lalr.spelling(t) for t in accepted}
+            spelt = {t: lalr.spelling(t) for t in terminals.advertised(self.accepted(count))}
             choices = {word: t for t in spelt for word in terminals.CHOICES.get(t, ())}
             self._words[count] = {word: t for t, word in spelt.items() if word is not None} | choices
         return self._words[count]

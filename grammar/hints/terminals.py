@@ -44,26 +44,15 @@ _GROUPS = (
 )
 """Sets of tokens that have one name for people, the larger before those they contain."""
 
-SECOND_SPELLINGS = {
-    *(f"{word.upper()}_SIGN" for word in WORDS),
-    "JOIN_SIGN",
-    "OUTER_JOIN_SIGN",
-    "UNION_SIGN",
-    "INTERSECT_SIGN",
-    "NOT_SIGN",
-    "AND_SIGN",
-    "OR_SIGN",
-    "ALTER_SIGN",
-    "ARROW_SIGN",
-    "LESSTHAN",  # arrays: only outputs have them
-    "UNICODE_MINUS",
-}
-"""Understood, not advertised."""
+
+def advertised(types: Iterable[str]) -> set[str]:
+    """Returns the types that hints name: not those of second spellings, nor `<` of arrays, which only outputs have."""
+    return {t for t in types if not t.endswith("_SIGN") and t not in ("LESSTHAN", "UNICODE_MINUS")}
 
 
 def named(types: Iterable[str], most: int) -> str | None:
     """Tokens in words, `a name or ","`; `None` where there are none, or more than `most` kinds of them."""
-    left = set(types) - SECOND_SPELLINGS
+    left = advertised(types)
     if {"CASE", "WHERE"} <= left:
         left -= {"DISTINCT", "WHERE"}  # inside a call, for functions of many tuples
     names: list[str] = []
