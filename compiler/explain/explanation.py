@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from attrs import asdict
+
 from cedilla.compiler.analysis.reactions import (
     OTHER,
     SIGNS,
@@ -85,16 +87,8 @@ def _operator_json(plan: Plan, operator: Operator, state_safety: Safety) -> dict
         "parameters": operator.parameters(),
         "attributes": {name: str(type_) for name, type_ in plan.start[operator.name].types.items()},
         "units": dict(operator.units),
-        "signature": {
-            "foundation": list(profile.foundation),
-            "merge": list(profile.merge),
-            "accumulate": list(profile.accumulate),
-        },
-        "invariants": {
-            "passes": invariants.passes,
-            "propagates": invariants.propagates,
-            "purges": invariants.purges,
-        },
+        "signature": {name: list(attributes) for name, attributes in asdict(profile).items()},
+        "invariants": asdict(invariants),
         "stateful": operator.stateful,
         "state": {
             "bound": state_safety.verdict(operator.name),

@@ -61,8 +61,6 @@ class Aggregate(Operator):
     calls: dict[str, Call] = field(factory=dict[str, Call], converter=Call.parsed)
     complete: int | None = None
     differences: tuple[str, ...] = field(default=(), converter=tuple)
-    title: ClassVar[str] = "Aggregate"
-    method: ClassVar[str] = "aggregate"
     remedy: ClassVar[str] = "a group by a window of a punctuated attribute"
     rules: ClassVar[Rules] = Rules("A2", "A3", "A4", ignored="A1")
     instead: ClassVar[str] = (

@@ -21,14 +21,12 @@ class AntiJoin(Filtering):
     match that a later right tuple may meet, and the right keys that a later left tuple may have.
     """
 
-    title: ClassVar[str] = "Anti join"
     state: ClassVar[Kept] = Kept(
         "tuples that wait in it are forgotten",
         wrong="tuples would pass that have met a right one",
         decisive=(1,),
         apart=(1,),
     )
-    method: ClassVar[str] = "anti_join"
 
     def without_partner(self, side: int) -> str:
         return "pass as those that it does not have" if side == 1 else super().without_partner(side)

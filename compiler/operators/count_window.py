@@ -29,8 +29,6 @@ class CountWindow(Operator):
     size: int
     per: tuple[str, ...] = field(default=(), converter=tuple)
     alias: str
-    title: ClassVar[str] = "Count window"
-    method: ClassVar[str] = "count_window"
     rules: ClassVar[Rules] = Rules("W1", "W2", "W4", needed="W2")
     state: ClassVar[Kept] = Kept(
         "it counts from 0", wrong="windows that were counted before would come again"

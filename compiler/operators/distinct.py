@@ -23,8 +23,6 @@ class Distinct(Operator):
     """
 
     on: tuple[str, ...] = field(default=(), converter=tuple)
-    title: ClassVar[str] = "Distinct"
-    method: ClassVar[str] = "distinct"
     rules: ClassVar[Rules] = Rules("G42", "G42", "G42", needed="G42")
     state: ClassVar[Kept] = Kept(
         "a tuple that passed before passes once more", wrong="tuples would pass that have passed before"

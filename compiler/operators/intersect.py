@@ -24,8 +24,6 @@ class Intersect(Coordinated):
     """
 
     all: bool = False
-    title: ClassVar[str] = "Intersect"
-    method: ClassVar[str] = "intersect"
     state: ClassVar[Kept] = Kept("tuples read before are in no result")
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:

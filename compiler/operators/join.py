@@ -192,13 +192,11 @@ class Join(Matching):
     State: the tuples of each side that a later tuple of the other side may still meet.
     """
 
-    title: ClassVar[str] = "Join"
     rules: ClassVar[Rules] = Rules(
         "J2", "J3", "G12", merged=dict.fromkeys(KINDS, "J1"), partial="J1", needed="J3", absorbed="J4"
     )
     state: ClassVar[Kept] = Kept("tuples read before meet none that come later", apart=(0, 1))
     merges: ClassVar[bool] = False
-    method: ClassVar[str] = "join"
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         """With a table it is the stream's; of two streams neither's tuples come first."""

@@ -23,14 +23,12 @@ class LeftJoin(Join):
     State: the join's, its left tuples kept apart by whether they have met a right one.
     """
 
-    title: ClassVar[str] = "Left join"
     state: ClassVar[Kept] = Kept(
         "tuples that wait in it are forgotten",
         wrong="tuples would pass alone that have met a right one",
         decisive=(1,),
         apart=(0, 1),
     )
-    method: ClassVar[str] = "left_join"
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         """Left tuples that stay alone have no place among the pairs of a right stream."""

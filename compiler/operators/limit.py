@@ -19,8 +19,6 @@ class Limit(Operator):
     """`limit[count](input)`. State: how many tuples have passed."""
 
     count: int
-    title: ClassVar[str] = "Limit"
-    method: ClassVar[str] = "limit"
     rules: ClassVar[Rules] = Rules("1.3", "1.3", "1.3")
     state: ClassVar[Kept] = Kept("it counts from 0", wrong="more tuples would pass than the limit")
     requires_order: ClassVar[Order] = Order.ARRIVAL

@@ -26,8 +26,6 @@ class Minus(Operator):
     """
 
     all: bool = False
-    title: ClassVar[str] = "Minus"
-    method: ClassVar[str] = "minus"
     rules: ClassVar[Rules] = Rules("G36", "G13", "G36", ignored="G36")
     state: ClassVar[Kept] = Kept(
         "tuples read before are in no result, and exclude none",

@@ -70,8 +70,6 @@ class Project(Operator):
     convert: bool = False
     absorb: bool = False
     differences: tuple[str, ...] = field(default=(), converter=tuple)
-    title: ClassVar[str] = "Project"
-    method: ClassVar[str] = "project"
     rules: ClassVar[Rules] = Rules("P1", "P1", "P1", merged=dict.fromkeys(KINDS, "G20"), partial="P3")
 
     @property

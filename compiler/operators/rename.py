@@ -29,8 +29,6 @@ class Rename(Operator):
     """`rename[a as b](input)`; `names`: old name -> new name. All other attributes stay, later ones too."""
 
     names: dict[str, str] = field(converter=dict)
-    title: ClassVar[str] = "Rename"
-    method: ClassVar[str] = "rename"
     rules: ClassVar[Rules] = Rules("P1", "P1", "P1")
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:

@@ -84,8 +84,6 @@ class Running(Operator):
     per: tuple[str, ...] = field(default=(), converter=tuple)
     on: str
     differences: tuple[str, ...] = field(default=(), converter=tuple)
-    title: ClassVar[str] = "Running"
-    method: ClassVar[str] = "running"
     rules: ClassVar[Rules] = Rules("N14", "G13", "N14", read="N14", needed="N14")
     state: ClassVar[Kept] = Kept(
         "tuples that wait are forgotten, and every key begins again with its next tuple", stored="once"

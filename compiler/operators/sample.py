@@ -44,8 +44,6 @@ class Sample(Operator):
     parts: int
     by: tuple[str, ...] = field(converter=tuple)
     digits: Mapping[str, int] = field(factory=dict[str, int], converter=dict[str, int])
-    title: ClassVar[str] = "Sample"
-    method: ClassVar[str] = "sample"
     rules: ClassVar[Rules] = Rules("S1", "S4", "S6", read="S5", needed="S3")
 
     @property

@@ -31,8 +31,6 @@ class Select(Operator):
     changes it."""
 
     predicate: Expression = field(converter=_parsed)
-    title: ClassVar[str] = "Select"
-    method: ClassVar[str] = "select"
     rules: ClassVar[Rules] = Rules("S1", "S4", "S6", read="S5", needed="S3")
 
     @property

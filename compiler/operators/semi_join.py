@@ -19,9 +19,7 @@ class SemiJoin(Filtering):
     left tuple may have.
     """
 
-    title: ClassVar[str] = "Semi join"
     state: ClassVar[Kept] = Kept("tuples that wait in it are forgotten", apart=(1,))
-    method: ClassVar[str] = "semi_join"
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         facts = super().facts(inputs, state)

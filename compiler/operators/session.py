@@ -51,8 +51,6 @@ class Session(Operator):
     per: tuple[str, ...] = field(default=(), converter=tuple)
     alias: str
     on_type: Type = LONG
-    title: ClassVar[str] = "Session"
-    method: ClassVar[str] = "session"
     rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3", needed="W2", moved="G29")
     state: ClassVar[Kept] = Kept("sessions that are open then lack the tuples read before", stored="once")
 

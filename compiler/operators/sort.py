@@ -32,8 +32,6 @@ class Sort(Operator):
 
     keys: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))
     settled: bool = False
-    title: ClassVar[str] = "Sort"
-    method: ClassVar[str] = "sort"
     rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2", needed="G42")
     state: ClassVar[Kept] = Kept("tuples that wait in it are forgotten", stored="once")
 

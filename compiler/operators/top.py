@@ -25,8 +25,6 @@ class Top(Operator):
     count: int
     keys: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))
     per: tuple[str, ...] = field(default=(), converter=tuple)
-    title: ClassVar[str] = "Top"
-    method: ClassVar[str] = "top"
     rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2", needed="G42")
     state: ClassVar[Kept] = Kept("groups that are open then lack the tuples read before", stored="parts")
 

@@ -38,9 +38,7 @@ class Coordinated(Operator):
 class Union(Coordinated):
     """`left union right`: every tuple of both."""
 
-    title: ClassVar[str] = "Union"
     unites: ClassVar[bool] = True
-    method: ClassVar[str] = "union"
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         left, right = inputs

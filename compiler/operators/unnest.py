@@ -21,8 +21,6 @@ class Unnest(Operator):
 
     on: str
     alias: str
-    title: ClassVar[str] = "Unnest"
-    method: ClassVar[str] = "unnest"
     rules: ClassVar[Rules] = Rules("P1", "P1", "P1", read="P1", needed="G20")
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:

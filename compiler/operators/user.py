@@ -52,7 +52,6 @@ class User(Operator):
     returns: dict[str, Type] | None = None
     computed: tuple[str, ...] = field(default=(), converter=tuple)
     title: ClassVar[str] = "User operator"
-    method: ClassVar[str] = "user"
     state: ClassVar[Kept] = Kept("tuples that it keeps are forgotten", stored="once")
     rules: ClassVar[Rules] = Rules("2.2", "2.2", "2.2", merged=_MERGED, ignored="2.2")
 

@@ -49,8 +49,6 @@ class Window(Operator):
     step: Fraction = field(converter=Fraction, default=Factory(lambda self: self.length, takes_self=True))
     on: str
     alias: str | tuple[str, str]
-    title: ClassVar[str] = "Window"
-    method: ClassVar[str] = "window"
     rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3", needed="W2", moved="W5")
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, cast
@@ -92,8 +93,9 @@ class Operator(ABC):
     only."""
 
     title: ClassVar[str]
+    """The operator's name for people, `Left join`: that of its class, unless it says another."""
     method: ClassVar[str]
-    """The method of the epoch for the operator, in generated programs."""
+    """The method of the epoch for the operator, in generated programs: `left_join` of the class `LeftJoin`."""
     rules: ClassVar[Rules]
     state: ClassVar[Kept | None] = None
     """Its state between epochs; `None` if each output tuple comes from tuples of one epoch."""
@@ -108,6 +110,13 @@ class Operator(ABC):
 
     instead: ClassVar[str] = "a sort by some attributes before it gives an order: `sort[a, b](R)`"
     """A hint for an input with too little order."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        words = re.findall("[A-Z][a-z]*", cls.__name__)
+        cls.method = "_".join(words).lower()
+        if "title" not in vars(cls):
+            cls.title = " ".join(words).capitalize()
 
     @property
     def stateful(self) -> bool:
