@@ -101,10 +101,7 @@ def _zero(value: str, type_: Type) -> str:
     Spark folds `IS NULL` of a column that is never null, but not this arithmetic. If the index is null, so is
     a comparison with ⊥ anyway.
     """
-    axis = {"int": "{}", "long": "{}", "timestamp": "unix_micros({})", "date": "unix_date({})"}.get(
-        type_.name
-    )
-    return f"CAST({value} IS NULL AS INT)" if axis is None else f"CAST({axis.format(value)} & 0 AS INT)"
+    return f"CAST({type_.axis(value)} & 0 AS INT)" if type_.is_integral else f"CAST({value} IS NULL AS INT)"
 
 
 _BY_REFERENCE = ("string", "boolean")

@@ -68,20 +68,17 @@ def window_sql(operator: Window, types: Types) -> str:
     """Returns SQL for the number of a tuple's window, null without a window; one row for each overlapping
     window.
     """
-    type_, axis = types[operator.on], _axis(operator, types)
+    type_ = types[operator.on]
+    axis = type_.axis(column(operator.on))
     if operator.step == operator.length:
         return rounded_sql("floor", axis, type_, Affine(1 / operator.length, 0))
     return f"explode_outer({window_numbers_sql(axis, type_, operator.length, operator.step)})"
 
 
-def _axis(operator: Window, types: Types) -> str:
-    name = column(operator.on)
-    return f"unix_micros({name})" if types[operator.on].name == "timestamp" else name
-
-
 def pane_sql(operator: Window, pane: int, types: Types) -> str:
     """Returns the number of the pane of `pane` units that a tuple lies in, null where it has none."""
-    return rounded_sql("floor", _axis(operator, types), types[operator.on], Affine(Fraction(1, pane), 0))
+    type_ = types[operator.on]
+    return rounded_sql("floor", type_.axis(column(operator.on)), type_, Affine(Fraction(1, pane), 0))
 
 
 def windows_of_pane_sql(operator: Window, pane: int, number: str) -> str:
@@ -121,10 +118,10 @@ def statement(plan: Plan, operator: Operator, inputs: tuple[str, ...]) -> Statem
     if operator.stateful or type(operator) not in _WRITERS:
         return Statement(call)
     types = tuple(plan.start[name].types for name in operator.inputs)
-    why = _CHANGES[type(operator)](plan, operator, types)
-    if why is not None:
+    changes, written = _WRITERS[type(operator)]
+    if (why := changes(plan, operator, types)) is not None:
         return Statement(call, why)
-    code = _WRITERS[type(operator)](operator, types[0], *inputs)
+    code = written(operator, types[0], *inputs)
     return Statement(f"epoch.cached({code})" if operator.name in plan.shared else code)
 
 
@@ -151,15 +148,6 @@ def _rename(operator: Rename, types: Types, frame: str) -> str:
 
 def _union(operator: Union, types: Types, left: str, right: str) -> str:
     return f"{left}.unionByName({right})"
-
-
-_WRITERS: dict[type[Operator], Callable[..., str]] = {
-    Select: _select,
-    Project: _project,
-    Window: _window,
-    Rename: _rename,
-    Union: _union,
-}
 
 
 def _with_columns(texts: Mapping[str, str]) -> str:
@@ -212,14 +200,15 @@ def _attributes_change(plan: Plan, operator: Operator) -> str | None:
     return None if fixed else "attributes may come and go"
 
 
-_CHANGES: dict[type[Operator], Callable[..., str | None]] = {
-    Select: _select_changes,
-    Project: _project_changes,
-    Window: _window_changes,
-    Rename: _rename_changes,
-    Union: _union_changes,
+_WRITERS: dict[type[Operator], tuple[Callable[..., str | None], Callable[..., str]]] = {
+    Select: (_select_changes, _select),
+    Project: (_project_changes, _project),
+    Window: (_window_changes, _window),
+    Rename: (_rename_changes, _rename),
+    Union: (_union_changes, _union),
 }
-"""Functions that explain why fixed Spark calls are not enough for an operator; `None` if they are."""
+"""Functions that explain why fixed Spark calls are not enough for an operator, `None` if they are; and that write them.
+"""
 
 
 def _widening(types: Types, text: Callable[[Types], str]) -> str | None:

@@ -108,7 +108,7 @@ def _without_constant_columns(table: Table) -> Table:
 
 def kind_of(type_: Type) -> str | None:
     """Returns the kind of column that holds values of a type: `l`, `d` or `s`; `None` for other types."""
-    if type_.name in ("int", "long", "timestamp", "date"):
+    if type_.is_integral:
         return "l"
     return {"double": "d", "string": "s"}.get(type_.name)
 

@@ -135,8 +135,8 @@ def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: U
     if node.attribute not in types:
         raise unknown_attribute(node.attribute, types, node.span, "in `heartbeat`")
     type_ = types[node.attribute]
-    if not type_.is_numeric and type_.name != "timestamp":
-        fitting = [name for name, t in types.items() if t.is_numeric or t.name == "timestamp"]
+    if not type_.is_axis:
+        fitting = [name for name, t in types.items() if t.is_axis]
         hint = (
             f"attributes that are one: {', '.join(fitting)}"
             if fitting

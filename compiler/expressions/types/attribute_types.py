@@ -92,6 +92,11 @@ class Type:
         return self.is_numeric if self.element is None else self.element.has_units
 
     @property
+    def is_axis(self) -> bool:
+        """True if values have distances: numbers and timestamps."""
+        return self.is_numeric or self.name == "timestamp"
+
+    @property
     def is_integral(self) -> bool:
         """True if control-plane values are whole numbers, so that `<= 5` and `< 6` are the same."""
         return self.name in ("int", "long", "timestamp", "date")

@@ -311,8 +311,8 @@ def require_axis(attribute: str, names: Sequence[str], facts: Facts, span: Span 
     """Raise unless windows can be cut along an attribute (RQ102, RQ103, RQ115) and be called `names` (RQ104)."""
     require((attribute,), facts, span, of)
     type_ = facts.types[attribute]
-    if not type_.is_numeric and type_.name != "timestamp":
-        fitting = [name for name, t in facts.types.items() if t.is_numeric or t.name == "timestamp"]
+    if not type_.is_axis:
+        fitting = [name for name, t in facts.types.items() if t.is_axis]
         hint = f"attributes that are one: {', '.join(fitting)}" if fitting else "`extend` computes one"
         message = f"a {of} requires a number or a timestamp, `{attribute}` is {type_}"
         raise failure("RQ103", message, span, hint=hint)

@@ -264,8 +264,7 @@ def _carried(operator: Operator, inputs: tuple[Facts, ...], side: int) -> Iterat
 
 def _some(name: str, type_: Type) -> Tree:
     """Returns an arbitrary part of the values of an attribute."""
-    is_axis = type_.is_numeric or type_.name == "timestamp"
-    return regions.interval(name, (7, 0), None) if is_axis else regions.defined(name)
+    return regions.interval(name, (7, 0), None) if type_.is_axis else regions.defined(name)
 
 
 def _united(effects: list[_Effect]) -> _Effect:
