@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from cedilla.compiler.expressions.expressions import (
     COMPARISONS,
-    MIRRORED,
     Types,
     single,
     type_of,
@@ -258,7 +257,7 @@ def _as_whole(side: Expression, quotient: Binary, types: Types) -> str:
 
 def _comparison_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
     if isinstance(left, Literal) and not isinstance(right, Literal):
-        operator, left, right = MIRRORED[operator], right, left
+        operator, left, right = decimals.MIRRORED[operator], right, left
     if isinstance(right, Literal):
         return _with_constant(operator, left, right, types)
     names = {type_of(side, types).name for side in (left, right)}

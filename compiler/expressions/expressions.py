@@ -33,9 +33,7 @@ from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Attribute, Binary, Case, Expression, InRange, InSet, Literal, Scalar, Unary
 
 Types = Mapping[str, Type]
-COMPARISONS = {"=", "!=", "<", "<=", ">", ">="}
-MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""The equivalent comparison with exchanged sides."""
+COMPARISONS = decimals.MIRRORED.keys()
 _Part = TypeVar("_Part")
 _CACHED = 8192
 """Expressions of which is remembered what every accent asks of them."""

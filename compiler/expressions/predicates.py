@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.expressions import COMPARISONS, MIRRORED, Types
-from cedilla.compiler.expressions.types import patterns
+from cedilla.compiler.expressions.expressions import COMPARISONS, Types
+from cedilla.compiler.expressions.types import decimals, patterns
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.syntax import (
     Attribute,
@@ -45,7 +45,9 @@ def _bounds(predicate: Expression, types: Types) -> tuple[Tree, Tree]:
         case Binary(operator, Attribute(name), Literal() as value) if operator in COMPARISONS:
             return _of_set(name, patterns.value_set(name, types[name], _compared(operator, value)))
         case Binary(operator, Literal() as value, Attribute(name)) if operator in COMPARISONS:
-            return _of_set(name, patterns.value_set(name, types[name], _compared(MIRRORED[operator], value)))
+            return _of_set(
+                name, patterns.value_set(name, types[name], _compared(decimals.MIRRORED[operator], value))
+            )
         case InSet(Attribute(name), values, negated):
             pattern = SetPattern(values, span=predicate.span)
             inside, outside = _of_set(name, patterns.value_set(name, types[name], pattern))

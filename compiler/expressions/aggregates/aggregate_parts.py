@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, Type
+from cedilla.compiler.expressions.types import DOUBLE, LONG, MAX_DIGITS, STRING, Type
 from cedilla.compiler.regions.affine import Affine
 
 
@@ -58,7 +58,7 @@ def sum_type(argument: Type) -> Type:
     """Returns a type for the sum of many values: a long, a decimal of ten digits more, or a double."""
     if argument.name == "decimal":
         precision, scale = argument.parameters
-        return Type("decimal", (min(38, precision + 10), scale))
+        return Type("decimal", (min(MAX_DIGITS, precision + 10), scale))
     return LONG if argument.is_integral else DOUBLE
 
 

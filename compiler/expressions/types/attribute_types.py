@@ -211,7 +211,7 @@ class Type:
             return f'"{_day(value)}"'
         if isinstance(value, int):
             return str(value)
-        exactly = _decimal(value, _MAX_DIGITS if self.name == "decimal" else 17)
+        exactly = _decimal(value, MAX_DIGITS if self.name == "decimal" else 17)
         return f"{Decimal(repr(float(value))) if exactly is None else exactly:f}"
 
 
@@ -230,14 +230,15 @@ def _day(value: int | Fraction) -> date:
     return _EPOCH.date() + timedelta(days=int(value))
 
 
-_MAX_DIGITS = 38
+MAX_DIGITS = 38
+"""The digits of the widest decimal of engines."""
 
 
 def _literal(value: int | Fraction) -> str | None:
     """Writes the number as a decimal of Spark SQL, if one has all its digits."""
-    exactly = _decimal(value, _MAX_DIGITS)
+    exactly = _decimal(value, MAX_DIGITS)
     text = "" if exactly is None else f"{exactly:f}"
-    return f"{text}BD" if text and len(text.lstrip("-0").replace(".", "")) <= _MAX_DIGITS else None
+    return f"{text}BD" if text and len(text.lstrip("-0").replace(".", "")) <= MAX_DIGITS else None
 
 
 def _decimal(value: int | Fraction, most: int) -> Decimal | None:
@@ -253,7 +254,7 @@ def _decimal(value: int | Fraction, most: int) -> Decimal | None:
 
 def decimal_notation(value: int | Fraction) -> str | None:
     """Writes the number in digits, if it has few enough."""
-    exactly = _decimal(value, _MAX_DIGITS)
+    exactly = _decimal(value, MAX_DIGITS)
     return None if exactly is None else f"{exactly:f}"
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.expressions.types import DOUBLE, LONG, MAX_DIGITS, Type
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.syntax import Expression, Literal, Unary
 
@@ -19,7 +19,6 @@ DIGITS = 37
 """The most digits of operands and products. Engines have 38, which always fits the sum of two operands."""
 PLACES = 20
 """The most digits after the point of a result that may need more than `DIGITS`."""
-_MAX_DIGITS = 38
 _OF_LONG = 19
 _OF_DOUBLE = 15
 """Every engine converts a decimal of this many digits to the nearest double."""
@@ -58,7 +57,7 @@ def places_of(value: int | Fraction) -> int:
     they have.
     """
     places = 0
-    while value.denominator != 1 and places <= _MAX_DIGITS:
+    while value.denominator != 1 and places <= MAX_DIGITS:
         places, value = places + 1, value * 10
     return places
 
@@ -113,7 +112,7 @@ def type_of_result(operator: str, left: Digits, right: Digits) -> Type:
             digits = Digits(left.before + right.before, left.after + right.after)
             return _type(digits, digits.total)
         case "+" | "-":
-            return _type(Digits(before + 1, after), before + 1 + after, _MAX_DIGITS)
+            return _type(Digits(before + 1, after), before + 1 + after, MAX_DIGITS)
         case _:
             least = right.before if operator == "pmod" else min(left.before, right.before)
             return _type(Digits(least, after), before + after)
@@ -123,7 +122,7 @@ def common_type(digits_of_each: Iterable[Digits]) -> Type:
     """Returns the decimal that holds numbers of all these digits, or as many of them as possible."""
     all_digits = list(digits_of_each)
     digits = Digits(max(d.before for d in all_digits), max(d.after for d in all_digits))
-    return _type(digits, digits.total, _MAX_DIGITS)
+    return _type(digits, digits.total, MAX_DIGITS)
 
 
 def rounded_type(type_: Type, places: int) -> Type:
@@ -181,7 +180,7 @@ def _not_simplified(side: tuple[str, Digits], other: tuple[str, Digits]) -> tupl
     (text, digits), (constant, _) = side, other
     if constant not in ("0BD", "1BD"):
         return side
-    if digits.total < _MAX_DIGITS:
+    if digits.total < MAX_DIGITS:
         return f"try_cast({text} AS DECIMAL({digits.total + 1}, {digits.after}))", digits
     return f"get(array({text}), 0)", digits
 
@@ -219,7 +218,7 @@ def rounded_sql(name: str, x: str, type_: Type, places: int) -> str:
 def is_scaled(left: Digits, right: Digits) -> bool:
     """Returns True if both sides of a quotient can be scaled to whole numbers by one power of ten."""
     after = max(left.after, right.after)
-    return all(side.total + after <= _MAX_DIGITS for side in (left, right))
+    return all(side.total + after <= MAX_DIGITS for side in (left, right))
 
 
 def is_quotient_of_longs(sides: Sequence[tuple[Expression, Type]]) -> bool:
@@ -239,6 +238,8 @@ def scaled_sql(text: str, digits: Digits, after: int) -> str:
 
 # --- comparisons ---
 
+MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The equivalent comparison with exchanged sides."""
 _TURNED = {"<": "<=", "<=": "<=", ">": ">", ">=": ">"}
 
 
@@ -246,8 +247,8 @@ def compared_with_constant(operator: str, text: str, type_: Type, value: int | F
     """Compares an exact number and a constant by all digits of both."""
     mine, theirs = digits_of_type(type_), digits_of_number(value)
     fits = (
-        theirs.after <= _MAX_DIGITS
-        and max(mine.before, theirs.before) + max(mine.after, theirs.after) <= _MAX_DIGITS
+        theirs.after <= MAX_DIGITS
+        and max(mine.before, theirs.before) + max(mine.after, theirs.after) <= MAX_DIGITS
     )
     if type_.name == "decimal" and fits:
         return f"{text} {operator} {type_.sql(value)}"
@@ -279,14 +280,13 @@ def compared_sql(operator: str, left: tuple[str, Digits], right: tuple[str, Digi
     """Compares two decimals by all digits of both."""
     (x, a), (y, b) = left, right
     after = max(a.after, b.after)
-    if max(a.before, b.before) + after <= _MAX_DIGITS:
+    if max(a.before, b.before) + after <= MAX_DIGITS:
         return f"{x} {operator} {y}"
     if a.after < b.after:
-        mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(operator, operator)
-        return compared_sql(mirrored, right, left)
+        return compared_sql(MIRRORED[operator], right, left)
     always, never = f"{x} = {x}", f"{x} != {x}"
-    end = f"{10 ** (_MAX_DIGITS - after)}BD"
+    end = f"{10 ** (MAX_DIGITS - after)}BD"
     above = always if operator in ("<", "<=", "!=") else never
     below = always if operator in (">", ">=", "!=") else never
-    same = f"{x} {operator} try_cast({y} AS DECIMAL({_MAX_DIGITS}, {after}))"
+    same = f"{x} {operator} try_cast({y} AS DECIMAL({MAX_DIGITS}, {after}))"
     return f"CASE WHEN {y} >= {end} THEN {above} WHEN {y} <= -{end} THEN {below} ELSE {same} END"

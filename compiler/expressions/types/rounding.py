@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types import MAX_DIGITS, Type
 from cedilla.compiler.regions.affine import Affine
 
 _MIN_LONG, _LONG_END = -(2**63), 2**63
-_MAX_DIGITS = 38
-"""The digits of Spark's widest decimal."""
-_DECIMAL_END = 10**_MAX_DIGITS
+_DECIMAL_END = 10**MAX_DIGITS
 _OF_LONG = 20
 """The digits of the decimal that holds a long."""
 
@@ -44,7 +42,7 @@ def limit_of(type_: Type, function: Affine) -> int | None:
         return None
     p, q, _ = function.integers()
     digits, scale = type_.parameters or (_OF_LONG, 0)
-    room = _MAX_DIGITS - 1 - scale - (len(str(abs(p))) if p != 1 else 0)
+    room = MAX_DIGITS - 1 - scale - (len(str(abs(p))) if p != 1 else 0)
     return room if (p != 1 or q) and digits - scale > room else None
 
 
@@ -91,7 +89,7 @@ def _of_decimal(name: str, value: str, type_: Type, function: Affine) -> str:
     if r == 1:  # without a remainder: Sail simplifies `x % 1` to 0
         rounded = f"CAST({name}({scaled}) AS BIGINT)"
     else:
-        whole = f"CAST({scaled} - {scaled} % {r}BD AS DECIMAL({_MAX_DIGITS}, 0))" if scale else scaled
+        whole = f"CAST({scaled} - {scaled} % {r}BD AS DECIMAL({MAX_DIGITS}, 0))" if scale else scaled
         rounded = f"{whole} div {r}BD {off}"
     return f"CASE WHEN {inside} THEN {rounded} END" if inside else rounded
 

@@ -11,15 +11,12 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import ceil
 
-from cedilla.compiler.expressions.types import DOUBLE, Type, array_of, decimal_notation
+from cedilla.compiler.expressions.types import DOUBLE, MAX_DIGITS, Type, array_of, decimal_notation
 from cedilla.compiler.expressions.types.decimals import Digits, digits_of_number, digits_of_type, places_of
 from cedilla.compiler.expressions.unit_conversions.conversions import is_decimal
 from cedilla.compiler.regions import Tree, leaves
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent
-
-_MAX_DIGITS = 38
-"""The digits of engines."""
 
 
 def raw_type(type_: Type, functions: Iterable[Affine | Bent], least: Type | None = None) -> Type | None:
@@ -34,8 +31,8 @@ def raw_type(type_: Type, functions: Iterable[Affine | Bent], least: Type | None
         return None
     held += (_image(declared, function) for function in exact)
     raw = Digits(max(digits.before for digits in held), max(digits.after for digits in held))
-    if raw.total + 1 > _MAX_DIGITS or not all(
-        _computed(declared, f).total <= _MAX_DIGITS and _computed(raw, f.inverse()).total <= _MAX_DIGITS
+    if raw.total + 1 > MAX_DIGITS or not all(
+        _computed(declared, f).total <= MAX_DIGITS and _computed(raw, f.inverse()).total <= MAX_DIGITS
         for f in exact
     ):
         return None

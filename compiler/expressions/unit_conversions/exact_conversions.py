@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cedilla.compiler.expressions.types import DOUBLE, LARGEST, LONG, Type, column, decimals, quote
+from cedilla.compiler.expressions.types import (
+    DOUBLE,
+    LARGEST,
+    LONG,
+    MAX_DIGITS,
+    Type,
+    column,
+    decimal_notation,
+    decimals,
+    quote,
+)
 from cedilla.compiler.expressions.types.decimals import digits_of_type, is_exact, places_of
 from cedilla.compiler.expressions.unit_conversions.conversions import is_decimal, number_of, written_out
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -17,7 +27,6 @@ from cedilla.grammar.syntax import Attribute, Binary, Expression
 BEYOND = "RQ310 in another unit "
 """The start of a job's message about a value that is too large for its new unit; its attribute follows."""
 
-_MAX_DIGITS = 38
 _LONGS = 2**63
 
 
@@ -31,7 +40,7 @@ def exact_type(type_: Type, function: Affine) -> Type | None:
     most = function.slope * 10**digits.before + abs(function.shift)
     places = max(digits.after + places_of(function.slope), places_of(function.shift))
     # Engines compute the product before its cast, in the digits of both sides and two more.
-    if digits.total + len(str(function.slope * 10 ** places_of(function.slope))) + 2 > _MAX_DIGITS:
+    if digits.total + len(str(function.slope * 10 ** places_of(function.slope))) + 2 > MAX_DIGITS:
         return None
     return _decimal(len(str(int(most))), places)
 
@@ -45,7 +54,7 @@ def common_type(a: Type, b: Type) -> Type:
 
 
 def _decimal(before: int, after: int) -> Type | None:
-    return Type("decimal", (before + after, after)) if before + after <= _MAX_DIGITS else None
+    return Type("decimal", (before + after, after)) if before + after <= MAX_DIGITS else None
 
 
 def exactly_applied(function: Affine, attribute: Attribute) -> Expression:
@@ -108,10 +117,9 @@ def conversion_sql(name: str, conversion: Expression, function: Affine, type_: T
     else:
         digits = digits_of_type(type_)
         text = f"CAST({value} AS DECIMAL({digits.total}, {digits.after}))"
-        text += "" if function.slope == 1 else f" * {_literal(function.slope)}"
-        text += (
-            f" {'+' if function.shift > 0 else '-'} {_literal(abs(function.shift))}" if function.shift else ""
-        )
+        text += "" if function.slope == 1 else f" * {decimal_notation(function.slope)}BD"
+        sign, shift = "+" if function.shift > 0 else "-", decimal_notation(abs(function.shift))
+        text += f" {sign} {shift}BD" if function.shift else ""
         text = f"CAST({text} AS {wanted.spark})"
     end = _limit(conversion, function)
     if (
@@ -122,9 +130,3 @@ def conversion_sql(name: str, conversion: Expression, function: Affine, type_: T
         return text
     kept = f"{value} IS NULL OR ({value} > {-end}L AND {value} < {end}L)"
     return f"CASE WHEN {kept} THEN {text} ELSE raise_error({quote(BEYOND + name)}) END"
-
-
-def _literal(number: Fraction) -> str:
-    places = places_of(number)
-    whole, rest = divmod(int(number * 10**places), 10**places)
-    return f"{whole}.{rest:0{places}}BD" if places else f"{whole}BD"
