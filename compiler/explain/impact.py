@@ -265,15 +265,7 @@ def _described(
         if impact.same != plain.same:
             groups.setdefault(repr(impact.same), (impact, []))[1].append(mentioned.name)
     for impact, mentions in groups.values():
-        yield AccentImpact(
-            impact.source,
-            impact.kind,
-            impact.attribute,
-            tuple(mentions),
-            impact.outcomes,
-            impact.code,
-            impact.why,
-        )
+        yield evolve(impact, mentions=tuple(mentions))
 
 
 def _clashes(plan: Plan, source: Source, state_safety: Safety) -> Iterator[AccentImpact]:
@@ -295,18 +287,14 @@ def _impact(
     state_safety: Safety,
     function: Affine = SCALED,
 ) -> AccentImpact:
+    impact = AccentImpact(source.name, kind, attribute, mentions)
     declared = {a.name: a for a in source.attributes}.get(attribute)
     if kind == "alter" and declared is not None and declared.type == TIMESTAMP:
-        why = "only a shift, `y -> y + 1 hour`, which the source undoes"
-        return AccentImpact(source.name, kind, attribute, mentions, (), None, why)
+        return evolve(impact, why="only a shift, `y -> y + 1 hour`, which the source undoes")
     if kind == "alter" and declared is not None and not declared.type.is_numeric:
-        return AccentImpact(
-            source.name, kind, attribute, mentions, (), "RQ208", f"refused: {declared.type} is not a number"
-        )
+        return evolve(impact, code="RQ208", why=f"refused: {declared.type} is not a number")
     if kind == "add" and declared is not None and attribute not in plan.droppable[source.name]:
-        return AccentImpact(
-            source.name, kind, attribute, mentions, (), None, "cannot come: it is always there"
-        )
+        return evolve(impact, why="cannot come: it is always there")
     # Tuples with different units have different functions, so an Alter of them becomes one for each unit
     # (N5).
     named = {declared.unit_from[0]} if kind == "alter" and declared and declared.unit_from else set[str]()
@@ -318,18 +306,17 @@ def _impact(
         side = ended.operator.inputs.index(ended.input)
         strict = plan.reaction(ended.operator.name, kind, ended.attribute, ended.mentions, side)
         code = "RQ211" if strict.kind == "accumulates" else _CODES[kind]
-        return AccentImpact(source.name, kind, attribute, mentions, (), code, f"aborts: {ended.place}")
+        return evolve(impact, code=code, why=f"aborts: {ended.place}")
     if kind == "drop" and declared is not None and declared.domain is not None and not declared.optional:
         why = f"aborts: its declared domain {declared.domain} says that it is always there"
-        return AccentImpact(source.name, kind, attribute, mentions, (), "RQ209", why)
+        return evolve(impact, code="RQ209", why=why)
     if kind == "drop" and attribute in source.tied:
-        why = "aborts: each tuple names a unit (N5)"
-        return AccentImpact(source.name, kind, attribute, mentions, (), "RQ209", why)
+        return evolve(impact, code="RQ209", why="aborts: each tuple names a unit (N5)")
     emits = [emit for emit in plan.emits if source in plan.ancestors(emit.relation)]
     outcomes = tuple(_outcome(plan, emit, kind, steps, arrived) for emit in emits)
     why = "after a drop" if kind == "add" and declared is not None and not declared.optional else None
     why = f"one for each unit that {', '.join(named)} names (N5)" if named else why
-    return AccentImpact(source.name, kind, attribute, mentions, outcomes, None, why)
+    return evolve(impact, outcomes=outcomes, why=why)
 
 
 def _outcome(

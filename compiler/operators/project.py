@@ -158,14 +158,7 @@ class Project(Operator):
         if (near := misspelt(name, source.types.keys() - {*self.excepts})) is not None:
             hint = f"did you mean `{near}`?"
             raise failure("RQ102", f"unknown attribute `{name}` after `except`", self.span, hint=hint)
-        return Diagnostic(
-            "RQ106",
-            "warning",
-            f"`{name}` does not exist yet",
-            self.span,
-            ("it is left out once an accent adds it (theory P2)",),
-            f"known attributes: {', '.join(source.types)}",
-        )
+        return _not_yet(name, self.span, "it is left out once an accent adds it (theory P2)", source)
 
     def _later(self, attribute: Attribute, source: Facts) -> Diagnostic:
         """The warning about an attribute that does not exist yet (P4).
@@ -181,14 +174,9 @@ class Project(Operator):
         if near is not None:
             hint = f"did you mean `{near}`? An attribute that is to come later is declared: `{name}?: type`"
             raise failure("RQ102", f"unknown attribute `{name}`", attribute.span, hint=hint)
-        return Diagnostic(
-            "RQ106",
-            "warning",
-            f"`{name}` does not exist yet",
-            attribute.span,
-            ("it appears in the output once an accent adds it (theory P4)",),
-            f"`{name}?: type` in the declaration says that it is to come; known attributes: {', '.join(source.types)}",
-        )
+        later = "it appears in the output once an accent adds it (theory P4)"
+        hint = f"`{name}?: type` in the declaration says that it is to come; "
+        return _not_yet(name, attribute.span, later, source, hint)
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
@@ -382,3 +370,8 @@ def carried(function: Affine, *, is_difference: bool = False) -> Callable[[Affin
         return function.after(alter.after(inverse))
 
     return carry
+
+
+def _not_yet(name: str, span: Span | None, later: str, source: Facts, hint: str = "") -> Diagnostic:
+    message, help = f"`{name}` does not exist yet", f"{hint}known attributes: {', '.join(source.types)}"
+    return Diagnostic("RQ106", "warning", message, span, (later,), help)

@@ -74,7 +74,7 @@ class Builder(ClauseBuilder):
         if data in _NODES:
             return _NODES[data](*parts, span=span)
         *filled, input = parts
-        return FORMS[data].node(**FORMS[data].values(filled), input=input, span=span)
+        return FORMS[data].node(**{**FORMS[data].values(filled), "input": input, "span": span})
 
     # --- statements ---
 

@@ -31,8 +31,8 @@ class Function:
     `partials`: suffix -> SQL, computed per group over new tuples; `aggregate_kinds` has their types by suffix.
     `merge`: suffix -> SQL over the partial columns ``{p}$suffix`` of partial results of a group, in any grouping of
     them. `finish`: SQL over merged columns. `has_value`: SQL over partial columns, null if no value came. `carry`: the
-    effect of an argument's Alter on the result; `None` absorbs it. `type`: result type by the first argument's.
-    `ordered`: the result depends on the order of arrival.
+    effect of an argument's Alter on the result; `None` absorbs it. `gives`: the result type, or a function of that of
+    the first argument. `ordered`: the result depends on the order of arrival.
     """
 
     usage: str
@@ -41,7 +41,7 @@ class Function:
     finish: str
     has_value: str
     carry: Carry
-    type: Callable[[Type], Type]
+    gives: Type | Callable[[Type], Type]
     takes: tuple[Takes, ...] = ("number",)
     ordered: bool = False
     distinct: Function | None = field(default=None, repr=False)
@@ -57,6 +57,10 @@ class Function:
     def with_arguments(self, count: int) -> Function:
         """Returns the function of so many arguments."""
         return self.several if self.several is not None and count > len(self.takes) else self
+
+    def type(self, argument: Type) -> Type:
+        """Returns the result type for a first argument of a type."""
+        return self.gives if isinstance(self.gives, Type) else self.gives(argument)
 
     def can_take(self, type_: Type) -> bool:
         """Returns True if the first argument may be of a type."""

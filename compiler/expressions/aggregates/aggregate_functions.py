@@ -12,21 +12,18 @@ from cedilla.compiler.expressions.aggregates.aggregate_kinds import SPLIT_DIGITS
 from cedilla.compiler.expressions.aggregates.aggregate_parts import (
     all_values,
     argument_type,
-    double_type,
     fold_array,
     let,
-    long_type,
     no_alter,
     same_alter,
     scaled_alter,
     slope_of_alter,
     squared_slope,
-    string_type,
     sum_type,
     unless_empty,
 )
 from cedilla.compiler.expressions.aggregates.split_sums import in_two_parts, unit, upper, whole_of
-from cedilla.compiler.expressions.types import LONG, Type, array_of
+from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, Type, array_of
 
 
 def _exact(text: str) -> str:
@@ -112,7 +109,7 @@ _AVG = Function(
     "nanvl(`{p}$total`, double('NaN')) / nullif(`{p}$n`, 0)",
     "nullif(`{p}$n`, 0)",
     same_alter,
-    double_type,
+    DOUBLE,
 )
 _AVG_ANGLE = Function(
     "avg_angle(x, 360)",
@@ -121,7 +118,7 @@ _AVG_ANGLE = Function(
     angles.FINISH,
     "nullif(`{p}$n`, 0)",
     scaled_alter,
-    double_type,
+    DOUBLE,
     ("number", "circle"),
     special=lambda argument: _angle_of_decimals if argument.name == "decimal" else None,
 )
@@ -136,7 +133,7 @@ _COUNT = Function(
     "coalesce(`{p}$n`, 0L)",
     "nullif(`{p}$n`, 0)",
     no_alter,
-    long_type,
+    LONG,
     ("value",),
 )
 _MIN, _MAX = (
@@ -160,7 +157,7 @@ _VAR = Function(
     _VARIANCE,
     "nullif(`{p}$spread`.n, 0)",
     squared_slope,
-    double_type,
+    DOUBLE,
 )
 _QUANTILE = Function(
     "quantile(x, 0.9)",
@@ -169,7 +166,7 @@ _QUANTILE = Function(
     _quantile("{k}"),
     _HOLDS_VALUES,
     same_alter,
-    double_type,
+    DOUBLE,
     ("number", "share"),
 )
 _COLLECT = Function(
@@ -188,7 +185,7 @@ _STRING_AGG = evolve(
     usage="string_agg(x, ', ')",
     finish="IF(size(`{p}$list`) > 0, array_join(transform(array_sort(`{p}$list`), e -> e.v), {k}), NULL)",
     carry=no_alter,
-    type=string_type,
+    gives=STRING,
     takes=("string", "text"),
 )
 _PRODUCT = Function(
@@ -198,7 +195,7 @@ _PRODUCT = Function(
     "`{p}$product`",
     "`{p}$product`",
     no_alter,
-    double_type,
+    DOUBLE,
 )
 _CORR = Function(
     "corr(x, y)",
@@ -208,7 +205,7 @@ _CORR = Function(
     "`{p}$joint`.xy / nullif(sqrt(`{p}$joint`.xx) * sqrt(`{p}$joint`.yy), 0), NULL)",
     "nullif(`{p}$joint`.n, 0)",
     no_alter,
-    double_type,
+    DOUBLE,
     ("number", "number"),
 )
 

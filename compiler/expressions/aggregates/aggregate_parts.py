@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from cedilla.compiler.expressions.types import DOUBLE, LONG, MAX_DIGITS, STRING, Type
+from cedilla.compiler.expressions.types import DOUBLE, LONG, MAX_DIGITS, Type
 from cedilla.compiler.regions.affine import Affine
 
 
@@ -37,21 +37,6 @@ def no_alter(alter: Affine) -> None:
 def argument_type(argument: Type) -> Type:
     """Returns the type of the argument."""
     return argument
-
-
-def double_type(argument: Type) -> Type:
-    """Returns double."""
-    return DOUBLE
-
-
-def long_type(argument: Type) -> Type:
-    """Returns long."""
-    return LONG
-
-
-def string_type(argument: Type) -> Type:
-    """Returns string."""
-    return STRING
 
 
 def sum_type(argument: Type) -> Type:

@@ -8,12 +8,11 @@ from cedilla.compiler.expressions.aggregates.aggregate_function import Function
 from cedilla.compiler.expressions.aggregates.aggregate_parts import (
     all_values,
     argument_type,
-    long_type,
     no_alter,
     same_alter,
     unless_empty,
 )
-from cedilla.compiler.expressions.types import DOUBLE, Type, array_of
+from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, array_of
 
 
 def best(usage: str, ascending: str) -> Function:
@@ -115,7 +114,7 @@ def bits(name: str) -> Function:
         "`{p}$bits`",
         "`{p}$bits`",
         no_alter,
-        long_type,
+        LONG,
     )
     return evolve(plain, special=over)
 
