@@ -12,7 +12,7 @@ from cedilla.grammar.hints import synonyms, word_synonyms
 from cedilla.grammar.hints.declaration_hints import declaration, setting
 from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS
 from cedilla.grammar.hints.marker_hints import CHANGES, typed_unit
-from cedilla.grammar.hints.syntax_hints import Rule, Slip, span_of
+from cedilla.grammar.hints.syntax_hints import Rule, Slip
 from cedilla.grammar.syntax import TYPES
 
 _COMMENT = "a comment begins with `#` and ends with its line"
@@ -36,11 +36,10 @@ def statement(slip: Slip) -> Diagnostic | None:
     if not slip.requires("DEFINE"):
         return None
     word = str(slip.last)
-    at = span_of(slip.last, slip.source)
     if slip.found == "<":
         return slip.unexpected("a definition is written `name := relation;`")
     if (help := synonyms.STATEMENTS.get(word.lower())) is not None and slip.found not in ("=", ":"):
-        return slip.complain(f"unknown statement `{word}`", help, at)
+        return slip.complain(f"unknown statement `{word}`", help, slip.last)
     return None
 
 
@@ -49,9 +48,8 @@ def small_letters(slip: Slip) -> Diagnostic | None:
     for token in (slip.found, slip.last):
         lower = str(token).lower()
         if token.type == "NAME" and lower != token and lower in word_synonyms.WORDS:
-            at = span_of(token, slip.source)
             help = f"words of the language are in small letters: `{lower}`"
-            return slip.complain(f"unexpected `{token}`", help, at)
+            return slip.unexpected(help, token)
     return None
 
 
@@ -62,8 +60,7 @@ def operator(slip: Slip) -> Diagnostic | None:
     if slip.found in ("[", "(") and slip.last.type == "NAME":
         help = synonyms.OPERATORS.get(str(slip.last).lower())
         if help is not None:
-            at = span_of(slip.last, slip.source)
-            return slip.complain(f"unknown operator `{slip.last}`", help, at)
+            return slip.complain(f"unknown operator `{slip.last}`", help, slip.last)
     if slip.found in (".", "{"):
         return slip.unexpected(synonyms.around("select" if slip.found == "{" else slip.rest))
     if (
@@ -74,7 +71,7 @@ def operator(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(synonyms.OPERATORS["groupby"])
     if slip.last.type == "DISTINCT" and slip.before[-2] in ("union", "intersect", "minus"):
         help = "equal tuples are left out by `distinct(A union B)`; `A intersect B` and `A minus B` do so by themselves"
-        return slip.complain("unexpected `distinct`", help, span_of(slip.last, slip.source))
+        return slip.complain("unexpected `distinct`", help, slip.last)
     if slip.last.type == "DISTINCT" and slip.found.type == "NAME":
         return slip.unexpected("attributes are written in brackets: `distinct[a, b](R)`")
     return None
@@ -132,7 +129,7 @@ def aggregate(slip: Slip) -> Diagnostic | None:
     if slip.last == "by" and slip.last.type == "NAME":
         listed = "AS" in slip.accepts and any(token in ("aggregate", "γ") for token in slip.before)
         if {"BY", "EXCEPT", "LPAR"} <= slip.accepts or listed:
-            return slip.complain("unexpected `by`", _AGGREGATE, span_of(slip.last, slip.source))
+            return slip.complain("unexpected `by`", _AGGREGATE, slip.last)
     return None
 
 
@@ -146,7 +143,7 @@ def leading_word(slip: Slip) -> Diagnostic | None:
         return None
     if (help := word_synonyms.LEADING.get(word)) is None:
         return None
-    return slip.complain(f"unexpected `{slip.last}`", help, span_of(slip.last, slip.source))
+    return slip.unexpected(help, slip.last)
 
 
 def foreign_call(slip: Slip) -> Diagnostic | None:
@@ -182,9 +179,7 @@ def foreign_call(slip: Slip) -> Diagnostic | None:
         "JOIN" in slip.accepts and stopped_at.type in ("NAME", "NUMBER") and before.count(str(last)) == 1
     )
     if is_first and last.type == "NAME" and last.lower() in synonyms.OPERATORS:
-        return slip.complain(
-            f"unknown operator `{last}`", synonyms.OPERATORS[last.lower()], span_of(last, slip.source)
-        )
+        return slip.complain(f"unknown operator `{last}`", synonyms.OPERATORS[last.lower()], last)
     name = _open_call(slip).lower()
     if stopped_at == "as" and name in SCALARS and name != "cast":
         return slip.unexpected(SCALARS[name])
@@ -233,9 +228,7 @@ def separator(slip: Slip) -> Diagnostic | None:
     stopped_at, last = slip.found, slip.last
     if last.type == "STRING" and _adjacent(last, stopped_at) and re.match(r"\w", str(stopped_at)):
         help = "its quote is missing, or one inside it needs `\\` in front: 'it\\'s', \"it's\""
-        return slip.complain(
-            f"the string {last} ends where it likely should not", help, span_of(last, slip.source)
-        )
+        return slip.complain(f"the string {last} ends where it likely should not", help, last)
     ends_item = slip.accepts <= {"COMMA", "RSQB", "UNIT"} and {"COMMA", "RSQB"} <= slip.accepts
     named = len(slip.before) > 2 and slip.before[-2] == "as" and ends_item
     if named and stopped_at == "-" and (more := re.match(r"[^\W\d]\w*", slip.rest)):
@@ -293,8 +286,8 @@ def marker(slip: Slip) -> Diagnostic | None:
     if slip.first not in ("[[", "["):
         return None
     if slip.found.type in _BEHIND_NAMES and [t.type for t in slip.before[-2:]] == ["NUMBER", "NAME"]:
-        span = span_of(slip.last, slip.source)  # it was taken for a unit
-        return slip.complain(f"unexpected `{slip.last}`", "expected `,` or `and`", span)
+        # it was taken for a unit
+        return slip.unexpected("expected `,` or `and`", slip.last)
     if "ARROW" in slip.accepts and (slip.last == "unit" or "->" in slip.before):
         return slip.unexpected("a unit comes after the function: `alter(t, y -> y / 1000, unit km)`")
     is_function = [t.type for t in slip.before[-4:]] == ["ALTER", "LPAR", "NAME", "COMMA"]

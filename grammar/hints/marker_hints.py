@@ -237,7 +237,7 @@ def change(slip: Slip) -> Diagnostic | None:
             else synonyms.IN_DECLARATIONS.get(slip.last.lower(), help)
         )
         what = "unknown change" if slip.last.type == "NAME" else "unexpected"
-        return slip.complain(f"{what} `{slip.last}`", hint, span_of(slip.last, slip.source))
+        return slip.complain(f"{what} `{slip.last}`", hint, slip.last)
     return None
 
 

@@ -19,7 +19,6 @@ from cedilla.grammar.hints.edits import (
     start_of,
     with_depth,
 )
-from cedilla.grammar.hints.syntax_hints import span_of
 
 _EXCHANGED = {*word_synonyms.WORDS - {"from", "to"}, "(", ")", "[", "]", "{", "}", ";", "?"}
 
@@ -82,8 +81,7 @@ def exchanged(e: Editor) -> Diagnostic | None:
             continue
         begin, end = start_of(first), end_of(second)
         if e.accepts((begin, end, f"{second} {first}")):
-            at = span_of(e.slip.found, e.slip.source)
-            return e.slip.complain(f"unexpected `{e.slip.found}`", f"did you mean `{second} {first}`?", at)
+            return e.slip.unexpected(f"did you mean `{second} {first}`?")
     return None
 
 
@@ -162,11 +160,7 @@ def moved_call(e: Editor) -> Diagnostic | None:
     call = e.text[start_of(function) : close[1]]
     if not e.accepts((start_of(name), close[1], f"{call} as {name}")):
         return None
-    return e.slip.complain(
-        f"unexpected `{token}`",
-        f"a name comes after its expression: `{call} as {name}`",
-        span_of(token, e.slip.source),
-    )
+    return e.slip.unexpected(f"a name comes after its expression: `{call} as {name}`", token)
 
 
 def moved_name(e: Editor) -> Diagnostic | None:

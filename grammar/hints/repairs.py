@@ -26,7 +26,7 @@ from cedilla.grammar.hints.edits import (
     is_word,
     start_of,
 )
-from cedilla.grammar.hints.syntax_hints import place_after, span_of
+from cedilla.grammar.hints.syntax_hints import place_after
 from cedilla.grammar.parsing import statements
 
 Repair = Callable[[Editor], Diagnostic | None]
@@ -54,9 +54,7 @@ def doubled(e: Editor) -> Diagnostic | None:
         if not twice or token.startswith(OPERATORS) or token == ":":
             continue
         if e.accepts((start_of(token), end_of(token), "")):
-            return e.slip.complain(
-                f"unexpected `{token}`", f"leave one `{token}` out", span_of(token, e.slip.source)
-            )
+            return e.slip.unexpected(f"leave one `{token}` out", token)
     return None
 
 
@@ -98,14 +96,11 @@ def _nearest(e: Editor, count: int, token: Token) -> str | None:
 
 
 def _misspelt(e: Editor, token: Token, guess: str) -> Diagnostic:
-    at = span_of(token, e.slip.source)
     if guess == token.lower():
-        return e.slip.complain(
-            f"unexpected `{token}`", f"words of the language are in small letters: `{guess}`", at
-        )
+        return e.slip.unexpected(f"words of the language are in small letters: `{guess}`", token)
     form = forms.form_of_word(guess)
     hint = f"did you mean `{guess}`?"
-    return e.slip.complain(f"unexpected `{token}`", f"{hint}, as in `{form}`" if form else e.form(hint), at)
+    return e.slip.unexpected(f"{hint}, as in `{form}`" if form else e.form(hint), token)
 
 
 def _in_small_letters(token: Token) -> str | None:
@@ -119,9 +114,8 @@ def quote(e: Editor) -> Diagnostic | None:
     if token.type != "STRING" or end_of(last) != start_of(token) or not is_word(last):
         return None
     if e.accepts((start_of(last), start_of(last), token[0])):
-        at = span_of(last, e.slip.source)
         return e.slip.complain(
-            f"missing quote before `{last}`", f"did you mean `{token[0]}{last}{token[0]}`?", at
+            f"missing quote before `{last}`", f"did you mean `{token[0]}{last}{token[0]}`?", last
         )
     return None
 
@@ -137,21 +131,19 @@ def brackets(e: Editor) -> Diagnostic | None:
             continue
         for other in (*CLOSING, *PAIRS):
             if other != token and e.accepts((start_of(token), end_of(token), other)):
-                at = span_of(token, e.slip.source)
-                return e.slip.complain(f"unexpected `{token}`", e.form(f"did you mean `{other}`?"), at)
+                return e.slip.unexpected(e.form(f"did you mean `{other}`?"), token)
     stopped_at = e.slip.found
     opening = stopped_at if stopped_at in PAIRS else innermost(e.slip.before)
     if opening is None or (close := closing(e, opening)) is None:
         return None
     inside = e.text[end_of(opening) : close[0]].strip()
     is_index = stopped_at == "[" and e.slip.last.type == "NAME" and "PLUS" in e.slip.accepts
-    at = span_of(opening, e.slip.source)
     for new, newly in PAIRS.items():
         if new == opening or is_index:
             continue
         if e.accepts((start_of(opening), end_of(opening), new), (*close, newly)):
             piece = f"{new}{inside}{newly}" if len(inside) < _MAX_LENGTH else f"{new}...{newly}"
-            return e.slip.complain(f"unexpected `{opening}`", e.form(f"did you mean `{piece}`?"), at)
+            return e.slip.unexpected(e.form(f"did you mean `{piece}`?"), opening)
     is_list = stopped_at == "(" and (e.slip.last.type != "NAME" or e.slip.requires("STRING"))
     is_list = is_list or (e.slip.last == "distinct" and inside.isidentifier())
     if (
@@ -194,8 +186,7 @@ def replaced(e: Editor) -> Diagnostic | None:
         if token in (";", "."):
             good = [w for w in good if w == ","] or good
         if good and (named := _named(e, count, good)):
-            at = span_of(token, e.slip.source)
-            return e.slip.complain(f"unexpected `{token}`", e.form(f"did you mean {named}?"), at)
+            return e.slip.unexpected(e.form(f"did you mean {named}?"), token)
     return None
 
 
@@ -226,8 +217,7 @@ def left_out(e: Editor) -> Diagnostic | None:
             continue
         begin, end = start_of(token), end_of(tokens[index + max(size, 1) - 1])
         if e.accepts((begin, end, " ")):
-            at = span_of(token, e.slip.source)
-            return e.slip.complain(f"unexpected `{token}`", e.form(f"leave `{e.text[begin:end]}` out"), at)
+            return e.slip.unexpected(e.form(f"leave `{e.text[begin:end]}` out"), token)
     return None
 
 
@@ -254,7 +244,7 @@ def inserted(e: Editor) -> Diagnostic | None:
             types |= {"COMPARATOR", "IN"}
         if good and (named := terminals.named(types, 4)):
             first = not before or before[-1] == ";"
-            at = span_of(token, e.slip.source) if first else place_after(before[-1], e.slip.source)
+            at = token if first else place_after(before[-1], e.slip.source)
             ahead = "at the end" if token.type == "$END" else f"before `{token}`"
             begun = forms.form_of_word(good[0])
             form = e.form() or (f"as in `{begun}`" if begun else None)

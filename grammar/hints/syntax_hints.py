@@ -66,13 +66,16 @@ class Slip:
         """Returns True if nothing else could have followed."""
         return self.accepts == frozenset((token_type,))
 
-    def complain(self, message: str, help: str | None = None, at: Span | None = None) -> Diagnostic:
-        """A diagnostic at the refused token, unless another place is given."""
-        return Diagnostic("RQ001", "error", message, at or span_of(self.found, self.source), help=help)
+    def complain(self, message: str, help: str | None = None, at: Token | Span | None = None) -> Diagnostic:
+        """A diagnostic at the refused token, unless another one or another place is given."""
+        token = self.found if at is None else at
+        span = token if isinstance(token, Span) else span_of(token, self.source)
+        return Diagnostic("RQ001", "error", message, span, help=help)
 
-    def unexpected(self, help: str) -> Diagnostic:
-        """The usual message with a hint."""
-        return self.complain(f"unexpected `{self.found}`", help)
+    def unexpected(self, help: str, token: Token | None = None) -> Diagnostic:
+        """The usual message with a hint, about the refused token or another one."""
+        at = self.found if token is None else token
+        return self.complain(f"unexpected `{at}`", help, at)
 
 
 UNENDED = "missing `;` at the end of the statement"
@@ -114,7 +117,7 @@ def foreign_join(slip: Slip) -> Diagnostic | None:
         return slip.unexpected("the difference of relations is written `A minus B`")
     if slip.last == "all" and slip.before[-2] in ("union", "∪"):
         help = "a union keeps all tuples; `distinct(A union B)` leaves out equal ones"
-        return slip.complain("unexpected `all`", help, span_of(slip.last, slip.source))
+        return slip.complain("unexpected `all`", help, slip.last)
     return None
 
 
@@ -167,7 +170,7 @@ def unknown_operator(slip: Slip) -> Diagnostic | None:
         help = f"operators are written around their input: `select[t > 90]({slip.last})`"
         return slip.complain(f"unexpected `{slip.found}`", help)
     help = f"the closest operator is `{guess}`" if guess else f"operators are {listed(_OPERATORS)}"
-    return slip.complain(f"unknown operator `{slip.last}`", help, span_of(slip.last, slip.source))
+    return slip.complain(f"unknown operator `{slip.last}`", help, slip.last)
 
 
 def case_of_value(slip: Slip) -> Diagnostic | None:
@@ -201,10 +204,9 @@ def unknown_statement(slip: Slip) -> Diagnostic | None:
         )
     if slip.found in ("=", ":"):
         return slip.unexpected("a definition is written `name := relation;`")
-    at = span_of(slip.last, slip.source)
     guess = suggest(slip.last, forms.STATEMENTS)
     help = f"the closest statement is `{guess}`" if guess else "a definition is written `name := relation;`"
-    return slip.complain(f"unknown statement `{slip.last}`", help, at)
+    return slip.complain(f"unknown statement `{slip.last}`", help, slip.last)
 
 
 def missing_from(slip: Slip) -> Diagnostic | None:
