@@ -19,7 +19,7 @@ from cedilla.compiler.expressions.scalars.function_hints import hint_for_aggrega
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, Type
 from cedilla.compiler.expressions.unit_conversions.conversions import unit_of_call
 from cedilla.compiler.expressions.unit_inference import Units
-from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
     NO_STATE,
@@ -63,6 +63,7 @@ class Aggregate(Operator):
     differences: tuple[str, ...] = field(default=(), converter=tuple)
     remedy: ClassVar[str] = "a group by a window of a punctuated attribute"
     rules: ClassVar[Rules] = Rules("A2", "A3", "A4", ignored="A1")
+    keeps_order: ClassVar[Order] = Order.NONE
     instead: ClassVar[str] = (
         "first, last, collect and string_agg are of a stream's order: `sort[a](R)` gives one, and "
         "`top[1 by a desc per k](R)` is the last by its values"
@@ -81,9 +82,6 @@ class Aggregate(Operator):
         used = [self.function] if self.function else [call.function for call in self.calls.values()]
         ordered = any(FUNCTIONS[name].ordered for name in used)
         return Order.PLACED if ordered else Order.NONE
-
-    def order(self, inputs: tuple[Arrival, ...]) -> Order:
-        return Order.NONE
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs

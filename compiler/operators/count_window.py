@@ -15,8 +15,6 @@ from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, R
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
-_RULES = {"add": "W1", "drop": "W2", "alter": "W4"}
-
 
 @frozen(kw_only=True)
 class CountWindow(Operator):

@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules
@@ -27,13 +27,11 @@ class Minus(Operator):
 
     all: bool = False
     rules: ClassVar[Rules] = Rules("G36", "G13", "G36", ignored="G36")
+    keeps_order: ClassVar[Order] = Order.NONE
     state: ClassVar[Kept] = Kept(
         "tuples read before are in no result, and exclude none",
         wrong="tuples would pass that the right input has excluded",
     )
-
-    def order(self, inputs: tuple[Arrival, ...]) -> Order:
-        return Order.NONE
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         left, right = inputs

@@ -22,7 +22,7 @@ from cedilla.compiler.expressions.aggregates.aggregate_parts import (
 from cedilla.compiler.expressions.scalars import type_hints
 from cedilla.compiler.expressions.types import LONG, STRING, Type
 from cedilla.compiler.expressions.unit_conversions.conversions import unit_of_call
-from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import (
     NO_STATE,
     PRESENT,
@@ -85,6 +85,7 @@ class Running(Operator):
     on: str
     differences: tuple[str, ...] = field(default=(), converter=tuple)
     rules: ClassVar[Rules] = Rules("N14", "G13", "N14", read="N14", needed="N14")
+    keeps_order: ClassVar[Order] = Order.PLACED
     state: ClassVar[Kept] = Kept(
         "tuples that wait are forgotten, and every key begins again with its next tuple", stored="once"
     )
@@ -100,9 +101,6 @@ class Running(Operator):
     @property
     def reads_order(self) -> bool:
         return True
-
-    def order(self, inputs: tuple[Arrival, ...]) -> Order:
-        return min(inputs[0].order, Order.PLACED)
 
     @classmethod
     def unit_of_call(cls, call: AggregateCall, units: Sequence[str | None]) -> str | None:

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import FARTHEST, LONG, Type
 from cedilla.compiler.expressions.unit_inference import Units
-from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import (
     ABSENT,
     COMMON_HISTORY,
@@ -52,10 +52,8 @@ class Session(Operator):
     alias: str
     on_type: Type = LONG
     rules: ClassVar[Rules] = Rules("W1", "W2", "W4", absorbed="W3", needed="W2", moved="G29")
+    keeps_order: ClassVar[Order] = Order.PLACED
     state: ClassVar[Kept] = Kept("sessions that are open then lack the tuples read before", stored="once")
-
-    def order(self, inputs: tuple[Arrival, ...]) -> Order:
-        return min(inputs[0].order, Order.PLACED)
 
     @property
     def axis(self) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
-from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
 from cedilla.compiler.facts.schemes import Memory, Schemes, folded_onto
 from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, require
@@ -26,14 +26,12 @@ class Top(Operator):
     keys: tuple[Key, ...] = field(converter=lambda keys: tuple(tuple(k) for k in keys))
     per: tuple[str, ...] = field(default=(), converter=tuple)
     rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2", needed="G42")
+    keeps_order: ClassVar[Order] = Order.PLACED
     state: ClassVar[Kept] = Kept("groups that are open then lack the tuples read before", stored="parts")
 
     @property
     def reads_order(self) -> bool:
         return True
-
-    def order(self, inputs: tuple[Arrival, ...]) -> Order:
-        return min(inputs[0].order, Order.PLACED)
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs

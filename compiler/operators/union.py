@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.arrival import Arrival, Order
+from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import ABSENT, COMMON_HISTORY, NO_STATE, PRESENT_IF_ANY, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules
@@ -21,9 +21,7 @@ class Coordinated(Operator):
     """Both inputs feed every output cell, so each accent is coordinated between them: signature (∅, all, ∅)."""
 
     rules: ClassVar[Rules] = Rules("U2", "U3", "U4")
-
-    def order(self, inputs: tuple[Arrival, ...]) -> Order:
-        return Order.NONE
+    keeps_order: ClassVar[Order] = Order.NONE
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         return merged(inputs)

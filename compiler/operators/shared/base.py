@@ -108,6 +108,8 @@ class Operator(ABC):
     requires_order: ClassVar[Order] = Order.NONE
     """The order that the result depends on; an input with less is refused (RQ123)."""
 
+    keeps_order: ClassVar[Order] = Order.ARRIVAL
+    """The most that the output keeps of its input's order."""
     instead: ClassVar[str] = "a sort by some attributes before it gives an order: `sort[a, b](R)`"
     """A hint for an input with too little order."""
 
@@ -130,7 +132,7 @@ class Operator(ABC):
 
     def order(self, inputs: tuple[Arrival, ...]) -> Order:
         """Returns the order of the output for the order of the inputs."""
-        return inputs[0].order
+        return min(inputs[0].order, self.keeps_order)
 
     def over(self, inputs: tuple[Arrival, ...]) -> Operator:
         """Returns the operator over inputs in some orders; the pass `order` calls it."""
