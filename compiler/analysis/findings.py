@@ -49,8 +49,7 @@ def nested_folders(plan: Plan) -> tuple[Diagnostic, ...]:
 
 def unused(plan: Plan) -> Iterator[Diagnostic]:
     """Yields RQ165 for each relation that no output, domain or other relation is computed from."""
-    used = {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}
-    used |= {name for operator in plan.operators for name in operator.inputs}
+    used = plan.emitted | {name for operator in plan.operators for name in operator.inputs}
     used |= {a.column.table for s in plan.sources for a in s.attributes if a.column is not None}
     for node in (*plan.sources, *plan.operators):
         if node.name not in used:
@@ -74,7 +73,7 @@ def findings(plan: Plan) -> tuple[Diagnostic, ...]:
             message = f"{subject} keeps {memory.what} without bound: {bound.because}"
             findings["RQ130"].append(_finding(plan, state_safety, bound, "RQ130", "warning", message))
         if bound.waits:
-            lacking = missing(operator, memory, tuple(plan.start[name] for name in operator.inputs))
+            lacking = missing(operator, memory, plan.inputs_of(operator))
             message = f"rows of {subject} may wait for ever: {lacking}"
             findings["RQ131"].append(_finding(plan, state_safety, bound, "RQ131", "warning", message))
         if bound.verdict == "bounded if accents stop":
@@ -88,10 +87,9 @@ def read_once(plan: Plan) -> Iterator[Diagnostic]:
 
     The list grows while the query runs (theory N1), and the relation does not.
     """
-    needed = {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}
     for operator in plan.operators:
         for side, relation in enumerate(
-            operator.inputs if operator.name in needed and operator.pairs else ()
+            operator.inputs if operator.name in plan.emitted and operator.pairs else ()
         ):
             tables = {node.name for node in plan.ancestors(relation) if isinstance(node, Source)}
             other = operator.inputs[1 - side]

@@ -54,7 +54,7 @@ def growths(plan: Plan) -> Iterator[Growth]:
                     tuple(_waits(plan, source, attribute.name)),
                     tuple(_let_go(plan, source, attribute)),
                     table,
-                    any(table == node.name for emit in plan.emits for node in plan.ancestors(emit.relation)),
+                    table in plan.emitted,
                 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cedilla.compiler.facts.facts import PRESENT, Facts
+from cedilla.compiler.facts.facts import PRESENT
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.shared.base import Kind
 from cedilla.compiler.operators.shared.reactions import SCALED, SHIFTED
@@ -33,7 +33,7 @@ def reaction(
     `mentions`: the attributes that the accent's description names; `function`: of an Alter. Returns `None` if no such
     accent can come.
     """
-    inputs = inputs_of(plan, operator)
+    inputs = plan.inputs_of(operator)
     type_ = inputs[side].types.get(attribute)
     if kind == "alter" and type_ is not None and not type_.has_units:
         return None
@@ -47,14 +47,9 @@ def reaction(
     return outcome
 
 
-def inputs_of(plan: Plan, operator: Operator) -> tuple[Facts, ...]:
-    """Returns the facts of an operator's inputs when the query starts."""
-    return tuple(plan.start[name] for name in operator.inputs)
-
-
 def attributes_of(plan: Plan, operator: Operator, side: int) -> list[str]:
     """Returns the attributes of an input, with those that a projection names before they exist (theory P4)."""
-    names = list(inputs_of(plan, operator)[side].types)
+    names = list(plan.inputs_of(operator)[side].types)
     return [*names, *(name for name in operator.reads(side) if name not in names)]
 
 
@@ -104,7 +99,7 @@ def described(plan: Plan, operator: Operator) -> str:
 def alter_described_by(plan: Plan, operator: Operator, side: int, mentioned: str | None) -> Reaction | None:
     """Returns the reaction to an Alter of another attribute that passes, for some values of `mentioned` only."""
     mentions = _NOTHING if mentioned is None else frozenset({mentioned})
-    for attribute in (_ANOTHER, *inputs_of(plan, operator)[side].types):
+    for attribute in (_ANOTHER, *plan.inputs_of(operator)[side].types):
         plain = reaction(plan, operator, "alter", attribute, side)
         if attribute != mentioned and plain is not None and plain.kind in ("propagates", "coordinates"):
             return reaction(plan, operator, "alter", attribute, side, mentions)

@@ -31,10 +31,9 @@ def generate(plan: Plan, path: str) -> str:
 def flow_text(plan: Plan, path: str = "") -> str:
     """Returns the function `flow` of a plan's program; `path` as for `generate`."""
     names = variables(node.name for node in (*plan.sources, *plan.operators))
-    used = {node.name for emit in plan.emits for node in plan.ancestors(emit.relation)}
     body = ""
     for node in (*plan.sources, *plan.operators):
-        if node.name not in used:
+        if node.name not in plan.emitted:
             continue
         if isinstance(node, Source):
             made = Statement(f"epoch.read({node.name!r})")

@@ -242,5 +242,5 @@ def _has_fixed_attributes(plan: Plan, relation: str) -> bool:
     operator = plan.operator_of.get(relation)
     if operator is None:
         return False
-    fixed = operator.fixed_attributes(tuple(plan.start[name] for name in operator.inputs))
+    fixed = operator.fixed_attributes(plan.inputs_of(operator))
     return fixed if fixed is not None else all(_has_fixed_attributes(plan, name) for name in operator.inputs)

@@ -13,7 +13,6 @@ from cedilla.compiler.analysis.reactions import (
     SIGNS,
     attributes_of,
     described,
-    inputs_of,
     reaction,
     summary,
 )
@@ -78,7 +77,7 @@ def _source_json(plan: Plan, source: Source) -> dict[str, Any]:
 
 
 def _operator_json(plan: Plan, operator: Operator, state_safety: Safety) -> dict[str, Any]:
-    inputs = inputs_of(plan, operator)
+    inputs = plan.inputs_of(operator)
     profile, invariants = signature(operator, inputs), operator.invariants(inputs)
     return {
         "name": operator.name,
@@ -224,7 +223,7 @@ def _value(value: object) -> str:
 
 
 def _facts(plan: Plan, operator: Operator) -> list[str]:
-    inputs = inputs_of(plan, operator)
+    inputs = plan.inputs_of(operator)
     profile, invariants = signature(operator, inputs), operator.invariants(inputs)
     return [
         f"F={listed(profile.foundation)} M={listed(profile.merge)} A={listed(profile.accumulate)}",

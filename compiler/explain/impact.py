@@ -12,7 +12,7 @@ from typing import Literal
 
 from attrs import evolve, frozen
 
-from cedilla.compiler.analysis.reactions import OTHER, inputs_of, reaction
+from cedilla.compiler.analysis.reactions import OTHER, reaction
 from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.expressions.types import TIMESTAMP, patterns
 from cedilla.compiler.facts.facts import Facts
@@ -204,7 +204,7 @@ def _held(plan: Plan, operator: Operator, outcome: Reaction, state_safety: Safet
 
 
 def _covered(plan: Plan, operator: Operator, name: str, side: int, state_safety: Safety) -> str:
-    facts = inputs_of(plan, operator)[side]
+    facts = plan.inputs_of(operator)[side]
     if is_finite(name, facts):
         return f"until accents or punctuation cover {domain_text(name, facts)}"
     if all(b.verdict == "bounded" for b in state_safety.of(operator.name) if b.memory.accents):
@@ -248,7 +248,7 @@ def _attributes(plan: Plan, source: Source) -> list[str]:
     names = [attribute.name for attribute in source.attributes]
     for operator in plan.operators:
         if source in plan.ancestors(operator.name):
-            for side, facts in enumerate(inputs_of(plan, operator)):
+            for side, facts in enumerate(plan.inputs_of(operator)):
                 names += [n for n in operator.reads(side) if n not in (*names, *facts.types)]
     return [*dict.fromkeys(names), OTHER]
 

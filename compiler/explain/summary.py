@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cedilla.compiler.analysis.reactions import OTHER, alter_described_by, attributes_of, inputs_of, reaction
+from cedilla.compiler.analysis.reactions import OTHER, alter_described_by, attributes_of, reaction
 from cedilla.compiler.analysis.safety import Safety, StateBound, safety
 from cedilla.compiler.explain.explanation import source_facts
 from cedilla.compiler.explain.impact import domain_text
@@ -156,7 +156,7 @@ def _coordinated(plan: Plan, operator: Operator, reactions: _Reactions) -> Itera
             reactions, "coordinates", "waits until all that it can be computed from is gone"
         )
         return
-    common = set[str].intersection(*(set(facts.types) for facts in inputs_of(plan, operator)))
+    common = set[str].intersection(*(set(facts.types) for facts in plan.inputs_of(operator)))
     waiting = {key: outcome for key, outcome in reactions.items() if key[1] in common and key[2] != "add"}
     yield from _by_verdict(waiting, "coordinates", "waits until both inputs have it")
 
@@ -191,7 +191,7 @@ def _partial(plan: Plan, operator: Operator, state_safety: Safety) -> Iterator[s
     finite: dict[str, str] = {}
     others: list[str] = []
     ended: list[str] = []
-    for side, facts in enumerate(inputs_of(plan, operator)):
+    for side, facts in enumerate(plan.inputs_of(operator)):
         for name in attributes_of(plan, operator, side):
             outcome = alter_described_by(plan, operator, side, name)
             if outcome is None:

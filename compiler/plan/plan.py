@@ -117,8 +117,7 @@ class Plan:
         names = {source.name for source in self.sources if source.name in self.placed}
         for operator in self.operators:
             has_places = operator.name in self.placed
-            inputs = tuple(self.start[name] for name in operator.inputs)
-            if operator.state is None and operator.fixed_attributes(inputs) is None:
+            if operator.state is None and operator.fixed_attributes(self.inputs_of(operator)) is None:
                 has_places = not names.isdisjoint(operator.inputs)
             names.update([operator.name] if has_places else [])
         return frozenset(names)
@@ -160,6 +159,15 @@ class Plan:
             if operator.name in above:
                 above.update(operator.inputs)
         return [node for node in (*self.sources, *self.operators) if node.name in above]
+
+    @cached_property
+    def emitted(self) -> frozenset[str]:
+        """The relations that outputs are computed from."""
+        return frozenset(node.name for emit in self.emits for node in self.ancestors(emit.relation))
+
+    def inputs_of(self, operator: Operator) -> tuple[Facts, ...]:
+        """Returns the facts of an operator's inputs when the query starts."""
+        return tuple(self.start[name] for name in operator.inputs)
 
     @cached_property
     def shared(self) -> frozenset[str]:
