@@ -6,23 +6,9 @@ from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 
 NAMES = {
     *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"),
-    *(
-        "now",
-        "current_timestamp",
-        "current_date",
-        "curdate",
-        "current_time",
-        "localtimestamp",
-        "unix_timestamp",
-        "today",
-        "getdate",
-        "sysdate",
-        "systimestamp",
-        "utcnow",
-        "proctime",
-        "current_row_timestamp",
-        "clock_timestamp",
-    ),
+    *("now", "current_timestamp", "current_date", "curdate", "current_time"),
+    *("localtimestamp", "unix_timestamp", "today", "getdate", "sysdate"),
+    *("systimestamp", "utcnow", "proctime", "current_row_timestamp", "clock_timestamp"),
     *("current_timezone", "current_user", "user", "session_user", "current_database", "current_schema"),
     *("version", "spark_partition_id", "input_file_name"),
 }

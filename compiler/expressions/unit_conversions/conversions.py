@@ -37,20 +37,8 @@ from cedilla.grammar.syntax import (
 from cedilla.grammar.syntax.connectives import connected
 
 _SAME = {
-    "avg",
-    "avg_angle",
-    "min",
-    "max",
-    "first",
-    "last",
-    "arg_max",
-    "arg_min",
-    "mode",
-    "median",
-    "quantile",
-    "collect",
-    "largest",
-    "smallest",
+    *("avg", "avg_angle", "min", "max", "first", "last", "arg_max"),
+    *("arg_min", "mode", "median", "quantile", "collect", "largest", "smallest"),
 }
 """Aggregate functions whose result has the unit of their argument."""
 
@@ -96,20 +84,8 @@ def is_unit(name: str) -> bool:
 
 _COMMON = (
     *("degC", "degF", "celsius", "fahrenheit", "kelvin", "percent", "degree", "radian"),
-    *(
-        "metre",
-        "millimetre",
-        "kilometre",
-        "inch",
-        "foot",
-        "yard",
-        "mile",
-        "km/h",
-        "m/s",
-        "knot",
-        "litre",
-        "gallon",
-    ),
+    *("metre", "millimetre", "kilometre", "inch", "foot", "yard"),
+    *("mile", "km/h", "m/s", "knot", "litre", "gallon"),
     *("pascal", "hPa", "mbar", "bar", "psi", "gram", "kilogram", "tonne", "pound", "ounce", "newton"),
     *("byte", "bit", "watt", "kilowatt", "joule", "volt", "ampere", "ohm", "hertz", "lux", "decibel"),
     *("dBm", "dBW", "dBV", "dBSPL", "pH_value"),
@@ -120,17 +96,8 @@ _PREFIXES = ("", "m", "k", "h", "M", "G", "T")
 _SYMBOLS = ("W", "Wh", "VA", "V", "A", "Ah", "Hz", "Pa", "J", "N", "L", "g")
 _NO_UNITS = {"", "-", "n/a", "none", "unitless", "ratio", "fraction"}
 _CURRENCIES = {
-    "eur",
-    "euro",
-    "euros",
-    "usd",
-    "dollar",
-    "dollars",
-    "gbp",
-    "chf",
-    "jpy",
-    "cent",
-    "cents",
+    *("eur", "euro", "euros", "usd", "dollar", "dollars"),
+    *("gbp", "chf", "jpy", "cent", "cents"),
 }
 
 _UNITS = {"unit", "units", "convert", *(each.lower() for each in _COMMON)}
