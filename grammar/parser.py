@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Literal as OneOf
-from typing import overload
+from typing import Any
 
 from attrs import evolve
 from lark.exceptions import UnexpectedInput
@@ -148,17 +147,9 @@ def parse_expression(text: str, source: str = "<expression>") -> Expression:
     return _parse(text, source, "expression")
 
 
-@overload
-def _parse(text: str, source: str, start: OneOf["query"], builder: Builder, check: Check | None) -> Query: ...
-@overload
-def _parse(text: str, source: str, start: OneOf["accent"]) -> AccentText: ...
-@overload
-def _parse(text: str, source: str, start: OneOf["punctuation"]) -> PunctuationText: ...
-@overload
-def _parse(text: str, source: str, start: OneOf["expression"]) -> Expression: ...
 def _parse(
     text: str, source: str, start: lalr.Start, builder: Builder | None = None, check: Check | None = None
-) -> object:
+) -> Any:
     builder = builder or Builder(source)
     try:
         node = lalr.build(builder, lalr.parse(text, start))

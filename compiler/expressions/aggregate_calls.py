@@ -9,17 +9,13 @@ from attrs import evolve, field, frozen
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.aggregates.aggregate_function import CONSTANTS, Function
 from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS
+from cedilla.compiler.expressions.aggregates.aggregate_kinds import WITHOUT_BOUND
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.formatting.expression_formatter import called
 from cedilla.grammar.parser import parse_query
 from cedilla.grammar.syntax import AggregateCall, Expression, Literal
-
-_COLLECTING = {"median", "quantile", "collect", "mode", "string_agg"}
-
-_INDIFFERENT = {"min", "max"}
-"""Functions that give the same result with `distinct`."""
 
 
 @frozen
@@ -101,7 +97,7 @@ class Call:
     @property
     def keeps_values(self) -> bool:
         """True if its state contains the values of a group, and not only a summary of them (theory 3.4)."""
-        return self.function in _COLLECTING or (self.distinct and self.function not in _INDIFFERENT)
+        return not WITHOUT_BOUND.isdisjoint(self.how.partials)
 
     @property
     def reads(self) -> frozenset[str]:

@@ -42,6 +42,8 @@ _KINDS: Mapping[str, Kind] = {
     "list": [_PLACED],
     "product": DOUBLE,
 }
+WITHOUT_BOUND = frozenset({"values", "set", "all", "list"})
+"""Partial results that contain the values of a group."""
 
 
 def kind_of(part: str, arguments: Mapping[str, Type]) -> Kind:
