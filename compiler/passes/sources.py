@@ -10,10 +10,11 @@ from cedilla.compiler.expressions.types.patterns import value_of
 from cedilla.compiler.expressions.unit_conversions.conversions import in_declared_unit
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.operators.shared.conditions import domain_warnings
+from cedilla.compiler.passes.declared_paths import check_field_paths
 from cedilla.compiler.passes.declared_units import check_units, declared_unit, taken_for_units
 from cedilla.compiler.passes.one_input import length_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
-from cedilla.compiler.plan.field_paths import TextPath, check_field_paths, field_path_of, other_paths_of
+from cedilla.compiler.plan.field_paths import TextPath, field_path_of, other_paths_of
 from cedilla.compiler.plan.formats import DELTA, check_source_format
 from cedilla.compiler.plan.telemetry import check_points
 from cedilla.compiler.plan.topics import TOPICS, check_topic
