@@ -33,6 +33,8 @@ _NAMED = {
     "aggregate": "an aggregate requires a name: `avg(t) as mean`",
     "γ": "an aggregate requires a name: `avg(t) as mean`",
     "ρ": "a new name comes after the old one: `ρ[t as temperature](R)`",
+    "running": "a running function requires a name: `sum(n) as total`",
+    "unnest": "an element requires a name: `unnest[tags as tag](R)`",
 }
 
 
@@ -222,6 +224,8 @@ def missing_place(slip: Slip) -> Diagnostic | None:
     """An emit without a place to write to, or a place without its format."""
     if slip.found == ";" and "TO" in slip.accepts:
         return slip.unexpected('an output requires a place to write to: `emit R to json "path"`')
+    if slip.found.type == "STRING" and slip.last == "from" and "accent" in map(str, slip.before[-3:]):
+        return slip.unexpected(f"a file of accents is `from file {slip.found}`")
     if slip.found.type == "STRING" and slip.last in ("to", "from"):
         if (word := str(slip.found)[1:-1].lower()) in forms.FORMATS:
             return slip.unexpected(f'a format is written without quotes: `{slip.last} {word} "path"`')

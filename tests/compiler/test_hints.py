@@ -58,6 +58,23 @@ def test_an_edit_of_another_meaning_is_not_proposed(statement: str, claim: str) 
     assert claim not in error_text(lambda: compile_query(SOURCES + statement))
 
 
+LISTS = 'stream r(k: int, v: double, tags?: list of string) from json "r";\n'
+
+
+@pytest.mark.parametrize(
+    ("statement", "hint"),
+    [
+        ('emit unnest[tags](r) to json "o";', "`unnest[tags as tag](R)`"),
+        ('emit running[sum(v) on k](r) to json "o";', "`running[delta(kwh) as used"),
+        ('accent r from "changes.rqm"; emit r to json "o";', '`from file "changes.rqm"`'),
+        ('emit select[tags = "a"](r) to json "o";', "`unnest[tags as tag](R)` makes tuples of them"),
+        ('emit sort[tags](r) to json "o";', "`tags: list of string` without"),
+    ],
+)
+def test_a_hint_is_about_its_own_operator_and_can_be_followed(statement: str, hint: str) -> None:
+    assert hint in error_text(lambda: compile_query(LISTS + statement))
+
+
 def test_two_slips_of_one_kind_are_one_repair() -> None:
     text = error_text(lambda: compile_query(SOURCES + 'stream s(a int, b double, c string) from json "s";'))
     assert re.match(r"RQ\d+ missing `:` before `int`", text)

@@ -41,12 +41,16 @@ def value_of(type_: Type, literal: Literal) -> Value:
         raise no_constant(problem, literal, type_.zone or "") from None
     except ValueError as problem:
         hint = _NOT_EMPTY if literal.text.lower() in ("null", "none") else _HINTS.get(type_.name)
+        hint = _OF_ELEMENTS if type_.element else hint
         if type_.is_numeric and not _NUMBER.fullmatch(str(literal.value)):
             hint = "the attribute is a number: `5` or `0.5`"
         message = f"{problem}, but the attribute is of type {type_}"
         raise failure("RQ103", message, literal.span, hint=hint) from None
 
 
+_OF_ELEMENTS = (
+    "no condition reads the elements of a list; in a query `unnest[tags as tag](R)` makes tuples of them"
+)
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 

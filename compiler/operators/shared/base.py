@@ -335,7 +335,9 @@ def always(attribute: str, facts: Facts) -> str:
     """A hint how to have an attribute that every tuple has."""
     if attribute in facts.lacking:
         return f"an input of a union or left join lacks `{attribute}`: a projection of it can compute one"
-    return f"`{attribute}: {facts.types[attribute]}` without `?` declares so"
+    type_ = facts.types[attribute]
+    declared = type_ if type_.element is None else f"list of {type_.element}"
+    return f"`{attribute}: {declared}` without `?` declares so"
 
 
 def listed(names: object) -> str:
