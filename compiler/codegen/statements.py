@@ -118,10 +118,10 @@ def statement(plan: Plan, operator: Operator, inputs: tuple[str, ...]) -> Statem
     if operator.stateful or type(operator) not in _WRITERS:
         return Statement(call)
     types = tuple(plan.start[name].types for name in operator.inputs)
-    changes, written = _WRITERS[type(operator)]
+    changes, writer = _WRITERS[type(operator)]
     if (why := changes(plan, operator, types)) is not None:
         return Statement(call, why)
-    code = written(operator, types[0], *inputs)
+    code = writer(operator, types[0], *inputs)
     return Statement(f"epoch.cached({code})" if operator.name in plan.shared else code)
 
 
