@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,12 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cedilla.compiler import compile_query
-from cedilla.compiler.analysis.findings import findings
-from cedilla.compiler.explain.explanation import explain_text
-from cedilla.grammar.diagnostics import DiagnosticError, render
-from cedilla.grammar.formatting.formatter import format_query
-from cedilla.grammar.parser import parse_query
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.formats.csv.batches import CsvBatches
 from cedilla.runtime.formats.csv.blocks import CsvPart
@@ -30,12 +24,11 @@ from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlPart
 from cedilla.runtime.formats.xml.markers import markers_in as xml_markers
-from cedilla.runtime.records.lines import Line
-from cedilla.runtime.stream_tools.schema import declared_schema, inferred_schema
-from cedilla.runtime.stream_tools.stream_checker import StreamChecker
+from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.terminal.options import Options
 from tests.kit import fuzz
 from tests.kit.fuzz import in_time
+from tests.kit.fuzz_targets import TUPLES, TYPES, check_codes, follow, marker_line, take_query, write_file
 from tests.kit.query import Query
 
 ALL = int(os.environ.get("FUZZ", "1000000"))
@@ -57,35 +50,11 @@ def test_queries(count: int) -> None:
     rng = Random(SEED)
     for text in fuzz.mutations(rng, fuzz.queries(), count):
         with in_time(text):
-            _take_query(text)
-
-
-def _take_query(text: str) -> None:
-    try:
-        laid_out = format_query(parse_query(text), text)
-        assert format_query(parse_query(laid_out), laid_out) == laid_out
-        compiled = compile_query(text)
-        findings(compiled.plan)
-        explain_text(compiled.plan)
-        compile(compiled.program, "<fuzz>", "exec")
-    except DiagnosticError as error:
-        _check_codes(error, text)
-
-
-def _check_codes(error: DiagnosticError, text: str) -> None:
-    assert error.diagnostics
-    assert all(len(each.code) == 5 and each.code.startswith("RQ") for each in error.diagnostics)
-    assert render(error.diagnostics, {"<text>": text})
+            take_query(text)
 
 
 # --- markers and lines, one by one ---------------------------------------------------------------------------
 
-TYPES = "ts: long, s: int in {1, 2, 3}, t: double, k?: string, b?: boolean, m?: decimal(9, 2), at?: timestamp, d?: date"
-TUPLES = [
-    '{"ts": 17, "s": 1, "t": 20.5, "k": "north", "b": true, "m": 1.5, "at": "2020-01-02T03:04:05Z", "d": "2020-01-02"}',
-    '{"ts": 18, "s": 2, "t": -3, "k": null, "note": ["a", {"x": [1, 2.5e3]}]}',
-    '{"ts":19,"s":3,"t":"NaN","k":"\\u00e9\\ud83d\\ude00"}',
-]
 MARKERS = [
     "[[s = 2, alter(t, y -> (y - 32) * 5/9)]]",
     "[[s in {1, 3} and ts > 5, +(p: double unit hPa)]]",
@@ -100,34 +69,17 @@ MARKERS = [
 ]
 
 
-def marker_line(text: str) -> str:
-    kind = "accent" if text.startswith("[[") else "punctuation"
-    return json.dumps({f"${kind}": text})
-
-
 @shares(1500, 0.08)
 def test_markers(count: int) -> None:
     rng = Random(SEED)
     seeds = [*MARKERS, *fuzz.markers()]
-    _follow(rng, (marker_line(text) for text in fuzz.mutations(rng, seeds, count)))
+    follow(rng, (marker_line(text) for text in fuzz.mutations(rng, seeds, count)))
 
 
 @shares(1500, 0.1)
 def test_lines_of_a_stream(count: int) -> None:
     rng = Random(SEED)
-    _follow(rng, fuzz.mutations(rng, [*TUPLES, *map(marker_line, MARKERS)], count))
-
-
-def _follow(rng: Random, lines: Iterator[str]) -> None:
-    """Lines one after the other, through a stream that has taken no more than some of them."""
-    schemas = [declared_schema(TYPES), inferred_schema([Line(text, "f:1") for text in TUPLES])]
-    checker = StreamChecker(schemas[0])
-    for number, text in enumerate(lines):
-        if number % 50 == 0:
-            checker = StreamChecker(rng.choice(schemas))
-        with in_time(text):
-            _, found = checker.take(Line(text, "f:1"))
-            assert all(each.code.startswith("RQ") for each in found)
+    follow(rng, fuzz.mutations(rng, [*TUPLES, *map(marker_line, MARKERS)], count))
 
 
 # --- lines in blocks -----------------------------------------------------------------------------------------
@@ -168,12 +120,6 @@ def test_lines_in_blocks(name: str, count: int, tmp_path: Path) -> None:
                 )
 
 
-def write_file(path: Path, name: str, lines: Sequence[str]) -> Path:
-    header = ["ts,s,t,k,b,m,at,d"] if name == "csv" else []
-    path.write_bytes("\n".join([*header, *lines]).encode("utf-8", "surrogatepass"))
-    return path
-
-
 # --- whole queries -------------------------------------------------------------------------------------------
 
 QUERY = f"""
@@ -196,7 +142,7 @@ def test_simulated_streams(count: int, tmp_path: Path, capsys: pytest.CaptureFix
             try:
                 simulate(f"set drift = {drift};{QUERY}", Options(sources={"r": str(path)}))
             except DiagnosticError as error:
-                _check_codes(error, "")
+                check_codes(error, "")
         capsys.readouterr()
 
 
@@ -218,7 +164,7 @@ def test_lines_through_an_engine(count: int, spark: SparkSession, tmp_path: Path
         try:
             run.process()
         except DiagnosticError as error:
-            _check_codes(error, "")
+            check_codes(error, "")
         (report,) = run.reports
         assert report.tuples > 0
         assert sum(report.quarantined.values()) > 0

@@ -1,27 +1,16 @@
 """The shape of the tests: they mirror the packages, and share by `tests/kit`, never by a test module."""
 
 import ast
-from pathlib import Path
 
 import pytest
 
 from tests.kit import ROOT
+from tests.kit.imports import imports
 
 TESTS = ROOT / "tests"
 VAGUE = {"each", "found", "given", "known", "place", "said", "seen", "there", "told", "written"}
 """Names that do not say what a local variable holds."""
 MODULES = sorted(file for file in TESTS.rglob("*.py") if "benchmarks" not in file.parts)
-
-
-def imported(file: Path) -> set[str]:
-    """Every module that a file imports, at any depth."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return names
 
 
 def test_no_module_imports_a_test_module() -> None:
@@ -30,7 +19,9 @@ def test_no_module_imports_a_test_module() -> None:
         for file in MODULES
         if file.name.startswith("test_")
     }
-    assert {str(file.relative_to(ROOT)): found for file in MODULES if (found := imported(file) & tests)} == {}
+    assert {
+        str(file.relative_to(ROOT)): found for file in MODULES if (found := tests.intersection(imports(file)))
+    } == {}
 
 
 @pytest.mark.parametrize("package", ["grammar", "compiler", "runtime"])

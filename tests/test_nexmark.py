@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
-from fractions import Fraction
+from collections.abc import Callable, Iterator
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 from attrs import frozen
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.analysis.findings import findings
@@ -24,8 +18,16 @@ from cedilla.runtime.terminal.options import Options
 from tests.benchmarks.nexmark import flink_sql, generator, oracle
 from tests.benchmarks.nexmark.spark_twins import REFUSED, TWINS
 from tests.kit import ROOT
-from tests.kit.compare import number_of
-from tests.kit.stream import Decoder, Item, complaints, decode, read_output
+from tests.kit.nexmark import (
+    Bag,
+    as_bag,
+    bag_of_frame,
+    digest,
+    digest_of_files,
+    read_value,
+    tuples_before_closing,
+)
+from tests.kit.stream import Item, complaints, decode, read_output
 from tests.kit.tiers import rest
 
 QUERIES = ROOT / "queries" / "nexmark"
@@ -59,8 +61,6 @@ RESULTS = {
 }
 """What the SQL of each query gives on Spark over the plain data set."""
 
-Bag = Counter[tuple[tuple[str, Any], ...]]
-_TIME = re.compile(r"2015-\d\d-\d\dT")
 SHORT = "q5"
 """What `make test` tries; `make test-rest` tries all others."""
 
@@ -109,44 +109,7 @@ def process(spark: SparkSession, query: str, folder: Path, root: Path) -> list[I
         spark=spark,
     )
     assert not (root / "checkpoint" / "quarantine").exists()
-    return canonical(read_output(root / "out"))
-
-
-def compared(_attribute: str, given: object) -> object:
-    """A value as it is compared: times by what they mean, not as texts."""
-    return time(given)
-
-
-def canonical(stream: Iterable[Item]) -> list[Item]:
-    """The tuples of a stream, each before the punctuation that closes it."""
-    decoder = Decoder(compared)
-    return [row for item in stream if (row := decoder.feed(item)) is not None and not decoder.closed(row)]
-
-
-def bag(rows: Iterable[Mapping[str, Any]]) -> Bag:
-    """Rows as JSON has them, times as times, doubles to ten digits."""
-    return Counter(tuple(sorted((k, value(v)) for k, v in row.items() if v is not None)) for row in rows)
-
-
-def value(item: Any) -> Any:
-    if isinstance(item, float | Fraction):
-        return float(f"{float(item):.9e}")
-    return time(item)
-
-
-def time(item: Any) -> Any:
-    """What is a time is read as one, in UTC if it does not say."""
-    if not isinstance(item, str) or not _TIME.match(item):
-        return item
-    moment = datetime.fromisoformat(item)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def frame_bag(frame: DataFrame) -> Bag:
-    """The same of a DataFrame."""
-    times = "map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\")"
-    texts = frame.selectExpr(f"to_json(struct(*), {times}) AS text").collect()
-    return bag(json.loads(row["text"], parse_float=number_of) for row in texts)
+    return tuples_before_closing(read_output(root / "out"))
 
 
 @pytest.fixture(scope="module")
@@ -155,23 +118,11 @@ def expected(spark: SparkSession, data: Data) -> Callable[[str], Bag]:
 
     @cache
     def of(query: str) -> Bag:
-        rows = frame_bag(spark.sql(oracle.sql(query)))
+        rows = bag_of_frame(spark.sql(oracle.sql(query)))
         assert digest(rows) == RESULTS[query]
         return rows
 
     return of
-
-
-def digest(rows: Bag) -> str:
-    text = "\n".join(
-        sorted(f"{[(k, value_text(v)) for k, v in row]} {number}" for row, number in rows.items())
-    )
-    return f"{sum(rows.values())} rows, {sha256(text.encode()).hexdigest()[:16]}"
-
-
-def value_text(value: Any) -> str:
-    """As a text, whichever type of number it has."""
-    return f"{float(value):.9e}" if isinstance(value, int | float) else str(value)
 
 
 # --- queries -------------------------------------------------------------------------------------------------
@@ -190,7 +141,7 @@ def test_state_is_bounded(query: str) -> None:
 def test_query(
     spark: SparkSession, data: Data, tmp_path: Path, expected: Callable[[str], Bag], query: str
 ) -> None:
-    assert bag(process(spark, query, data.plain, tmp_path)) == expected(query)
+    assert as_bag(process(spark, query, data.plain, tmp_path)) == expected(query)
 
 
 @pytest.mark.soak
@@ -199,13 +150,13 @@ def test_query_with_accents(
     spark: SparkSession, data: Data, tmp_path: Path, expected: Callable[[str], Bag], query: str
 ) -> None:
     """Channels go over to prices in hundredths one by one; decoded, the output is the same."""
-    assert bag(process(spark, query, data.accented, tmp_path)) == expected(query)
+    assert as_bag(process(spark, query, data.accented, tmp_path)) == expected(query)
 
 
 @pytest.mark.parametrize("query", [name if name == SHORT else rest(name) for name in oracle.QUERIES])
 def test_query_with_accents_on_sail(sail: SparkSession, files: Data, tmp_path: Path, query: str) -> None:
     """`--engine sail` runs all tests of this file there, and says what differs."""
-    assert digest(bag(process(sail, query, files.accented, tmp_path))) == RESULTS[query]
+    assert digest(as_bag(process(sail, query, files.accented, tmp_path))) == RESULTS[query]
 
 
 @pytest.mark.rest
@@ -243,7 +194,7 @@ def test_twin(
     writer = frame.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
     writer = writer.outputMode("append").trigger(availableNow=True).format("parquet")
     writer.start(str(tmp_path / "out")).awaitTermination()
-    assert frame_bag(spark.read.parquet(str(tmp_path / "out"))) == expected(query)
+    assert bag_of_frame(spark.read.parquet(str(tmp_path / "out"))) == expected(query)
 
 
 # --- Flink, which the benchmark runs ---------------------------------------------------------------------------
@@ -267,16 +218,8 @@ def test_the_same_arguments_give_the_same_bytes(tmp_path: Path) -> None:
     """Figures of different versions are of the same data: the digests are of what Spark wrote, by SQL."""
     generator.write(tmp_path / "accents", EVENTS, EVENTS_PER_FILE, density=DENSITY, accents=ACCENTS)
     generator.write(tmp_path / "seed", 20_000, 10_000, seed=-7)
-    assert content(tmp_path / "accents") == "88825ec4b600a1de"
-    assert content(tmp_path / "seed") == "3bc8774f82cc0448"
-
-
-def content(folder: Path) -> str:
-    """A digest of the names and bytes of all files."""
-    found = sha256()
-    for path in sorted(folder.rglob("*.json")):
-        found.update(f"{path.relative_to(folder)} {sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return found.hexdigest()[:16]
+    assert digest_of_files(tmp_path / "accents") == "88825ec4b600a1de"
+    assert digest_of_files(tmp_path / "seed") == "3bc8774f82cc0448"
 
 
 def test_files_are_ordered_by_time_as_by_name(files: Data) -> None:
@@ -298,7 +241,7 @@ def test_punctuation_is_true_and_close(files: Data) -> None:
         ]
         tuples = decode(items)
         assert len(tuples) == generator.counts(EVENTS)[stream]
-        assert list(complaints(items, set(tuples[0]), compared)) == []
+        assert list(complaints(items, set(tuples[0]), read_value)) == []
     assert items[-1] == {"$punctuation": "[]"}
     bids = [
         int(i["$punctuation"].split("< ")[1][:-1]) for i in items if "[auction <" in i.get("$punctuation", "")

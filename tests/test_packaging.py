@@ -5,38 +5,19 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
 
 from tests.kit import ROOT
+from tests.kit.imports import FOLDERS, allowed_imports, imported_packages, imports, room_of, source_files
 
-FOLDERS = ("grammar", "compiler", "runtime")
 FORBIDDEN = {
     "grammar": ("cedilla.compiler", "cedilla.runtime", "pyspark"),
     "compiler": ("cedilla.runtime", "pyspark"),
     "runtime": (),
 }
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-
-
-def source_files(folder: str) -> list[Path]:
-    return sorted((ROOT / folder).rglob("*.py"))
-
-
-def imports(file: Path) -> Iterator[str]:
-    """Every module that a file imports, at any depth, by its absolute name."""
-    package = ["cedilla", *file.relative_to(ROOT).parent.parts]
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            module = ".".join([*base, *filter(None, [node.module])])
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
 def test_every_folder_with_python_is_a_listed_package() -> None:
@@ -105,49 +86,14 @@ def test_only_pygments_itself_imports_the_lexer() -> None:
     assert found == {"grammar/highlighting.py"}
 
 
-def package_of(file: Path) -> str:
-    """`runtime/control` of a file in it; of a file outside of all packages, its folder."""
-    return "/".join(file.relative_to(ROOT).parent.parts[:2])
-
-
-def room_of(file: Path) -> str:
-    """`runtime/control/sinks` of a file in it; of a file in none, its package."""
-    return "/".join(file.relative_to(ROOT).parent.parts[:3])
-
-
-def arrows(package_of: Callable[[Path], str] = package_of) -> dict[str, set[str]]:
-    """By package, the packages of the same folder that it imports, for type checkers only or not."""
-    homes = {
-        f"cedilla.{'.'.join(f.relative_to(ROOT).with_suffix('').parts)}": f
-        for top in FOLDERS
-        for f in source_files(top)
-    }
-    found: dict[str, set[str]] = {}
-    for file in homes.values():
-        package = package_of(file)
-        targets = found.setdefault(package, set())
-        for module in imports(file):
-            home = homes.get(module) or homes.get(f"{module}.__init__")
-            if home is not None and package_of(home).partition("/")[0] == package.partition("/")[0]:
-                targets.add(package_of(home))
-        targets.discard(package)
-    return found
-
-
-def allowed(folder: str) -> dict[str, set[str]]:
-    """Returns a folder's packages in order, each with those that it may import."""
-    packages = tomllib.loads((ROOT / "tests" / "packages.toml").read_text())
-    return {name: set(imported) for name, imported in packages[folder].items()}
-
-
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_packages_import_what_the_list_allows_and_no_circle(folder: str) -> None:
     """The list is the one statement of which package may import which; each imports earlier ones only."""
-    shown = allowed(folder)
+    shown = allowed_imports(folder)
     outside = folder  # the folder's own modules are faces and front doors, which import all
     real = {
         package.partition("/")[2]: {target.partition("/")[2] for target in targets - {outside}}
-        for package, targets in arrows().items()
+        for package, targets in imported_packages().items()
         if package.startswith(f"{folder}/")
     }
     assert real == shown
@@ -163,7 +109,7 @@ LISTED = re.compile(r"Imports ((?:`\w+`|, | and |the grammar|the compiler)+)\.")
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_packages_say_what_they_import(folder: str) -> None:
     """A docstring that lists packages lists those of the table."""
-    for package, targets in allowed(folder).items():
+    for package, targets in allowed_imports(folder).items():
         text = ast.get_docstring(ast.parse((ROOT / folder / package / "__init__.py").read_text())) or ""
         listed = LISTED.search(" ".join(text.split()))
         if listed is not None:
@@ -174,7 +120,7 @@ def test_rooms_of_a_package_import_each_other_in_no_circle() -> None:
     """What stands in a package beside its rooms may be below some and above others."""
     rooms = {
         room: {target for target in targets if target.count("/") == 2}
-        for room, targets in arrows(room_of).items()
+        for room, targets in imported_packages(room_of).items()
     }
     TopologicalSorter({room: targets for room, targets in rooms.items() if room.count("/") == 2}).prepare()
 
@@ -194,7 +140,7 @@ def test_modules_beside_rooms_are_above_them(folder: str) -> None:
 
 def test_rooms_say_what_they_import() -> None:
     """A docstring that lists packages lists rooms of its own package, and other packages."""
-    for room, targets in arrows(room_of).items():
+    for room, targets in imported_packages(room_of).items():
         package = room.rpartition("/")[0]
         text = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text())) or ""
         if room.count("/") == 2 and (listed := LISTED.search(" ".join(text.split()))) is not None:
@@ -207,7 +153,9 @@ def test_rooms_say_what_they_import() -> None:
 
 def test_no_package_of_the_runtime_is_imported_from_its_face() -> None:
     """A face that packages below it import would be a circle."""
-    wrong = [f"{p} imports {t}" for p, targets in arrows().items() for t in targets if t == "runtime"]
+    wrong = [
+        f"{p} imports {t}" for p, targets in imported_packages().items() for t in targets if t == "runtime"
+    ]
     assert wrong == []
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import re
 import shlex
-from abc import ABC
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from attrs import frozen
 
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.cli.main import main
+from tests.docs.examples import (
+    FENCE,
+    PAGES,
+    Block,
+    blocks,
+    check_tests,
+    commands,
+    declarations,
+    operator_source,
+    page_name,
+    rules_named,
+)
 from tests.docs.reference import PAPERS, operator_page, rule_rows
 from tests.kit import ROOT
 from tests.kit.stream import in_parts
@@ -28,53 +35,12 @@ from tests.laws.mutations import MUTATIONS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "queries").rglob("README.md")])
 LINKED = sorted([*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "tests").rglob("*.md")])
-PRELUDE = """\
-stream r(ts: long, s: int in {1, 2, 3}, t: double) from json "r" punctuated on ts;
-table names(s: int, name: string) from json "names";
-"""
 
-_FENCE = re.compile(r"^```(?P<info>.*)\n(?P<text>(?:.*\n)*?)```$", re.MULTILINE)
 _CODE = re.compile(r"^ {4}.*$|`[^`\n]+`", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
-_COMMAND = re.compile(r"^(?: {4}|\t)(cedilla .*)$|`(cedilla [a-z]+ [^`]*)`", re.MULTILINE)
 _RULE = re.compile(r'"([SPUJWAG]\d+|\d\.\d)"')
-
-
-@frozen
-class Block:
-    """A fenced block: what stands behind its fence, and its text."""
-
-    page: Path
-    info: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{name(self.page)}:{self.info}"
-
-
-def name(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
-
-def blocks(page: Path, kind: str) -> list[Block]:
-    """The blocks of a page whose fence begins with a word."""
-    found = (Block(page, m["info"].strip(), m["text"]) for m in _FENCE.finditer(page.read_text("utf-8")))
-    return [block for block in found if block.info.split(" ")[0] == kind]
-
-
-def source_of(operator: type) -> str:
-    """The text of an operator's classes, and of what stands beside them in its file."""
-    module = inspect.getmodule(operator)
-    assert module is not None
-    text = inspect.getsource(module)
-    beside = [node for node in ast.parse(text).body if not isinstance(node, ast.ClassDef)]
-    classes = [each for each in operator.__mro__ if each not in (Operator, ABC, object)]
-    return "\n".join(
-        [*(ast.get_source_segment(text, node) or "" for node in beside), *map(inspect.getsource, classes)]
-    )
 
 
 # --- queries and commands ---
@@ -89,20 +55,6 @@ def test_every_query_compiles_or_is_meant_not_to(block: Block) -> None:
             compile_query(block.text)
         return
     compile_query(declarations(block.page) + block.text if tag == "fragment" else block.text)
-
-
-def declarations(page: Path) -> str:
-    """What the fragments of a page are about: its block `rq declarations` without the emit, or `PRELUDE`."""
-    own = [block.text for block in blocks(page, "rq") if block.info == "rq declarations"]
-    return own[0].partition("emit ")[0] if own else PRELUDE
-
-
-def commands() -> Iterator[Any]:
-    """Every command line of `cedilla`; what stands in brackets is optional, what is in capitals a value."""
-    for page in PAGES:
-        for match in _COMMAND.finditer(page.read_text("utf-8")):
-            line = (match[1] or match[2]).split("#")[0].replace("[", "").replace("]", "").replace("...", "")
-            yield pytest.param(line.replace("text|json", "json"), id=f"{name(page)}:{line}")
 
 
 @pytest.mark.parametrize("line", list(commands()))
@@ -123,7 +75,7 @@ def test_every_command_line_has_options_that_exist(line: str) -> None:
 def test_every_operator_has_a_page_that_names_its_rules(operator: type[Operator]) -> None:
     page = operator_page(operator)
     assert page.is_file()
-    rules = set(_RULE.findall(source_of(operator)))
+    rules = set(_RULE.findall(operator_source(operator)))
     assert rules
     text = page.read_text("utf-8")
     missing = {rule for rule in rules if not re.search(rf"(?<![\w.]){re.escape(rule)}(?!\w)", text)}
@@ -171,10 +123,10 @@ def test_every_example_of_an_operator_does_what_its_page_says(
 # --- links and names ---
 
 
-@pytest.mark.parametrize("page", LINKED, ids=name)
+@pytest.mark.parametrize("page", LINKED, ids=page_name)
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     # What stands in code is no link, but a link may be put around code.
-    prose = _CODE.sub("code", _FENCE.sub("", page.read_text("utf-8")))
+    prose = _CODE.sub("code", FENCE.sub("", page.read_text("utf-8")))
     for match in _LINK.finditer(prose):
         target, _, anchor = match["target"].partition("#")
         if ":" in target:
@@ -183,7 +135,7 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
         assert place.exists(), match[0]
         if anchor:
             # The places in a page that a link can name, as GitHub makes them.
-            headings = _HEADING.findall(_FENCE.sub("", place.read_text("utf-8")))
+            headings = _HEADING.findall(FENCE.sub("", place.read_text("utf-8")))
             assert anchor in {
                 re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
             }, match[0]
@@ -211,34 +163,6 @@ R1 to R11, case 1 to case 6, validity, E1 to E11, P-alter, P-add, P-drop, P-dead
 N1, N2, N3, N4, N5, N6, N7, N10, N11, N14, N16
 """
 """All rules of the theory: `tests/laws/rules.toml` has each with its files and tests."""
-
-
-def rules_named(text: str) -> Iterator[str]:
-    """The rules of a list such as `S1 to S6, J1 (left join)`."""
-    for part in re.sub(r" \([^)]*\)", "", " ".join(text.split())).split(", "):
-        if " to " not in part:
-            yield part
-            continue
-        first, last = (re.fullmatch(r"(\D*)(\d+)", end) for end in part.split(" to "))
-        assert first is not None
-        assert last is not None
-        assert first[1] == last[1], part
-        yield from (f"{first[1]}{number}" for number in range(int(first[2]), int(last[2]) + 1))
-
-
-def check_tests(text: str) -> None:
-    """Every test of a cell such as `` `tests/a.py`: `test_b`; `tests/c.md`: `A case` `` exists, and there is one."""
-    where: Path | None = None
-    tests = 0
-    for word in re.findall(r"`([^`]+)`", text):
-        if word.endswith((".py", ".md")):
-            where = ROOT / word
-        else:
-            assert where is not None
-            line = rf"def {word}\(" if where.suffix == ".py" else f"## {re.escape(word)}$"
-            assert re.search(f"^{line}", where.read_text("utf-8"), re.MULTILINE), word
-            tests += 1
-    assert tests > 0
 
 
 RULE_ROWS = [row for section, row in rule_rows() if section != PAPERS]

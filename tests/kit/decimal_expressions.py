@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from random import Random
 from typing import Any
+
+from pyspark.sql import SparkSession
+
+from cedilla.compiler.expressions import expression_sql, expressions
+from cedilla.grammar.parser import parse_expression
+from cedilla.runtime.engines.columns import type_named
+from cedilla.runtime.reference.evaluate import evaluate
 
 SCHEMA = {
     "b": "int",
@@ -167,3 +176,34 @@ def _choice(rng: Random, size: int) -> str:
 
 
 _NUMBERS: tuple[Callable[[Random, int], str], ...] = (_arithmetic, _arithmetic, _arithmetic, _call, _choice)
+
+
+TYPES = {name: type_named(kind) for name, kind in SCHEMA.items()}
+
+
+def mismatches(spark: SparkSession, texts: list[str], rows: list[dict[str, Any]]) -> list[str]:
+    """The expressions whose type or value is another one on the engine than in the reference, bit by bit."""
+    schema = ", ".join(f"{name} {kind}" for name, kind in SCHEMA.items())
+    frame = spark.createDataFrame([tuple(row.values()) for row in rows], schema)
+    parsed = [parse_expression(text) for text in texts]
+    written = [f"{expression_sql.sql(e, TYPES)} AS x{i}" for i, e in enumerate(parsed)]
+    result = frame.selectExpr(*written)
+    wrong = [
+        f"{text}: {field.dataType.simpleString()}, said to be {said}"
+        for text, e, field in zip(texts, parsed, result.schema.fields, strict=True)
+        if (said := expressions.type_of(e, TYPES)) != type_named(field.dataType.simpleString())
+    ]
+    for row, values in zip(rows, result.collect(), strict=True):
+        for text, e, value in zip(texts, parsed, values, strict=True):
+            expected = evaluate(e, row, TYPES)
+            if not _same(value, expected):
+                wrong.append(f"{text} of {row}: {value!r}, {expected!r} in the reference")
+    return wrong
+
+
+def _same(value: Any, expected: Any) -> bool:
+    if value is None or expected is None or isinstance(value, bool | str):
+        return value == expected
+    if isinstance(value, float):
+        return value == expected or (math.isnan(value) and math.isnan(expected))
+    return not isinstance(expected, float) and Fraction(value) == expected

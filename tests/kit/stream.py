@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -49,15 +49,18 @@ __all__ = [
 ]
 
 
-def read_output(folder: Path) -> list[Item]:
-    """The stream that an output folder holds: files in the order of their names (design, section 6)."""
+def read_output(folder: Path, number: Callable[[str], Any] = number_of) -> list[Item]:
+    """Returns the stream of an output folder: files in the order of their names (design, section 6).
+
+    `number`: what a text with a decimal point becomes.
+    """
     items: list[Item] = []
     for file in sorted(folder.glob("epoch=*/*"), key=lambda file: in_stream_order(str(file))):
         if file.suffix == ".parquet":
             rows = parquet.ParquetFile(file).read().to_pylist()
             items += [{n: v for n, v in row.items() if v is not None} for row in rows]
         else:
-            items += [json.loads(line, parse_float=number_of) for line in file.read_text().splitlines()]
+            items += [json.loads(line, parse_float=number) for line in file.read_text().splitlines()]
     return items
 
 

@@ -6,12 +6,10 @@ exactly.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from math import floor
-from pathlib import Path
+from random import Random
 from typing import Any
 
 from cedilla.compiler import compile_query
@@ -77,12 +75,6 @@ def _exact(row: Item) -> tuple[Any, ...]:
     return tuple(Fraction(str(v)) for v in values)
 
 
-def lines(folder: Path) -> list[Item]:
-    """The lines of an output, its numbers with all their digits."""
-    files = [file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir())]
-    return [json.loads(line, parse_float=Decimal) for file in files for line in file.read_text().splitlines()]
-
-
 def _as_read(wanted: Sequence[tuple[Any, ...]], *, is_double: bool) -> list[tuple[Any, ...]]:
     def read(value: Any) -> Fraction:
         return Fraction(repr(float(value))) if is_double and value.denominator != 1 else Fraction(value)
@@ -113,3 +105,39 @@ def check(ends: Ends, left: Sequence[Any], right: Sequence[Any], found: dict[str
     for name, output in found.items():
         rows = sorted(_exact(each) for each in output if is_tuple(each))
         assert rows == _as_read(wanted[name], is_double=is_double), name
+
+
+FAMILIES = [
+    ("s", "ms", "us", "ns", "minute", "hour", "day"),
+    ("m", "cm", "mm", "km", "inch", "foot", "mile"),
+    ("degC", "degF", "kelvin"),
+    ("byte", "kB", "KiB", "bit"),
+]
+
+TYPES = ("long", "long", "int", "decimal(12, 2)", "double")
+
+
+def random_case(rng: Random) -> tuple[Ends, list[Any], list[Any]]:
+    """Types, and values of which some are one quantity, some next to one, and some a round number."""
+    units = rng.choice(FAMILIES)
+    ours, theirs = rng.choice(units), rng.choice(units)
+    types = [rng.choice(TYPES) for _ in range(2)]
+    if "double" in types:  # in doubles, of which the last digit is none of the law
+        types = [each if each == "double" else "long" for each in types]
+    function = conversion(theirs, ours)
+    right = [random_value(rng, types[1]) for _ in range(rng.randint(1, 6))]
+    left = [random_value(rng, types[0]) for _ in range(rng.randint(0, 3))]
+    for each in right:
+        near = Fraction(function(Fraction(str(each))))
+        step = 100 if types[0].startswith("decimal") else 1
+        found = Fraction(round(near * step) + rng.choice([0, 0, 0, 1, -1]), step)
+        if abs(found) < 2**31 and rng.random() < 0.7:
+            left.append(int(found) if step == 1 else float(found))
+    return (f"{types[0]} unit {ours}", f"{types[1]} unit {theirs}"), left, right
+
+
+def random_value(rng: Random, type_: str) -> Any:
+    whole = rng.choice(
+        [rng.randint(-200, 200), rng.randint(0, 90) * 60, rng.randint(0, 9) * 1000 + rng.randint(-1, 1)]
+    )
+    return whole + rng.choice([0, 0.5, 0.01, 0.25]) if type_.startswith("decimal") else whole

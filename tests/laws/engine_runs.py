@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from attrs import evolve
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
 from cedilla.runtime.records.json_objects import json_text
+from cedilla.runtime.records.rejections import is_fatal
+from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.reference.simulation import simulate
+from cedilla.runtime.terminal.options import Options
 from tests.kit.compare import number_of
 from tests.kit.epochs import outputs
 from tests.kit.query import Query
@@ -60,3 +67,21 @@ def check_random_plan(session: SparkSession, root: Path, seed: int) -> None:
     exact = exact_names(made, items)
     expected = bag(evaluate_plan(made.plan, canonical(items))[emit.relation], exact)
     assert bag(decoded(found), exact) == expected, told
+
+
+def blank_bad_lines(query: str, options: Options) -> None:
+    """Blank the lines of the sources that end the query by its settings."""
+    aside = {name: "quarantine" if value == "abort" else value for name, value in options.settings.items()}
+    bad: list[Input] = []
+
+    def rejected(line: Input, code: str) -> None:
+        bad.extend([line] if is_fatal(code, options.settings) else [])
+
+    simulate(compile_query(query), evolve(options, settings=aside, sinks={}), rejected)
+    for each in bad:
+        name, _, number = each.line.place.rpartition(":")
+        file = Path(name)
+        lines, when = file.read_text().split("\n"), file.stat().st_mtime_ns
+        lines[int(number) - 1] = ""
+        file.write_text("\n".join(lines))
+        os.utime(file, ns=(when, when))

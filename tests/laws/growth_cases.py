@@ -9,6 +9,8 @@ from typing import Any
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
+from cedilla.runtime.reference.reference import Reference
+from tests.kit.stream import Item
 from tests.laws.reference_runs import Items, accepted, bag
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import ALL, World, canonical, stream, world
@@ -59,3 +61,9 @@ def from_table(world: World) -> str:
     return 'table fleet(k: int) from json "fleet";' + world.text.replace(
         "k: int in {1, 2, 3}", "k: int in fleet.k", 2
     )
+
+
+def drive(reference: Reference, emit: str, items: Items, output: list[Item]) -> None:
+    for item in items:
+        for outputs in reference.step([item]):
+            output += outputs[emit].items()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+import pytest
+
+from cedilla.compiler.compile import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.reference.reference import Reference
 from tests.kit.stream import Item
 
 STATES, KINDS = ("A", "B", "C"), (1, 2, 3)
@@ -206,3 +211,41 @@ class World:
         else:
             self.recoded.append({"$accent": f"[[{text}alter(t, y -> y * 2 + 1)]]"})
             self.plain += [{"$accent": f"[[{part}alter(t, y -> y * 2 + 1)]]"} for part in parts]
+
+
+SCHEMA = 'n: long, s: int in {1, 2}, k: int in {1, 2, 3}, state?: string in {"A", "B", "C"}, t: double'
+
+QUERY = f"""
+stream r({SCHEMA}) from json "r";
+emit r to json "all";
+emit aggregate[avg(t) as t, count() as n by s, k](r) to json "groups";
+"""
+
+
+def outputs_of_recodes(
+    items: list[Item],
+    size: int,
+    *,
+    ends: bool = True,
+    query: str = QUERY,
+    refused: Sequence[tuple[int, str]] = (),
+) -> tuple[Reference, dict[str, list[Item]]]:
+    """The items in steps of a size, and the outputs of each emit. `refused`: growths, behind so many items."""
+    reference = Reference(compile_query(query).plan)
+    output: dict[str, list[Item]] = {"r": [], "aggregate": []}
+    todo = [*items, {"$punctuation": "[]"}] if ends else items
+    for start in range(0, len(todo), size):
+        for text in (text for at, text in refused if at == start):
+            with pytest.raises(DiagnosticError, match="RQ466"):
+                reference.step([("r", {"$accent": text})])
+        for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
+            for emit, each in outputs.items():
+                output[emit] += each.items()
+    return reference, output
+
+
+def without_rejected(world: World) -> tuple[Reference, list[Item]]:
+    """The stream without the tuples that are set aside."""
+    one, _ = outputs_of_recodes(world.recoded, 1, ends=False)
+    wrong = [id(item) for _, _, item in one.rejected]
+    return one, [item for item in world.recoded if id(item) not in wrong]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+from cedilla.compiler.compile import compile_query
 from cedilla.grammar.formatting.expression_formatter import unit_text
+from cedilla.runtime.reference.reference import Reference
 from tests.kit.stream import Item, nested
 
 NAMES = {"t": ("t", "temp", "temperature", "box.t"), "p": ("p", "press", "box.`p.1`.v")}
@@ -126,3 +128,27 @@ class World:
             return  # where it is not there, the Alters that it has not been through would tell
         text = f"[{description}{', ' if description else ''}{of} > 1e9]"
         self.both("$punctuation", text, [f"[s = {s}, q = {q}, {name} > 1e9]" for s, q in cells])
+
+
+SCHEMA = "n: long, s: int in {1, 2, 3}, q: int in {1, 2}, t: double, p?: double"
+
+QUERY = f"""
+set drift = quarantine;
+stream r({SCHEMA}) from json "r";
+emit r to json "all";
+emit aggregate[avg(t) as t, max(p) as p by s](r) to json "groups";
+"""
+
+
+def outputs_of_renames(
+    items: list[Item], size: int, *, ends: bool = True
+) -> tuple[Reference, dict[str, list[Item]]]:
+    """The items in steps of a size, and the outputs of each emit."""
+    reference = Reference(compile_query(QUERY).plan)
+    output: dict[str, list[Item]] = {"r": [], "aggregate": []}
+    todo = [*items, {"$punctuation": "[]"}] if ends else items
+    for start in range(0, len(todo), size):
+        for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
+            for emit, each in outputs.items():
+                output[emit] += each.items()
+    return reference, output

@@ -16,15 +16,9 @@ from cedilla.runtime.reference.reference import Reference
 from tests.kit.strategies import HEAVY
 from tests.kit.stream import Item, complaints, decode
 from tests.kit.tiers import tiered
-from tests.laws.growth_cases import GROWTHS, from_table, meaning, random_case
-from tests.laws.reference_runs import TABLE, Items, bag, cut, readable, run
+from tests.laws.growth_cases import GROWTHS, drive, from_table, meaning, random_case
+from tests.laws.reference_runs import TABLE, bag, cut, readable, run
 from tests.runtime.checkpoint.plan_edits import edited
-
-
-def drive(reference: Reference, emit: str, items: Items, output: list[Item]) -> None:
-    for item in items:
-        for outputs in reference.step([item]):
-            output += outputs[emit].items()
 
 
 def check_growth(rng: Random, size: int, length: int) -> str:

@@ -9,56 +9,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
 from io import StringIO
 from random import Random
 
 import pytest
 
 from cedilla.compiler import regions
-from cedilla.compiler.compile import compile_query
 from cedilla.compiler.regions.value_mapping import ValueMapping
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.reference.decoder import Decoder
-from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.stream_tools.canonize import canonize
 from cedilla.runtime.stream_tools.schema import declared_schema
 from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
-from tests.kit.stream import Item, decode
+from tests.kit.stream import decode
 from tests.kit.tiers import tiered
-from tests.laws.recode_worlds import CELLS, STATES, World
+from tests.laws.recode_worlds import CELLS, QUERY, SCHEMA, STATES, World, outputs_of_recodes, without_rejected
 
-SCHEMA = 'n: long, s: int in {1, 2}, k: int in {1, 2, 3}, state?: string in {"A", "B", "C"}, t: double'
-QUERY = f"""
-stream r({SCHEMA}) from json "r";
-emit r to json "all";
-emit aggregate[avg(t) as t, count() as n by s, k](r) to json "groups";
-"""
 WIDE = QUERY.replace("{1, 2, 3}, state", "{1, 2, 3, 4, 10, 20}, state").replace('"C"}', '"C", "x", "y", "D"}')
-
-
-def outputs_of_recodes(
-    items: list[Item],
-    size: int,
-    *,
-    ends: bool = True,
-    query: str = QUERY,
-    refused: Sequence[tuple[int, str]] = (),
-) -> tuple[Reference, dict[str, list[Item]]]:
-    """The items in steps of a size, and the outputs of each emit. `refused`: growths, behind so many items."""
-    reference = Reference(compile_query(query).plan)
-    output: dict[str, list[Item]] = {"r": [], "aggregate": []}
-    todo = [*items, {"$punctuation": "[]"}] if ends else items
-    for start in range(0, len(todo), size):
-        for text in (text for at, text in refused if at == start):
-            with pytest.raises(DiagnosticError, match="RQ466"):
-                reference.step([("r", {"$accent": text})])
-        for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
-            for emit, each in outputs.items():
-                output[emit] += each.items()
-    return reference, output
 
 
 def check_recodes(seed: int, *, grows: bool = False) -> World:
@@ -121,19 +89,12 @@ def test_growths_among_recodes_in_many_cases(seed: int) -> None:
     check_recodes(seed, grows=True)
 
 
-def right(world: World) -> tuple[Reference, list[Item]]:
-    """The stream without the tuples that are set aside."""
-    one, _ = outputs_of_recodes(world.recoded, 1, ends=False)
-    wrong = [id(item) for _, _, item in one.rejected]
-    return one, [item for item in world.recoded if id(item) not in wrong]
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_the_decoder_undoes_recodes(seed: int) -> None:
     """The oracle that shares nothing with the engine."""
     world = World(Random(seed))
     decoder, plain = Decoder(), Decoder()
-    rows = [decoder.feed(item) for item in right(world)[1]]
+    rows = [decoder.feed(item) for item in without_rejected(world)[1]]
     wanted = [plain.feed(item) for item in world.plain]
     assert rounded([r for r in rows if r is not None]) == rounded([r for r in wanted if r is not None])
 
@@ -142,7 +103,7 @@ def test_the_decoder_undoes_recodes(seed: int) -> None:
 def test_a_canonical_stream_recodes_at_its_end(seed: int) -> None:
     """So that tuples which come behind it are read as they would have been."""
     world = World(Random(seed), nested=False)
-    one, items = right(world)
+    one, items = without_rejected(world)
     for rules in (False, True):
         out = StringIO()
         lines = as_lines(items, "r")

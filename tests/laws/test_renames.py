@@ -14,38 +14,14 @@ from random import Random
 import pytest
 
 from cedilla.compiler import regions
-from cedilla.compiler.compile import compile_query
 from cedilla.runtime.reference.decoder import Decoder
-from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.stream_tools.canonize import canonize
 from cedilla.runtime.stream_tools.schema import declared_schema
 from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
-from tests.kit.stream import Item, decode, flat
-from tests.laws.rename_worlds import CELLS, NAMES, World
-
-SCHEMA = "n: long, s: int in {1, 2, 3}, q: int in {1, 2}, t: double, p?: double"
-QUERY = f"""
-set drift = quarantine;
-stream r({SCHEMA}) from json "r";
-emit r to json "all";
-emit aggregate[avg(t) as t, max(p) as p by s](r) to json "groups";
-"""
-
-
-def outputs_of_renames(
-    items: list[Item], size: int, *, ends: bool = True
-) -> tuple[Reference, dict[str, list[Item]]]:
-    """The items in steps of a size, and the outputs of each emit."""
-    reference = Reference(compile_query(QUERY).plan)
-    output: dict[str, list[Item]] = {"r": [], "aggregate": []}
-    todo = [*items, {"$punctuation": "[]"}] if ends else items
-    for start in range(0, len(todo), size):
-        for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
-            for emit, each in outputs.items():
-                output[emit] += each.items()
-    return reference, output
+from tests.kit.stream import decode, flat
+from tests.laws.rename_worlds import CELLS, NAMES, SCHEMA, World, outputs_of_renames
 
 
 def check_renames(seed: int) -> None:

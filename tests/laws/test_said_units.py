@@ -27,7 +27,7 @@ from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, decode, is_tuple, unit_complaints
-from tests.laws.unit_worlds import QUERY, SCHEMA, UNITS, World, ran
+from tests.laws.unit_worlds import QUERY, SCHEMA, World, ran, random_claims, with_punctuations
 
 SAID = re.compile(r', unit ("[^"]*"|\w+)\)\]\]$')
 CANONICAL = {"t": "degF", "p": "hPa"}
@@ -53,15 +53,6 @@ READERS: dict[str, dict[str, Reader]] = {
         ),
     },
 }
-
-
-def with_punctuations(items: list[Item], rng: Random) -> list[Item]:
-    """A stream with some of its tuples closed."""
-    patterns = ["[n < 10]", "[n < 20]", "[s = 3]", "[q = 2, n < 25]", "[t < -30]"]
-    for text in rng.sample(patterns, rng.randint(0, 3)):
-        at = rng.randrange(len(items) // 2, len(items) + 1)
-        items = [*items[:at], {"$punctuation": text}, *items[at:]]
-    return items
 
 
 def check_said_units(seed: int, monkeypatch: pytest.MonkeyPatch, query: str = QUERY) -> int:
@@ -134,22 +125,10 @@ def test_what_outputs_say_in_many_cases(seed: int, monkeypatch: pytest.MonkeyPat
     check_said_units(seed, monkeypatch, query)
 
 
-def claims(rng: Random, world: World) -> list[Item]:
-    """The Alters of a world, of which some say a unit, right or wrong, and some punctuations."""
-    items = with_punctuations(world.alters, rng)
-    for at, item in enumerate(items):
-        if "$accent" not in item or rng.random() < 0.3:
-            continue
-        name = "t" if "alter(t," in item["$accent"] else "p"
-        unit = rng.choice(UNITS[name][:3])
-        items[at] = {"$accent": item["$accent"].replace(")]]", f", unit {unit})]]")}
-    return items
-
-
 def check_claims(seed: int) -> tuple[int, int]:
     """A stream goes on where what an Alter says is true, and ends where it is not. How many were which."""
     rng = Random(seed)
-    items = claims(rng, World(rng))
+    items = random_claims(rng, World(rng))
     rows = list(decode(item for item in items if is_tuple(item)))
     grid = [
         {"n": n, "s": s, "q": q, "t": t, "p": p}

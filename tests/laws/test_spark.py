@@ -3,7 +3,6 @@ files and settings through `run` and `simulate`."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -11,12 +10,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from attrs import evolve
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.records.rejections import is_fatal
-from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.terminal.options import Options
 from tests.kit.errors import code_of
@@ -24,7 +21,7 @@ from tests.kit.seeds import soak_seeds
 from tests.kit.stream import complaints, read_output
 from tests.kit.tiers import tiered
 from tests.laws.edges import read
-from tests.laws.engine_runs import written
+from tests.laws.engine_runs import blank_bad_lines, written
 from tests.laws.reference_runs import accepted, bag, cut, decoded, described, exact_names
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import ALL, ORDERED, canonical, stream, world
@@ -78,24 +75,6 @@ def check_on_engine(
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
     assert list(complaints(found, initial, read)) == [], told
-
-
-def blank_bad_lines(query: str, options: Options) -> None:
-    """Blank the lines of the sources that end the query by its settings."""
-    aside = {name: "quarantine" if value == "abort" else value for name, value in options.settings.items()}
-    bad: list[Input] = []
-
-    def rejected(line: Input, code: str) -> None:
-        bad.extend([line] if is_fatal(code, options.settings) else [])
-
-    simulate(compile_query(query), evolve(options, settings=aside, sinks={}), rejected)
-    for each in bad:
-        name, _, number = each.line.place.rpartition(":")
-        file = Path(name)
-        lines, when = file.read_text().split("\n"), file.stat().st_mtime_ns
-        lines[int(number) - 1] = ""
-        file.write_text("\n".join(lines))
-        os.utime(file, ns=(when, when))
 
 
 def check_settings(

@@ -102,3 +102,24 @@ def ran(query: str, items: list[Item], size: int = 1) -> tuple[Reference, dict[s
             for emit, each in outputs.items():
                 output[emit] += each.items()
     return reference, output
+
+
+def with_punctuations(items: list[Item], rng: Random) -> list[Item]:
+    """A stream with some of its tuples closed."""
+    patterns = ["[n < 10]", "[n < 20]", "[s = 3]", "[q = 2, n < 25]", "[t < -30]"]
+    for text in rng.sample(patterns, rng.randint(0, 3)):
+        at = rng.randrange(len(items) // 2, len(items) + 1)
+        items = [*items[:at], {"$punctuation": text}, *items[at:]]
+    return items
+
+
+def random_claims(rng: Random, world: World) -> list[Item]:
+    """The Alters of a world, of which some say a unit, right or wrong, and some punctuations."""
+    items = with_punctuations(world.alters, rng)
+    for at, item in enumerate(items):
+        if "$accent" not in item or rng.random() < 0.3:
+            continue
+        name = "t" if "alter(t," in item["$accent"] else "p"
+        unit = rng.choice(UNITS[name][:3])
+        items[at] = {"$accent": item["$accent"].replace(")]]", f", unit {unit})]]")}
+    return items

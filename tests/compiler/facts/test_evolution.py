@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import ceil, floor
 from typing import Any
 
 import pytest
@@ -37,6 +36,7 @@ from tests.compiler.facts.evolution_checks import (
     check_union,
     check_window,
 )
+from tests.compiler.facts.statistics import quantile, variance
 from tests.compiler.worlds import (
     FUNCTIONS_IN_ORDER,
     HISTORIES,
@@ -526,17 +526,6 @@ def test_a_group_by_either_name_of_a_join_attribute_closes(key: str) -> None:
 SAMPLES = st.lists(st.integers(-20, 20), min_size=2, max_size=6)
 SLOPES = st.fractions(Fraction(1, 9), 9, max_denominator=9)
 SHIFTS = st.just(Fraction(0)) | st.fractions(-9, 9, max_denominator=9)
-
-
-def variance(sample: Sequence[Fraction]) -> Fraction:
-    mean = Fraction(sum(sample), len(sample))
-    return Fraction(sum((v - mean) ** 2 for v in sample), len(sample) - 1)
-
-
-def quantile(sample: Sequence[Any], share: Fraction) -> Any:
-    ordered, place = sorted(sample), share * (len(sample) - 1)
-    low, high = ordered[floor(place)], ordered[ceil(place)]
-    return low + (high - low) * (place - floor(place))
 
 
 AGGREGATES: dict[str, Callable[[Sequence[Any]], Any]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,10 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.runtime.records.values import value_of_json
 from tests.kit.lines import time_text
 from tests.kit.query import Query
 from tests.kit.tiers import rest
+from tests.runtime.records.value_lines import of_double
 
 pytestmark = pytest.mark.either_engine
 
@@ -57,21 +56,6 @@ DOUBLES = (
     *(5e-324, math.inf, -math.inf, math.nan, None, 0.1 + 0.2, 4503599627370496.5, 12345678901234.5),
 )
 TYPES = ("int", "long", "decimal(10,2)", "decimal(38,0)", "decimal(38,20)", "decimal(5,4)")
-
-
-def of_double(type_: Type, value: float | None) -> Any:
-    """The double as the type, by the digits that it is written with; `None` where it is none."""
-    if value is None or not math.isfinite(value):
-        return None
-    number = Fraction(repr(value))
-    digits = min(type_.parameters[1], 15) if type_.parameters else 0
-    scaled = number * 10**digits
-    if scaled.denominator != 1 or abs(scaled) >= (10**15 if digits else 2**53):
-        return None
-    try:
-        return value_of_json(type_, Decimal(repr(value)))
-    except ValueError:
-        return None
 
 
 def write_table(root: Path, table: Any, number: int = 1, **options: Any) -> None:

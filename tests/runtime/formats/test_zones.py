@@ -78,21 +78,19 @@ def test_a_time_that_clocks_show_twice_or_skip_is_no_moment(local: str, zone: st
     assert moments_in(pa.array([time, time + timedelta(3)], pa.timestamp("us")), zone) is None
 
 
-def near_changes(chance: Random, zone: str, count: int) -> list[datetime]:
-    """Returns local times, of which many are near a change of clocks."""
-    changes = [datetime(2020, 10, 25, 2), datetime(2021, 3, 28, 2), datetime(2040, 10, 28, 2)]
-    return [
-        chance.choice(changes)
-        + timedelta(minutes=chance.randrange(-300, 300), microseconds=chance.randrange(2))
-        for _ in range(count)
-    ]
+CHANGES = [datetime(2020, 10, 25, 2), datetime(2021, 3, 28, 2), datetime(2040, 10, 28, 2)]
+"""Clocks of Berlin and Dublin change there."""
 
 
 @pytest.mark.parametrize("zone", [BERLIN, "America/New_York", "Europe/Dublin", "Africa/Casablanca", "UTC"])
 def test_columns_and_single_times_are_the_same(zone: str) -> None:
     chance, refused = Random(zone), 0
     for _ in range(30):
-        times = near_changes(chance, zone, chance.choice([1, 5]))
+        times = [
+            chance.choice(CHANGES)
+            + timedelta(minutes=chance.randrange(-300, 300), microseconds=chance.randrange(2))
+            for _ in range(chance.choice([1, 5]))
+        ]
         expected: list[datetime] | None = []
         for time in times:
             try:
@@ -174,6 +172,7 @@ emit c to json "out/c";
 emit x to json "out/x";
 emit byhour to json "out/byhour";
 """
+WITHOUT_XML = "\n".join(line for line in QUERY.splitlines() if " x(" not in line and " x to" not in line)
 FILES: list[list[Item]] = [
     [
         {"n": 1, "at": "2020-10-25T01:30:00", "x": 1.0},
@@ -221,7 +220,9 @@ def check(run: Any) -> None:
     assert times(run.output("c")) == {1: "2020-11-01T04:30", 3: "2020-11-01T07:30"}
     closed = [item["$punctuation"] for item in run.output("r") if "$punctuation" in item]
     assert closed == ['[at < "2021-07-01T16:30:00Z"]']
-    hours = [micros(f"{text}:00Z") // 3_600_000_000 for text in MADE.values() if text < "2021-07-01T16"]
+    hours = [
+        TIMESTAMP.moment(f"{text}:00Z") // 3_600_000_000 for text in MADE.values() if text < "2021-07-01T16"
+    ]
     assert {item["w"]: item["many"] for item in decode(run.output("byhour"))} == Counter(hours)
 
 
@@ -229,10 +230,6 @@ def write(run: Query, parts: list[list[Item]]) -> None:
     for number, part in enumerate(parts):
         run.write("r", part, f"{number}.jsonl")
     run.write("c", RECORDS.splitlines(), "r.csv")
-
-
-def rejected(run: Query) -> list[tuple[int, str]]:
-    return sorted((json.loads(line["raw"])["n"], line["code"]) for line in run.quarantine("r"))
 
 
 @pytest.mark.either_engine
@@ -244,7 +241,7 @@ def test_zones_on_an_engine(spark: SparkSession, tmp_path: Path, files_per_epoch
     run.process(files_per_epoch)
     check(run)
     assert times(run.output("x")) == {1: "2020-07-01T10:00"}
-    assert rejected(run) == sorted(CODES.items())
+    assert {json.loads(line.raw)["n"]: line.code for line in run.rejections()} == CODES
     reasons = [line["reason"] for source in ("c", "x") for line in run.quarantine(source)]
     said = "`at` is a local time without an offset that its clock shows twice"
     assert reasons == [f"{said} (read from local time)", said]
@@ -259,16 +256,12 @@ def test_a_zone_stays_after_a_restart(spark: SparkSession, tmp_path: Path) -> No
     run.write("r", FILES[2], "2.jsonl")
     run.go_on(run.executor(), 1)
     check(run)
-    assert rejected(run) == sorted(CODES.items())
-
-
-def without_xml(query: str) -> str:
-    return "\n".join(line for line in query.splitlines() if " x(" not in line and " x to" not in line)
+    assert {json.loads(line.raw)["n"]: line.code for line in run.rejections()} == CODES
 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_zones_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
-    run = Query.without_engine(tmp_path, without_xml(QUERY))
+    run = Query.without_engine(tmp_path, WITHOUT_XML)
     write(run, [list(chain.from_iterable(FILES))] if whole else FILES)
     found = run.simulate()
     check(found)
@@ -281,14 +274,6 @@ def test_zones_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 # --- markers ---
-
-
-def closed_by(text: str) -> regions.Tree:
-    return read_punctuation(text, {"at": LOCAL}).pattern
-
-
-def micros(moment: str) -> int:
-    return TIMESTAMP.moment(moment)
 
 
 @pytest.mark.parametrize(
@@ -304,9 +289,9 @@ def micros(moment: str) -> int:
     ],
 )
 def test_a_punctuation_closes_what_is_certain(text: str, last: str, first: str) -> None:
-    closed = closed_by(text)
-    assert regions.contains(closed, {"at": micros(last)})
-    assert not regions.contains(closed, {"at": micros(first)})
+    closed = read_punctuation(text, {"at": LOCAL}).pattern
+    assert regions.contains(closed, {"at": TIMESTAMP.moment(last)})
+    assert not regions.contains(closed, {"at": TIMESTAMP.moment(first)})
 
 
 def test_a_punctuation_closes_no_moment_whose_local_time_it_leaves_open() -> None:
@@ -324,9 +309,8 @@ def test_a_punctuation_closes_no_moment_whose_local_time_it_leaves_open() -> Non
         bound = day + timedelta(minutes=chance.randrange(0, 300, 10))
         moment = (day + timedelta(minutes=chance.randrange(-60, 300, 10))).replace(tzinfo=UTC)
         local = moment.astimezone(zone).replace(tzinfo=None)
-        is_closed = regions.contains(
-            closed_by(f'[at {sign} "{bound.isoformat()}"]'), {"at": micros(moment.isoformat())}
-        )
+        closed = read_punctuation(f'[at {sign} "{bound.isoformat()}"]', {"at": LOCAL}).pattern
+        is_closed = regions.contains(closed, {"at": TIMESTAMP.moment(moment.isoformat())})
         matches = compared[sign](local, bound)
         twice = day.month == 10 and 2 <= bound.hour < 3
         repeated = day.month == 10 and bound.hour == 3 and bound.minute == 0
@@ -455,8 +439,8 @@ def test_a_missing_local_time_is_the_same_text_in_every_zone(tmp_path: Path) -> 
     state = ran(compile_query(text % BERLIN).plan, [("r", OF_MISSING[0][1])])
     _, after = edited(state, text % "Asia/Kolkata")
     here = after.states["r"].sentinels.here["at"]
-    assert regions.contains(here, {"at": micros("2020-10-24T19:30:00Z")})
-    assert not regions.contains(here, {"at": micros("2020-10-24T23:00:00Z")})
+    assert regions.contains(here, {"at": TIMESTAMP.moment("2020-10-24T19:30:00Z")})
+    assert not regions.contains(here, {"at": TIMESTAMP.moment("2020-10-24T23:00:00Z")})
 
 
 @pytest.mark.either_engine
@@ -473,7 +457,7 @@ def test_a_missing_local_time_is_the_same_text_after_a_restart(spark: SparkSessi
 
 def test_tools_know_zones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "q.rq").write_text(without_xml(QUERY))
+    (tmp_path / "q.rq").write_text(WITHOUT_XML)
     write_lines(tmp_path / "r/1.jsonl", [{"n": 1, "at": "2020-07-01T12:00:00"}, *FILES[1][5:6]])
     assert "RQ213" in cedilla("canonize", "r", "--query", "q.rq", "--source", "r").output
     assert "undone at the source" in cedilla("trace", "q.rq", "--on", "r", '[[zone(at, "UTC")]]').output

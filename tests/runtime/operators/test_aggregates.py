@@ -19,42 +19,12 @@ from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
 from tests.kit.tiers import tiered
 from tests.runtime.operators.aggregate_oracle import CALLS, same
+from tests.runtime.operators.streams import ROWS, aggregated_stream
 
 HEAD = """
 stream r(ts: long, s: int in {1, 2}, t: double, n?: int, l: string) from json "in" punctuated on ts;
 """
-ROWS: list[Item] = [
-    {
-        "ts": ts,
-        "s": 1 + ts % 2,
-        "t": float(ts * ts % 17),
-        **({"n": ts * 5 % 7} if ts % 5 != 3 else {}),
-        "l": "abc"[ts * 7 % 3] if ts % 8 else "d",
-    }
-    for ts in range(24)
-]
 pytestmark = pytest.mark.either_engine
-
-
-def aggregated_stream() -> list[Item]:
-    """The rows; `t` of s = 1 is altered after 6 of them, of s = 2 after 10, and `n` is halved after 12."""
-    items: list[Item] = []
-    for ts, row in enumerate(ROWS):
-        if ts == 6:
-            items.append({"$accent": "[[s = 1, alter(t, y -> y * 2 + 1)]]"})
-        if ts == 10:
-            items.append({"$accent": "[[s = 2, alter(t, y -> y * 2 + 1)]]"})
-        if ts == 12:
-            items.append({"$accent": "[[alter(n, y -> y / 2)]]"})
-        if ts == 16:
-            items.append({"$punctuation": "[ts < 16]"})
-        raw = dict(row)
-        if ts >= (6 if row["s"] == 1 else 10):
-            raw["t"] = row["t"] * 2 + 1
-        if ts >= 12 and "n" in row:
-            raw["n"] = row["n"] / 2
-        items.append(raw)
-    return [*items, {"$punctuation": "[]"}]
 
 
 def output_of(spark: SparkSession, root: Path, text: str, parts: int, items: Sequence[Item]) -> Query:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,44 +13,14 @@ from cedilla.runtime.terminal.options import Options
 from tests.kit.compare import texts
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, is_tuple
+from tests.runtime.operators.streams import DIRECTIONS, directions
 
-DIRECTIONS: dict[int, tuple[list[Any], float | None]] = {
-    0: ([350.0, 10.0], 0.0),
-    1: ([10.0, 350.0], 0.0),
-    2: ([0.0, 90.0], 45.0),
-    3: ([270.0, 0.0], 315.0),
-    4: ([0.0, 180.0], None),
-    5: ([0.0, 120.0, 240.0], None),
-    6: ([90.0, 270.0, 90.0, 270.0], None),
-    7: ([12.5, 13.5], 13.0),
-    8: ([359.75, 0.25], 0.0),
-    9: ([359.9, 0.2], 0.05),
-    10: ([-90.0, 180.0], 225.0),
-    11: ([725.0, 730.0], 7.5),
-    12: ([360.0], 0.0),
-    13: ([-0.0], 0.0),
-    14: ([359.999], 359.999),
-    15: ([None], None),
-    16: ([10.125, None, 20.375], 15.25),
-    17: ([123.456], 123.456),
-    18: ([350.0, 350.0, 10.0, 10.0, 0.0], 0.0),
-}
 QUERY = """
 stream wind(ts: long, k: int, h?: double unit degree) from json "in/wind" punctuated on ts;
 means := aggregate[avg_angle(h) as h by k](wind);
 emit means to json "out/means";
 emit select[h < 90](means) to json "out/easterly";
 """
-
-
-def directions() -> list[Item]:
-    """The values of all groups in turn, so that each group comes in several files."""
-    rows: list[Item] = [
-        {"ts": n, "k": k} | ({} if value is None else {"h": value})
-        for k, (values, _) in DIRECTIONS.items()
-        for n, value in enumerate(values)
-    ]
-    return sorted(rows, key=lambda row: row["ts"])
 
 
 def check_directions(output: list[Item], easterly: list[Item]) -> None:

@@ -19,6 +19,7 @@ from cedilla import Options, compile_query, read, run, simulate
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.reading.reading import InUnits
 from tests.kit.command import cedilla
+from tests.kit.compare import plain
 from tests.kit.lines import write_lines
 from tests.kit.sensor_streams import random_stream, wild_stream
 from tests.kit.stream import Decoder, Item
@@ -81,7 +82,7 @@ def simulate_pumps() -> None:
 
 
 def without_at(rows: Iterable[Item]) -> list[Item]:
-    return [{name: value for name, value in row.items() if name != "at"} for row in rows]
+    return [{n: value for n, value in row.items() if n != "at" and value is not None} for row in rows]
 
 
 # --- rows ------------------------------------------------------------------------------------------------
@@ -102,19 +103,12 @@ def test_rows_of_any_stream_are_what_the_decoder_gives(tmp_path: Path, seed: int
     write_lines(tmp_path / "epoch=000000000000" / "1.jsonl", stream[:60])
     write_lines(tmp_path / "epoch=000000000001" / "1.jsonl", stream[60:])
     decoder = Decoder()
-    canonical = [row for item in stream if (row := decoder.feed(exactly(item))) is not None]
-    assert list(read(tmp_path).rows()) == [rounded(row) for row in canonical]
+    exact = [{n: Fraction(str(v)) if isinstance(v, float) else v for n, v in item.items()} for item in stream]
+    canonical = [row for item in exact if (row := decoder.feed(item)) is not None]
+    assert list(read(tmp_path).rows()) == plain(canonical)
     if make is wild_stream:  # the other adds again what it has dropped, but has not altered
-        latest = [rounded(decoder.raw_at(row, len(decoder.accents))) for row in canonical]
+        latest = plain(decoder.raw_at(row, len(decoder.accents)) for row in canonical)
         assert list(read(tmp_path, "latest").rows()) == latest
-
-
-def exactly(item: Item) -> Item:
-    return {n: Fraction(str(v)) if isinstance(v, float) else v for n, v in item.items()}
-
-
-def rounded(row: Item) -> Item:
-    return {n: float(v) if isinstance(v, Fraction) else v for n, v in row.items()}
 
 
 def test_an_attribute_that_came_back_has_no_unit_in_common_with_what_it_was(tmp_path: Path) -> None:
@@ -247,7 +241,7 @@ def test_spark_and_every_format_give_the_same(folder: Path, spark: SparkSession)
         for kind in ("json", "parquet", "xml"):
             reading = read(folder / kind / "flow", units, query="pumps.rq")
             here = {row["minute"]: row for row in reading.arrow().to_pylist()}
-            assert without_at(_defined(here[n]) for n in sorted(here)) == expected, kind
+            assert without_at(here[n] for n in sorted(here)) == expected, kind
             there = {row["minute"]: row.asDict() for row in reading.spark(spark).collect()}
             assert {n: row | {"at": row["at"].astimezone(UTC)} for n, row in there.items()} == here, kind
     untold = read(folder / "json/flow", "latest").spark(spark)
@@ -261,10 +255,6 @@ def test_spark_and_every_format_give_the_same(folder: Path, spark: SparkSession)
     assert {n: sorted(values) for n, values in lists.items()} == {0: [0.1, 0.14], 1: [0.2, 0.2], 2: [0.3]}
 
 
-def _defined(row: Item) -> Item:
-    return {name: value for name, value in row.items() if value is not None}
-
-
 @pytest.mark.parametrize("seed", tiered(range(2)))
 def test_spark_reads_any_stream_as_the_decoder_does(tmp_path: Path, spark: SparkSession, seed: int) -> None:
     stream = wild_stream(random.Random(seed), 120)
@@ -273,13 +263,13 @@ def test_spark_reads_any_stream_as_the_decoder_does(tmp_path: Path, spark: Spark
     both: list[InUnits] = ["canonical", "latest"]
     for units in both:
         reading = read(tmp_path, units)
-        found = [_defined(row.asDict()) for row in reading.spark(spark).collect()]
+        found = [row.asDict() for row in reading.spark(spark).collect()]
         assert _sorted(found) == _sorted(reading.rows()), units
 
 
 def _sorted(rows: Iterable[Item]) -> list[Any]:
-    in_order = sorted(rows, key=lambda row: sorted((n, round(float(v), 6)) for n, v in row.items()))
-    return [{n: pytest.approx(float(v), abs=1e-9) for n, v in row.items()} for row in in_order]
+    in_order = sorted(plain(rows), key=lambda row: sorted((n, round(v, 6)) for n, v in row.items()))
+    return [{n: pytest.approx(v, abs=1e-9) for n, v in row.items()} for row in in_order]
 
 
 # --- the command -----------------------------------------------------------------------------------------

@@ -3,23 +3,20 @@ the same values, and no number is rounded but to a double."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
 from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query
+from tests.kit.stream import Item, is_tuple, read_output
 from tests.kit.tiers import rest
-from tests.runtime.records.value_lines import FORMATS, NUMBERS, TYPES
+from tests.runtime.records.value_lines import FORMATS, NUMBERS, TYPES, is_value
 
 pytestmark = pytest.mark.either_engine
 
@@ -49,19 +46,6 @@ OTHERS = (
 """As texts alone."""
 
 
-def taken(type_: Type, text: str) -> bool:
-    """Whether a number of JSON is one of a type, by its digits."""
-    number, name = Fraction(text), type_.name
-    if name in ("int", "long"):
-        bits = 31 if name == "int" else 63
-        return number.denominator == 1 and -(2**bits) <= number < 2**bits
-    if name == "decimal":
-        precision, scale = type_.parameters
-        scaled = number * 10**scale
-        return scaled.denominator == 1 and abs(scaled) < 10**precision
-    return name in ("double", "string")
-
-
 def query_of(kind: str) -> str:
     attributes = (
         f'{name}?: {type_} from attribute "{name}"' if kind == "otlp" else f"{name}?: {type_}"
@@ -71,17 +55,18 @@ def query_of(kind: str) -> str:
     return f'stream r({first}, {", ".join(attributes)}) from {kind} "r"; emit r to json "out";'
 
 
-def lines_of(root: Path) -> list[str]:
-    """The tuples that an output folder has, with all digits of their numbers."""
-    files = sorted(root.glob("epoch=*/*-tuples*"))
-    items = [
-        json.loads(line, parse_float=Decimal) for file in files for line in file.read_text().splitlines()
-    ]
-    return sorted(str(sorted((name, normalized(value)) for name, value in item.items())) for item in items)
-
-
-def normalized(value: Any) -> Any:
-    return value.normalize() if isinstance(value, Decimal) and value else abs(value) if value == 0 else value
+def normalized(items: Iterable[Item]) -> list[str]:
+    """Tuples in an order, their numbers without zeros at the end and without the sign of zero."""
+    return sorted(
+        str(
+            sorted(
+                (n, v.normalize() if isinstance(v, Decimal) and v else abs(v) if v == 0 else v)
+                for n, v in item.items()
+            )
+        )
+        for item in items
+        if is_tuple(item)
+    )
 
 
 def judged(spark: SparkSession, root: Path, kind: str, rows: Sequence[str], files: int) -> list[str | None]:
@@ -103,7 +88,8 @@ def judged(spark: SparkSession, root: Path, kind: str, rows: Sequence[str], file
         found[place[each.place]] = each.text
     if kind != "xml":  # which `simulate` does not read
         assert run.simulate().rejections == run.rejections()
-        assert lines_of(root / "out" / "r") == lines_of(root / "simulated" / "r")
+        outputs = (read_output(root / folder / "r", Decimal) for folder in ("out", "simulated"))
+        assert len({tuple(normalized(output)) for output in outputs}) == 1
     assert all(reason is None or reason.startswith("RQ301 `") for reason in found)
     return found
 
@@ -119,7 +105,7 @@ def test_engine_and_reference_take_the_same_spellings(
     for n, (name, text) in enumerate(texts):
         if text in NUMBERS:
             row = FORMATS[kind](name, text, n)[-1 if kind == "otlp" else 0]
-            assert (found[row] is None) == taken(TYPES[name], text), row
+            assert (found[row] is None) == is_value(TYPES[name], text), row
 
 
 def test_halves_of_surrogates_are_no_texts(spark: SparkSession, tmp_path: Path) -> None:

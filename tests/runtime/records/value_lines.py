@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler.expressions.types import Type
+from cedilla.runtime.records.values import value_of_json
 
 TYPES = {
     name: Type.parse(text)
@@ -91,3 +95,31 @@ def request(point: Mapping[str, Any]) -> str:
 
 
 FORMATS = {"json": as_json, "csv": as_csv, "xml": as_xml, "otlp": as_otlp}
+
+
+def is_value(type_: Type, text: str) -> bool:
+    """Whether a number of JSON is one of a type, by its digits."""
+    number, name = Fraction(text), type_.name
+    if name in ("int", "long"):
+        bits = 31 if name == "int" else 63
+        return number.denominator == 1 and -(2**bits) <= number < 2**bits
+    if name == "decimal":
+        precision, scale = type_.parameters
+        scaled = number * 10**scale
+        return scaled.denominator == 1 and abs(scaled) < 10**precision
+    return name in ("double", "string")
+
+
+def of_double(type_: Type, value: float | None) -> Any:
+    """The double as the type, by the digits that it is written with; `None` where it is none."""
+    if value is None or not math.isfinite(value):
+        return None
+    number = Fraction(repr(value))
+    digits = min(type_.parameters[1], 15) if type_.parameters else 0
+    scaled = number * 10**digits
+    if scaled.denominator != 1 or abs(scaled) >= (10**15 if digits else 2**53):
+        return None
+    try:
+        return value_of_json(type_, Decimal(repr(value)))
+    except ValueError:
+        return None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import math
 from decimal import Decimal
 from fractions import Fraction
-from math import floor
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -14,48 +11,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cedilla.compiler import compile_query
-from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.grammar.parser import parse_expression
-from cedilla.runtime.engines.columns import type_named
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.reference import Reference
 from tests.kit import decimal_expressions as made
+from tests.kit.decimal_expressions import TYPES, mismatches
 from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
-from tests.kit.stream import Item, is_tuple
+from tests.kit.stream import Item, is_tuple, read_output
+from tests.runtime.reference.decimal_query import OUTPUTS, QUERY, decimal_items, exact_bag, expected_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-TYPES = {name: type_named(kind) for name, kind in made.SCHEMA.items()}
-
-
-def mismatches(spark: SparkSession, texts: list[str], rows: list[dict[str, Any]]) -> list[str]:
-    """The expressions whose type or value is another one on the engine than in the reference, bit by bit."""
-    schema = ", ".join(f"{name} {kind}" for name, kind in made.SCHEMA.items())
-    frame = spark.createDataFrame([tuple(row.values()) for row in rows], schema)
-    parsed = [parse_expression(text) for text in texts]
-    written = [f"{expression_sql.sql(e, TYPES)} AS x{i}" for i, e in enumerate(parsed)]
-    result = frame.selectExpr(*written)
-    wrong = [
-        f"{text}: {field.dataType.simpleString()}, said to be {said}"
-        for text, e, field in zip(texts, parsed, result.schema.fields, strict=True)
-        if (said := expressions.type_of(e, TYPES)) != type_named(field.dataType.simpleString())
-    ]
-    for row, values in zip(rows, result.collect(), strict=True):
-        for text, e, value in zip(texts, parsed, values, strict=True):
-            expected = evaluate(e, row, TYPES)
-            if not same(value, expected):
-                wrong.append(f"{text} of {row}: {value!r}, {expected!r} in the reference")
-    return wrong
-
-
-def same(value: Any, expected: Any) -> bool:
-    if value is None or expected is None or isinstance(value, bool | str):
-        return value == expected
-    if isinstance(value, float):
-        return value == expected or (math.isnan(value) and math.isnan(expected))
-    return not isinstance(expected, float) and Fraction(value) == expected
 
 
 @pytest.mark.either_engine
@@ -145,77 +112,6 @@ def test_engines_compute_as_on_paper(spark: SparkSession) -> None:
 
 # --- in a query ---
 
-QUERY = """
-stream r(k: long, d: decimal(10, 2), n: long) from json "r" punctuated on k;
-p := project[k, long(d * 100) as cents, d % 0.01 as rest, n * 0.1 as tenth, d * n as product,
-             case when d * 3 = 0.87 then d * 2 else n end as chosen, d / 100 as hundredth](r);
-emit p to json "p";
-emit select[d * 100 = 29 or n * 0.1 in {0.3, 0.7}](r) to json "chosen";
-windows := window[0.1 on tenth as w](p);
-emit aggregate[count() as count, sum(product) as total, min(product) as least by w](windows) to json "windows";
-emit aggregate[count() as count by tenth](p) to json "keys";
-emit project[k, tenth](p) semi join project[k as j, d](r) on tenth = d to json "met";
-emit distinct(project[d * 10 - n as difference](r)) to json "different";
-"""
-OUTPUTS = ("p", "chosen", "windows", "keys", "met", "different")
-VALUES = [
-    ("0.29", 3),
-    ("0.57", 7),
-    ("2.30", 23),
-    ("0.30", 6),
-    ("-1.10", -11),
-    ("0.70", 3),
-    ("4.35", 7),
-    ("0.60", -3),
-]
-
-
-def expected() -> dict[str, list[dict[str, Any]]]:
-    rows = [(k, Fraction(d), n) for k, (d, n) in enumerate(VALUES)]
-    windows = {floor(Fraction(n, 10) / Fraction(1, 10)) for _, _, n in rows}
-
-    def products(w: int) -> list[Fraction]:
-        return [d * n for _, d, n in rows if n == w]
-
-    return {
-        "p": [
-            {
-                "k": k,
-                "cents": d * 100,
-                "rest": 0,
-                "tenth": Fraction(n, 10),
-                "product": d * n,
-                "chosen": d * 2 if d * 3 == Fraction("0.87") else n,
-                "hundredth": Fraction(repr(float(d / 100))),
-            }
-            for k, d, n in rows
-        ],
-        "chosen": [{"k": k, "d": d, "n": n} for k, d, n in rows if d * 100 == 29 or n in (3, 7)],
-        "windows": [
-            {"w": w, "count": len(products(w)), "total": sum(products(w)), "least": min(products(w))}
-            for w in windows
-        ],
-        "keys": [{"tenth": Fraction(w, 10), "count": len(products(w))} for w in windows],
-        "met": [
-            {"k": k, "tenth": Fraction(n, 10)} for k, _, n in rows if any(d * 10 == n for _, d, _ in rows)
-        ],
-        "different": [{"difference": each} for each in {d * 10 - n for _, d, n in rows}],
-    }
-
-
-def bag(rows: list[Item]) -> list[list[tuple[str, Any]]]:
-    return sorted(
-        sorted(
-            (name, value if isinstance(value, str) else Fraction(str(value))) for name, value in row.items()
-        )
-        for row in rows
-    )
-
-
-def decimal_items() -> list[Item]:
-    rows: list[Item] = [{"k": k, "d": float(d), "n": n} for k, (d, n) in enumerate(VALUES)]
-    return [*rows, {"$punctuation": "[]"}]
-
 
 def test_a_query_of_decimals_is_exact_in_the_reference() -> None:
     reference = Reference(compile_query(QUERY).plan)
@@ -224,7 +120,9 @@ def test_a_query_of_decimals_is_exact_in_the_reference() -> None:
         for outputs in reference.step([("r", item)]):
             for name, emit in zip(OUTPUTS, reference.plan.emits, strict=True):
                 found[name] += filter(is_tuple, outputs[emit.name].items())
-    assert {name: bag(rows) for name, rows in found.items()} == {n: bag(r) for n, r in expected().items()}
+    assert {name: exact_bag(rows) for name, rows in found.items()} == {
+        n: exact_bag(r) for n, r in expected_rows().items()
+    }
 
 
 @pytest.mark.either_engine
@@ -241,14 +139,9 @@ def test_a_query_of_decimals_is_exact(spark: SparkSession, tmp_path: Path, per_e
     run.write("r", lines[5:])
     run.go_on(executor, 1 if per_epoch else 0)
     found = {
-        name: [json.loads(line, parse_float=Decimal) for line in output_lines(tmp_path / "out" / emit.name)]
+        name: read_output(tmp_path / "out" / emit.name, Decimal)
         for name, emit in zip(OUTPUTS, executor.plan.emits, strict=True)
     }
-    assert {n: bag([*filter(is_tuple, rows)]) for n, rows in found.items()} == {
-        n: bag(rows) for n, rows in expected().items()
+    assert {n: exact_bag([*filter(is_tuple, rows)]) for n, rows in found.items()} == {
+        n: exact_bag(rows) for n, rows in expected_rows().items()
     }
-
-
-def output_lines(folder: Path) -> list[str]:
-    files = [file for epoch in sorted(folder.glob("epoch=*")) for file in sorted(epoch.iterdir())]
-    return [line for file in files for line in file.read_text().splitlines()]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla import Options, run
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint import journal
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.sinks.kafka import KafkaSink
@@ -23,55 +20,24 @@ from cedilla.runtime.inspect.run_model import RunModel
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.fetch_process import FetchProcess
-from cedilla.runtime.topics.kafka_client import made
 from tests.kit.kafka import Broker, accent, broker, closed, row
-from tests.kit.stream import Item, decode, is_tuple, read_output
+from tests.kit.stream import decode, is_tuple
+from tests.runtime.topics.topic_query import (
+    COPY,
+    PLAIN,
+    QUERY,
+    TopicQuery,
+    copied,
+    dying_clients,
+    mend,
+    started_run,
+    wait_for_epochs,
+)
 
 pytestmark = pytest.mark.rest
 pytest.importorskip("confluent_kafka")
 
-QUERY = """
-stream r(ts: long, s: int in {1, 2}, t: double) from kafka "ADDRESS" punctuated on ts;
-w := window[60 on ts as wid](r);
-a := aggregate[avg by wid except ts, s](w);
-emit a to json "OUT";
-"""
-PLAIN = """
-stream r(ts: long, s: int in {1, 2}, t: double) from kafka "ADDRESS";
-emit r to json "OUT";
-"""
 CELSIUS = "[[alter(t, y -> (y - 32) * 5/9)]]"
-
-
-class TopicQuery:
-    """A query over a topic of its own, with an output and a checkpoint."""
-
-    def __init__(self, spark: SparkSession, address: str, folder: Path, text: str = QUERY) -> None:
-        self.spark, self.folder = spark, folder
-        self.text = text.replace("ADDRESS", address).replace("OUT", str(folder / "out"))
-        self.reports: list[EpochReport] = []
-
-    def run(self, **options: Any) -> None:
-        options = {"once": True, "checkpoint": str(self.folder / "checkpoint"), **options}
-        run(self.text, Options(**options), spark=self.spark, on_report=self.reports.append)
-
-    @property
-    def output(self) -> list[Item]:
-        return read_output(self.folder / "out")
-
-    @property
-    def tuples(self) -> list[Item]:
-        return [item for item in self.output if is_tuple(item)]
-
-    def quarantine(self) -> list[Item]:
-        files = sorted((self.folder / "checkpoint" / "quarantine" / "r").glob("*.jsonl"))
-        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-    def refused(self, **options: Any) -> Any:
-        with pytest.raises(DiagnosticError) as raised:
-            self.run(**options)
-        (diagnostic,) = raised.value.diagnostics
-        return diagnostic
 
 
 def test_a_marker_holds_for_its_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
@@ -171,14 +137,6 @@ def test_a_bad_marker_ends_the_query_at_its_offset_and_its_copy_can_be_mended(
     mend(refusal)
     query.run()
     assert sorted(item["ts"] for item in query.tuples) == [0, 1, 2]
-
-
-def mend(refusal: Any) -> None:
-    """Make the second line of a copy empty, which holds a bad marker."""
-    (copy,) = (p for note in refusal.notes for p in note.split() if p.endswith(".jsonl:2"))
-    file = Path(copy.removesuffix(":2").removeprefix("file:"))
-    lines = file.read_text().splitlines()
-    file.write_text("\n".join([lines[0], "", *lines[2:]]) + "\n")
 
 
 def test_heartbeats_close_partition_by_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
@@ -338,15 +296,6 @@ def test_on_spark(kafka: Broker, spark: SparkSession, tmp_path: Path) -> None:
 
 # --- outputs ---
 
-COPY = PLAIN.replace('to json "OUT"', 'to kafka "ADDRESS_OUT"')
-
-
-def copied(kafka: Broker, sail: SparkSession, folder: Path, name: str, partitions: int = 2) -> TopicQuery:
-    """A query that copies a topic `name` to one `name_out`, by key."""
-    address = kafka.topic(name)
-    kafka.topic(f"{name}_out", partitions)
-    return TopicQuery(sail, address, folder, COPY.replace("ADDRESS_OUT", f"{address}_out?key=s"))
-
 
 def test_an_output_is_a_stream_in_each_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
     query = copied(kafka, sail, tmp_path, "through")
@@ -472,30 +421,13 @@ def test_an_epoch_that_is_written_again_is_seen_once(
     assert sorted(item["ts"] for item in records) == [0, 1, 2, 3]
 
 
-def dying_clients(step: str, die: Any) -> Any:
-    """Clients as they are made, but for one function."""
-
-    class Dying:
-        def __init__(self, of: Any) -> None:
-            self.of = of
-
-        def __getattr__(self, name: str) -> Any:
-            return die if name == step else getattr(self.of, name)
-
-    def make(kind: str, *given: Any) -> Any:
-        client = made(kind, *given)
-        return Dying(client) if kind == "Producer" else client
-
-    return make
-
-
 def test_a_driver_that_is_killed_writes_each_tuple_once(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
     query = copied(kafka, sail, tmp_path, "output")
     kafka.send("output", [row(n, 1, 1.0) for n in range(2000)], [row(n, 2, 1.0) for n in range(2000)])
     for epochs in (2, 5, 9):
-        running = _started(query, "--records-per-epoch", "100")
+        running = started_run(query, "--records-per-epoch", "100")
         end = time.monotonic() + 60
         while sum(kafka.ends("output_out")) < epochs * 100:
             assert time.monotonic() < end, (query.folder / "log").read_text()
@@ -507,28 +439,12 @@ def test_a_driver_that_is_killed_writes_each_tuple_once(
     assert sorted(tuples) == [(s, n) for s in (1, 2) for n in range(2000)]
 
 
-def _started(query: TopicQuery, *options: str) -> subprocess.Popen[bytes]:
-    file = query.folder / "q.rq"
-    file.write_text(query.text)
-    command = [sys.executable, "-m", "cedilla.runtime.cli.main", "run", str(file), "--engine", "sail"]
-    checkpoint = ["--checkpoint", str(query.folder / "checkpoint"), *options]
-    with (query.folder / "log").open("ab") as log:
-        return subprocess.Popen([*command, *checkpoint], stdout=log, stderr=log)
-
-
-def _wait_for(query: TopicQuery, epochs: int) -> None:
-    end = time.monotonic() + 60
-    while len(list((query.folder / "out").glob("epoch=*"))) < epochs:
-        assert time.monotonic() < end, (query.folder / "log").read_text()
-        time.sleep(0.02)
-
-
 def test_a_killed_driver_goes_on_where_it_was(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
     query = TopicQuery(sail, kafka.topic("killed"), tmp_path, PLAIN)
     kafka.send("killed", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
     for epochs in (2, 5):
-        running = _started(query, "--records-per-epoch", "150")
-        _wait_for(query, epochs)
+        running = started_run(query, "--records-per-epoch", "150")
+        wait_for_epochs(query, epochs)
         running.kill()
         running.wait()
     query.run()
@@ -614,13 +530,13 @@ def test_a_fetching_process_that_is_killed_is_followed_by_another(
 def test_a_broker_that_is_started_again_is_read_on(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
     query = TopicQuery(sail, kafka.topic("restarted"), tmp_path, PLAIN)
     kafka.send("restarted", [row(0, 1, 1.0)], [row(0, 2, 1.0)])
-    running = _started(query, "--interval", "0.1")
-    _wait_for(query, 1)
+    running = started_run(query, "--interval", "0.1")
+    wait_for_epochs(query, 1)
     kafka.stop()
     time.sleep(1)
     kafka.start()
     kafka.send("restarted", [row(1, 1, 1.0)], [row(1, 2, 1.0)])
-    _wait_for(query, 2)
+    wait_for_epochs(query, 2)
     os.kill(running.pid, signal.SIGINT)
     assert running.wait(30) == 130, (tmp_path / "log").read_text()
     query.run()

@@ -2,7 +2,6 @@
 
 import operator
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -13,19 +12,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.regions import UNDEFINED, Tree
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.grammar.parser import parse_punctuation
+from tests.compiler.expressions.types.pattern_texts import POINTS, probes, read_again, region
 from tests.kit.strategies import DENSE, LIGHT, WHOLE, Members, Paint, members, paints, rows
 
-DAY = 86_400_000_000
-POINTS: dict[str, tuple[Any, ...]] = {
-    "int": (0, 1, 2, 3),
-    "long": (-(2**40), 0, 5, 2**40),
-    "double": (Fraction(-3, 2), 0, Fraction(1, 4), 2),
-    "decimal(8,2)": (Fraction(-3, 2), 0, Fraction(1, 4), 2),
-    "string": ("", "a", 'b"\\', "größe"),
-    "timestamp": (-DAY, 0, 1, 3600_000_000),
-    "date": (-1, 0, 1, 19000),
-}
 COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -34,21 +23,6 @@ COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-
-def region(text: str, **types: str) -> Tree:
-    parsed = parse_punctuation(f"[{text}]").conditions
-    return patterns.region_of(parsed, {name: Type.parse(t) for name, t in types.items()})
-
-
-def probes(name: str) -> list[Any]:
-    """The constants of a type with values between and around them."""
-    points = POINTS[name]
-    if name == "string":
-        return [*points, "A", "aa", "b", "z", "ﬀ"]
-    if Type.parse(name).is_integral:
-        return sorted({v + d for v in points for d in (-1, 0, 1)})
-    return sorted({v + d for v in points for d in (Fraction(-1, 8), 0, Fraction(1, 8))})
 
 
 @pytest.mark.parametrize("name", POINTS)
@@ -124,21 +98,12 @@ def test_an_unknown_attribute_is_an_error(text: str) -> None:
 # --- back to text ---
 
 
-def again(box: regions.Box, name: str, *, outer: bool) -> Tree:
-    """The union of what the texts of a box say when they are read."""
-    types = {attribute: Type.parse(name) for attribute in "ab"}
-    written = list(patterns.texts(box, types, outer=outer))
-    return regions.union(
-        *(patterns.region_of(parse_punctuation(f"[{', '.join(t)}]").conditions, types) for t in written)
-    )
-
-
 def check_texts(name: str, chosen: Members, values: list[Any]) -> None:
     tree = chosen.tree("a")
     if tree is False:
         return
     for outer in (False, True):
-        read = again({"a": tree}, name, outer=outer)
+        read = read_again({"a": tree}, name, outer=outer)
         undefined = regions.contains(tree, {})
         for value in values:
             got = regions.contains(read, {"a": value} if value is not UNDEFINED else {})
@@ -179,8 +144,8 @@ def test_texts_of_boxes_tile_a_region(name: str, space: tuple[Any, ...], data: s
     outer: Tree = False
     for box, hit in regions.boxes(paint.tree()):
         if hit:
-            inner = regions.union(inner, again(box, name, outer=False))
-            outer = regions.union(outer, again(box, name, outer=True))
+            inner = regions.union(inner, read_again(box, name, outer=False))
+            outer = regions.union(outer, read_again(box, name, outer=True))
     for row in rows({"a": space, "b": space}):
         said = regions.contains(inner, row)
         assert paint.meaning(row) or not said
@@ -194,4 +159,4 @@ def test_the_end_of_time_can_be_written() -> None:
     for name, last in (("timestamp", '"9999-12-31T23:59:59.999999Z"'), ("date", '"9999-12-31"')):
         for text in (f"a <= {last}", f"a > {last}", f"a = {last}"):
             tree = region(text, a=name)
-            assert again({"a": tree}, name, outer=False) == tree
+            assert read_again({"a": tree}, name, outer=False) == tree

@@ -32,25 +32,11 @@ from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.lines import as_lines
 from tests.kit.query import Query
-from tests.kit.stream import Item
+from tests.kit.stream import Item, is_tuple, read_output
 from tests.kit.tiers import tiered
 
 END: Item = {"$punctuation": "[]"}
 ODD = 2**53 + 1
-
-
-def exact_rows(folder: Path) -> list[Item]:
-    """The tuples of an output with all of their digits."""
-    files = sorted(folder.glob("epoch=*/*tuples*.jsonl"))
-    return [json.loads(line, parse_float=Decimal) for file in files for line in file.read_text().splitlines()]
-
-
-def as_fractions(rows: Sequence[Item]) -> list[Item]:
-    return [{n: Fraction(v) if isinstance(v, int | Decimal) else v for n, v in row.items()} for row in rows]
-
-
-def in_order(rows: Sequence[Mapping[str, Any]]) -> list[tuple[tuple[str, Any], ...]]:
-    return sorted(tuple(sorted(row.items())) for row in rows)
 
 
 # --- streams ---
@@ -81,27 +67,23 @@ TEXTS: Mapping[int, str] = {
     11: '{"k": 1, "n": 1735689601000000.001}',
 }
 """Lines with more digits than a double of Python keeps."""
+LINES: list[Item | str] = [TEXTS.get(i, item) for i, item in enumerate(SECONDS)]
 KEPT = [
     *(("1", "1735689600"), ("1", "0.1"), ("1", "1735689601.000000001"), ("1", "-1735689601.000000001")),
     *(("2", "9999999999.999999999"), ("2", "1735689601.5"), ("1", "9999999999.999999999")),
     ("1", "1735689601.000000001"),
 ]
+EXPECTED = sorted((Fraction(k), Fraction(n)) for k, n in KEPT)
 ASIDE = [("RQ334", 7), ("RQ334", 9), ("RQ305", 13)]
 
 
-def lines_of(items: Sequence[Item], texts: Mapping[int, str] = TEXTS) -> list[Item | str]:
-    return [texts.get(i, item) for i, item in enumerate(items)]
-
-
-def expected(pairs: Sequence[tuple[str, str]]) -> list[Item]:
-    return [{"k": Fraction(k), "n": Fraction(n)} for k, n in pairs]
+def fractions_of(items: Sequence[Item]) -> list[tuple[Fraction, Fraction]]:
+    return sorted((Fraction(row["k"]), Fraction(row["n"])) for row in items if is_tuple(row))
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 100])
 def test_a_decimal_keeps_its_digits_however_the_input_is_cut(size: int) -> None:
-    items = [
-        json.loads(line, parse_float=Decimal) if isinstance(line, str) else line for line in lines_of(SECONDS)
-    ]
+    items = [json.loads(line, parse_float=Decimal) if isinstance(line, str) else line for line in LINES]
     reference = Reference(compile_query(NANO).plan)
     steps = [items[i : i + size] for i in range(0, len(items), size)]
     rows = [
@@ -110,12 +92,12 @@ def test_a_decimal_keeps_its_digits_however_the_input_is_cut(size: int) -> None:
         for each in reference.step([("r", item) for item in step])
         for row in each["r"].tuples
     ]
-    assert in_order(as_fractions(rows)) == in_order(expected(KEPT))
+    assert fractions_of(rows) == EXPECTED
     assert [(code, items.index(item)) for _, code, item in reference.rejected] == ASIDE
 
 
 def test_validate_and_canonize_say_the_same() -> None:
-    lines = as_lines(lines_of(SECONDS))
+    lines = as_lines(LINES)
     found: list[Any] = []
     validate(lines, declared_schema("k: int, n: decimal(19, 9)"), found.append)
     assert [(each.code, each.notes[-1].split(": ")[0]) for each in found] == [
@@ -129,7 +111,7 @@ def test_validate_and_canonize_say_the_same() -> None:
         kept,
     )
     rows = [json.loads(line, parse_float=Decimal) for line in kept.getvalue().splitlines() if '"k": ' in line]
-    assert in_order(as_fractions(rows)) == in_order(expected(KEPT))
+    assert fractions_of(rows) == EXPECTED
 
 
 CENTS: list[Item] = [
@@ -142,6 +124,10 @@ CENTS: list[Item] = [
     {"k": 2, "n": 9007199254740993},
     END,
 ]
+CENT_TEXTS = {0: "90071992547409.93", 3: "90071992547409.93", 4: "9007199254740993.5"}
+IN_CENTS: list[Item | str] = [
+    f'{{"k": {item["k"]}, "n": {CENT_TEXTS[i]}}}' if i in CENT_TEXTS else item for i, item in enumerate(CENTS)
+]
 KEEPING = {
     "join": "a := r join (project[k as j, n](r)) on n = n; o := aggregate[count() as n](a);",
     "sum": "o := aggregate[sum(n) as n](r);",
@@ -152,22 +138,13 @@ KEEPING = {
 KEPT_BY = {"join": 16, "sum": Fraction("360287970189639.72"), "distinct": 1, "window": 4, "select": 4}
 
 
-def kept_by(case: str) -> str:
-    head = "stream r(k: int, n: decimal(18, 2)) from json 'r' punctuated on k punctuated on n;"
-    return f"{head} {KEEPING[case]} emit o to json 'o' in original units;"
-
-
-def in_cents() -> list[Item | str]:
-    texts = {0: "90071992547409.93", 3: "90071992547409.93", 4: "9007199254740993.5"}
-    return lines_of(CENTS, {i: f'{{"k": {CENTS[i]["k"]}, "n": {text}}}' for i, text in texts.items()})
-
-
 @pytest.mark.parametrize("case", KEEPING)
 def test_values_of_two_units_are_equal_in_state(tmp_path: Path, case: str) -> None:
-    query = Query.without_engine(tmp_path, kept_by(case))
-    query.write("r", in_cents())
+    head = "stream r(k: int, n: decimal(18, 2)) from json 'r' punctuated on k punctuated on n;"
+    query = Query.without_engine(tmp_path, f"{head} {KEEPING[case]} emit o to json 'o' in original units;")
+    query.write("r", IN_CENTS)
     query.simulate()
-    (row,) = exact_rows(query.simulated.folder / "o")
+    (row,) = filter(is_tuple, read_output(query.simulated.folder / "o", Decimal))
     assert Fraction(row["n"]) == KEPT_BY[case]
     assert query.simulated.codes == ["RQ334"]
 
@@ -220,11 +197,10 @@ def test_an_engine_keeps_the_digits_that_the_reference_keeps(
     spark: SparkSession, tmp_path: Path, per_epoch: int | None
 ) -> None:
     run = Query(spark, tmp_path, NANO)
-    lines = lines_of(SECONDS)
-    for part in (lines[:4], lines[4:10], lines[10:]):
+    for part in (LINES[:4], LINES[4:10], LINES[10:]):
         run.write("r", part)
     run.process(per_epoch)
-    assert in_order(as_fractions(exact_rows(tmp_path / "out" / "r"))) == in_order(expected(KEPT))
+    assert fractions_of(read_output(tmp_path / "out" / "r", Decimal)) == EXPECTED
     assert [line["code"] for line in run.quarantine("r")] == [code for code, _ in ASIDE]
 
 
@@ -234,11 +210,10 @@ def test_an_announced_unit_keeps_the_digits_after_a_restart(spark: SparkSession,
     run = Query(
         spark, tmp_path, f"{head} o := aggregate[sum(n) as n, collect(n) as all by k](r); emit o to json 'o';"
     )
-    lines = in_cents()
-    for batch, part in enumerate((lines[:3], lines[3:6], lines[6:])):
+    for batch, part in enumerate((IN_CENTS[:3], IN_CENTS[3:6], IN_CENTS[6:])):
         run.write("r", part)
         run.go_on(run.executor(), batch)
-    rows = exact_rows(tmp_path / "out" / "o")
+    rows = filter(is_tuple, read_output(tmp_path / "out" / "o", Decimal))
     assert {(row["k"], Fraction(row["n"]), *map(Fraction, row["all"])) for row in rows} == {
         (k, 2 * ODD, ODD, ODD) for k in (1, 2)
     }  # in cents
@@ -281,10 +256,6 @@ def random_cases(seed: int) -> list[tuple[Type, Type, Affine]]:
     return cases
 
 
-def cell(value: Fraction | None) -> Decimal | None:
-    return None if value is None else Decimal(decimal_notation(value) or "")
-
-
 @pytest.mark.either_engine
 @pytest.mark.parametrize("seed", tiered(range(4)))
 def test_the_sql_of_exact_functions_equals_fractions_on_every_engine(spark: SparkSession, seed: int) -> None:
@@ -313,7 +284,9 @@ def test_the_sql_of_exact_functions_equals_fractions_on_every_engine(spark: Spar
             ),
         ):
             columns[name] = pa.array(
-                [*map(cell, cells)] + [None] * (40 - len(cells)), pa.decimal128(*kind.parameters)
+                [None if value is None else Decimal(decimal_notation(value) or "") for value in cells]
+                + [None] * (40 - len(cells)),
+                pa.decimal128(*kind.parameters),
             )
             texts.append(f"{text} AS {name}")
             results.append([*result, *[None] * (40 - len(cells))])

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item
+from tests.runtime.control.accents.streams import KEYS, epochs_of_accents
 
 pytestmark = pytest.mark.either_engine
 
@@ -19,32 +20,6 @@ stream r(id: long, s: int, t: double, u?: double) from json "in";
 hot := select[id >= 0](r);
 emit hot to json "out/hot";
 """
-KEYS = 700  # more than a tree has in the commit record itself
-
-
-def epochs_of_accents(rng: random.Random) -> list[list[Item]]:
-    """Four files: many accents with tuples among them, one accent, none, and closed keys; then no bad tuple."""
-    count = iter(range(10_000))
-
-    def rows(keys: range, **more: float) -> list[Item]:
-        return [{"id": next(count), "s": s, "t": float(rng.randrange(-50, 50)), **more} for s in keys]
-
-    first: list[Item] = rows(range(0, KEYS, 50))
-    for s in range(KEYS):
-        first.append(
-            {"$accent": f"[[s = {s}, alter(t, y -> y * {rng.randint(1, 7)} + {rng.randint(1, 9)})]]"}
-        )
-        if s % 7 == 0:
-            first.append({"$accent": f"[[s = {s}, +(p: double)]]"})
-            first += rows(range(s, s + 1), p=2.5)
-        if s % 100 == 0:
-            first += rows(range(max(0, s - 2), s + 3))
-    second: list[Item] = rows(range(0, KEYS + 20, 10))
-    second += [{"$accent": "[[s = 20, alter(t, y -> y / 4)]]"}, *rows(range(18, 23))]
-    third = rows(range(-3, KEYS + 20, 9))
-    fourth: list[Item] = [{"$punctuation": f"[s = {s}]"} for s in range(0, KEYS, 2)]
-    fourth += rows(range(1, KEYS, 30))
-    return [first, second, third, fourth]
 
 
 def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -> None:

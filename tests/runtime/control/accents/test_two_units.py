@@ -6,6 +6,7 @@ The oracle computes with fractions, so floors, comparisons and keys are compared
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,9 @@ from cedilla.runtime import simulate
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query
-from tests.kit.stream import Item, decode, is_tuple
+from tests.kit.stream import Item, decode, is_tuple, read_output
 from tests.kit.tiers import tiered
-from tests.kit.two_units import END, RELATIONS, STREAMS, Ends, check, lines, query, simulated
+from tests.kit.two_units import END, RELATIONS, STREAMS, Ends, check, query, simulated
 
 SECOND = 1_700_000_000
 PAIRS: list[tuple[Ends, list[int], list[int]]] = [
@@ -72,7 +73,10 @@ def test_two_units_meet_in_that_of_the_left_on_an_engine(
             run.write(name, [*({"ts": x, "k": k + 2} for k, x in enumerate(values[2:])), END])
         run.go_on(executor, 1 if per_epoch else 0)
         emits = [emit.name for emit in executor.plan.emits]
-        found = {name: lines(run.root / "out" / emit) for name, emit in zip(names, emits, strict=True)}
+        found = {
+            name: read_output(run.root / "out" / emit, Decimal)
+            for name, emit in zip(names, emits, strict=True)
+        }
         check(ends, left, right, found)
 
 
@@ -135,7 +139,9 @@ def test_three_units_and_an_accent_meet_on_an_engine(spark: SparkSession, tmp_pa
             for start in range(0, len(items), size):
                 run.write(name, items[start : start + size])
         emits = [emit.name for emit in run.process(1).plan.emits]
-        check_three({n: lines(run.root / "out" / e) for n, e in zip(OF_THREE, emits, strict=True)})
+        check_three(
+            {n: read_output(run.root / "out" / e, Decimal) for n, e in zip(OF_THREE, emits, strict=True)}
+        )
 
 
 READ = 'stream u(ts: {}, k: int) from json "u" punctuated on ts; emit select[ts > 1.5](u) to json "late";'
@@ -150,7 +156,7 @@ def test_a_second_query_reads_the_output(tmp_path: Path, monkeypatch: pytest.Mon
     first = STREAMS.format("long unit s", "long unit ms") + 'emit u to json "u";'
     simulate(first, Options(sources={n: f"in/{n}" for n in "ab"}, sinks={"u": "u"}))
     simulate(READ.format(type_), Options(sources={"u": "u"}, sinks={"select": "late"}))
-    assert [(exactly(i["ts"]), i["k"]) for i in lines(tmp_path / "late") if is_tuple(i)] == [
+    assert [(exactly(i["ts"]), i["k"]) for i in read_output(tmp_path / "late", Decimal) if is_tuple(i)] == [
         (Fraction("1.501"), 3)
     ]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -28,6 +26,7 @@ from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query
 from tests.kit.sensor_streams import random_stream
 from tests.kit.stream import Item, is_tuple
+from tests.runtime.control.markers.repetitions import naive_repetitions
 
 QUERY = """
 stream pumps(ts: long, pump: int in {1, 2, 3}, litres: double, place?: string in {"north", "south"})
@@ -247,28 +246,6 @@ def test_functions_that_stand() -> None:
         state = with_accent(state, read_accent(text, state.types), 0)
     first, second = standing(state.units["litres"])
     assert first == second
-
-
-def naive_repetitions(stream: list[Item]) -> list[int]:
-    """Line numbers of alters that repeat one in force for their sensor: per sensor, one after the other."""
-    found: list[int] = []
-    steps: dict[str, list[tuple[Fraction, Fraction]]] = {}
-    closed: set[str] = set()
-    for number, item in enumerate(stream, 1):
-        if (end := re.match(r"\[s = (\d)\]", str(item.get("$punctuation")))) is not None:
-            closed.add(end[1])
-        marker = re.match(r"\[\[s = (\d), alter\(t, (.*)\)\]\]", str(item.get("$accent")))
-        if marker is None or marker[1] in closed:
-            continue
-        y0, y1 = (eval(marker[2].replace("y -> ", ""), {"y": Fraction(y)}) for y in (0, 1))
-        step, stack = (Fraction(y1 - y0), Fraction(y0)), steps.setdefault(marker[1], [])
-        if step in stack:
-            found.append(number)
-        if stack and stack[-1] == (1 / step[0], -step[1] / step[0]):
-            stack.pop()
-        else:
-            stack.append(step)
-    return found
 
 
 @pytest.mark.parametrize("seed", range(30))

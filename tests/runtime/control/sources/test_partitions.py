@@ -9,17 +9,23 @@ import pytest
 from attrs import evolve
 
 from cedilla.compiler import compile_query, regions
-from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, Facts
-from cedilla.compiler.plan import Plan, derive
+from cedilla.compiler.facts.facts import ORIGINAL
+from cedilla.compiler.plan import derive
 from cedilla.compiler.regions import PARTITION
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.partitions import region_of
-from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine
 from tests.kit.tiers import tiered
+from tests.runtime.control.sources.partitioned import (
+    COLUMNS,
+    TOPIC,
+    plan_by_key,
+    plan_of_topic,
+    random_markers,
+    say_the_same,
+    states_of,
+)
 
-COLUMNS = "(ts: long, s: int in {1, 2}, t: double, p?: double)"
-TOPIC = f'stream r{COLUMNS} from kafka "host:9092/r"; emit r to json "out";'
 UNION = f"""
 stream r0{COLUMNS} from json "r0";
 stream r1{COLUMNS} from json "r1";
@@ -28,52 +34,12 @@ emit r to json "out";
 """
 
 
-def topic() -> Plan:
-    plan = compile_query(TOPIC).plan
-    return evolve(plan, sources=[evolve(source, partitions=2) for source in plan.sources])
-
-
-def states_of(plan: Plan) -> dict[str, SourceState]:
-    return {s.name: SourceState.start(s, frozenset({"t", "p"})) for s in plan.sources}
-
-
-def markers(rng: random.Random) -> list[tuple[int, str, str]]:
-    """Markers, each with its partition and kind; some do not fit, and are left out where that shows."""
-    made: list[tuple[int, str, str]] = []
-    for _ in range(rng.randrange(1, 9)):
-        where = rng.choice(["", "s = 1, ", "s = 2, ", "ts >= 10, "])
-        what = rng.choice(
-            ["alter(t, y -> y * 2)", "alter(t, y -> y + 1)", "+(p: double)", "-(p)", "-(t)", "+(t: double)"]
-        )
-        closed = rng.choice(["[ts < 10]", "[s = 1]", "[ts < 30, s = 2]", "[ts < 20]", "[]"])
-        text, kind = (f"[[{where}{what}]]", "accent") if rng.random() < 0.7 else (closed, "punctuation")
-        made.append((rng.randrange(2), kind, text))
-    return made
-
-
-def is_same(first: Facts, second: Facts) -> bool:
-    """Whether facts say the same of all tuples that may come."""
-    universe = first.universe
-    if not regions.is_empty(regions.difference(first.closed, second.closed), universe):
-        return False
-    if not regions.is_empty(regions.difference(second.closed, first.closed), universe):
-        return False
-    differs = regions.Operation(lambda a, b: None, lambda a, b: a != b)
-    pairs = [(first.present.get(n, ABSENT), second.present.get(n, ABSENT)) for n in first.types]
-    pairs += [(first.live_units(n), second.live_units(n)) for n in first.types]
-    live = regions.complement(first.closed)
-    return all(
-        regions.is_empty(regions.intersection(regions.combine(one, other, differs), live), universe)
-        for one, other in pairs
-    )
-
-
 @pytest.mark.parametrize("seed", tiered(range(200), 40))
 def test_facts_are_those_of_a_union(seed: int) -> None:
     rng = random.Random(seed)
-    one, two = topic(), compile_query(UNION).plan
+    one, two = plan_of_topic(), compile_query(UNION).plan
     states, apart = states_of(one), states_of(two)
-    for number, (partition, kind, text) in enumerate(markers(rng), 1):
+    for number, (partition, kind, text) in enumerate(random_markers(rng), 1):
         place = partition * NEXT_FILE + number
         here = advance(one, states, {"r": [MarkerLine(kind, text, place, partition=partition)]})
         there = advance(two, apart, {f"r{partition}": [MarkerLine(kind, text, number)]})
@@ -82,11 +48,11 @@ def test_facts_are_those_of_a_union(seed: int) -> None:
             states = {n: s.next_epoch() for n, s in here.states.items()}
             apart = {n: s.next_epoch() for n, s in there.states.items()}
         together = derive(two, {n: s.facts() for n, s in apart.items()})["r"]
-        assert is_same(states["r"].facts(), together), (number, text)
+        assert say_the_same(states["r"].facts(), together), (number, text)
 
 
 def test_a_new_partition_begins_as_the_stream_did_and_opens_nothing() -> None:
-    plan = topic()
+    plan = plan_of_topic()
     states = states_of(plan)
     lines = [
         MarkerLine(kind, text, partition * NEXT_FILE + 1, partition=partition)
@@ -137,14 +103,9 @@ def test_keys_that_live_in_one_partition_wait_for_no_other() -> None:
     )
 
 
-def by_key() -> Plan:
-    plan = compile_query(TOPIC.replace('"host:9092/r"', '"host:9092/r" partitioned by s')).plan
-    return evolve(plan, sources=[evolve(source, partitions=2) for source in plan.sources])
-
-
 def gone(*texts: tuple[int, str]) -> set[tuple[int, int]]:
     """The partitions and keys of which nothing may come any more behind markers, each with its partition."""
-    plan = by_key()
+    plan = plan_by_key()
     lines = [
         MarkerLine(
             "accent" if text.startswith("[[") else "punctuation",
@@ -175,7 +136,7 @@ def test_a_key_is_said_in_the_codes_of_its_partition() -> None:
 
 
 def test_a_marker_about_all_keys_claims_none() -> None:
-    plan = by_key()
+    plan = plan_by_key()
     for text in ("[ts < 10]", "[s >= 1, ts < 10]"):
         marker = MarkerLine("punctuation", text, 1, partition=0)
         state = advance(plan, states_of(plan), {"r": [marker]}).states["r"]

@@ -1,0 +1,65 @@
+"""Which module of the repository imports which, and what the list of packages allows."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tests.kit import ROOT
+
+FOLDERS = ("grammar", "compiler", "runtime")
+
+
+def source_files(folder: str) -> list[Path]:
+    """Returns the modules of a folder, in order."""
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Yields every module that a file imports, at any depth, by its absolute name."""
+    package = ["cedilla", *file.relative_to(ROOT).parent.parts]
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *filter(None, [node.module])])
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def package_of(file: Path) -> str:
+    """Returns the package of a file, `runtime/control`; its folder for a file outside of all packages."""
+    return "/".join(file.relative_to(ROOT).parent.parts[:2])
+
+
+def room_of(file: Path) -> str:
+    """Returns the room of a file, `runtime/control/sinks`; its package for a file in no room."""
+    return "/".join(file.relative_to(ROOT).parent.parts[:3])
+
+
+def imported_packages(package_of: Callable[[Path], str] = package_of) -> dict[str, set[str]]:
+    """Returns, by package, the packages of the same folder that it imports, for type checkers only or not."""
+    homes = {
+        f"cedilla.{'.'.join(f.relative_to(ROOT).with_suffix('').parts)}": f
+        for top in FOLDERS
+        for f in source_files(top)
+    }
+    found: dict[str, set[str]] = {}
+    for file in homes.values():
+        package = package_of(file)
+        targets = found.setdefault(package, set())
+        for module in imports(file):
+            home = homes.get(module) or homes.get(f"{module}.__init__")
+            if home is not None and package_of(home).partition("/")[0] == package.partition("/")[0]:
+                targets.add(package_of(home))
+        targets.discard(package)
+    return found
+
+
+def allowed_imports(folder: str) -> dict[str, set[str]]:
+    """Returns a folder's packages in order, each with those that it may import."""
+    packages = tomllib.loads((ROOT / "tests" / "packages.toml").read_text())
+    return {name: set(imported) for name, imported in packages[folder].items()}
