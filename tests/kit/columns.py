@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +23,15 @@ UNCHECKED = tuple(
 )
 """The methods that `columns_checked` replaces, with what they are without it."""
 
+WHERE = (
+    "tests/docs/",
+    "tests/laws/",
+    "tests/runtime/operators/",
+    "tests/runtime/reference/",
+    "tests/runtime/test_",
+)
+"""Tests that compare columns: every operator is in them. An engine takes as long for the columns as for the rows."""
+
 
 def columns_in(frame: DataFrame) -> dict[str, DataType]:
     """The columns of a frame, as its engine says."""
@@ -29,11 +40,24 @@ def columns_in(frame: DataFrame) -> dict[str, DataType]:
 
 @contextmanager
 def columns_checked() -> Iterator[None]:
-    """Compares the columns of each relation, and of all rows that state takes, with those of the facts."""
+    """Compares the columns of each relation, and of all rows that state takes, with those of the facts.
+
+    Tests in `WHERE` do, for each relation twice while its columns are the same: in an epoch without state and in one
+    with it.
+    """
     read, result, write = (method for _, _, method in UNCHECKED)
+    times = Counter[tuple[str, str, str]]()
+
+    def compare(name: str, frame: DataFrame, columns: Columns) -> None:
+        expected = {field.name: field.dataType.simpleString() for field in struct_of(columns)}
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+        times[key := (test, name, str(expected))] += 1
+        if test.startswith(WHERE) and times[key] <= 2:
+            found = {name: kind.simpleString() for name, kind in columns_in(frame).items()}
+            assert found == expected, name
 
     def checked(epoch: Epoch, name: str, frame: DataFrame) -> DataFrame:
-        _compare(name, frame, epoch.columns(name))
+        compare(name, frame, epoch.columns(name))
         return frame
 
     def _read(epoch: Epoch, name: str) -> DataFrame:
@@ -43,15 +67,10 @@ def columns_checked() -> Iterator[None]:
         return result(epoch, operator, checked(epoch, operator.name, frame))
 
     def _write(store: StateStore, name: str, rows: DataFrame, columns: Columns) -> Any:
-        _compare(name, rows, columns)
+        compare(name, rows, columns)
         return write(store, name, rows, columns)
 
     with pytest.MonkeyPatch.context() as patch:
         for (owner, name, _), method in zip(UNCHECKED, (_read, _result, _write), strict=True):
             patch.setattr(owner, name, method)
         yield
-
-
-def _compare(name: str, frame: DataFrame, columns: Columns) -> None:
-    found = {name: kind.simpleString() for name, kind in columns_in(frame).items()}
-    assert found == {field.name: field.dataType.simpleString() for field in struct_of(columns)}, name

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from cedilla.compiler import compile_query
 from cedilla.runtime.reference.node import inside
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.strategies import BRIEF, HEAVY
+from tests.kit.strategies import BRIEF, HEAVY, LIGHT
 from tests.kit.stream import Decoder, Item
 from tests.laws.operators import OPERATORS
 from tests.laws.reference_runs import bag
@@ -121,6 +121,14 @@ def check_certain(rng: Random, query: str, maximal: bool) -> None:
 @BRIEF
 def test_what_passes_is_certain_and_what_is_certain_passes(name: str, seed: int) -> None:
     check_certain(Random(seed), *QUERIES[name])
+
+
+@pytest.mark.rest
+@given(seed=st.integers(0, 2**32))
+@LIGHT
+def test_certain_answers_in_further_cases(seed: int) -> None:
+    rng = Random(seed)
+    check_certain(rng, *QUERIES[rng.choice([*QUERIES])])
 
 
 @pytest.mark.soak

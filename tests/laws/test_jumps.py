@@ -15,6 +15,7 @@ from cedilla.runtime.reference.reference import Reference
 from tests.kit.paper import JUMPS, Readings, as_rows
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, is_tuple
+from tests.kit.tiers import tiered
 
 
 def check_jumps(seed: int, count: int = 60) -> None:
@@ -32,7 +33,7 @@ def check_jumps(seed: int, count: int = 60) -> None:
         assert as_rows(written[emit]) == rows, (seed, name)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", tiered(range(8), 3))
 def test_results_jump_where_the_numbers_on_paper_do(seed: int) -> None:
     check_jumps(seed)
 

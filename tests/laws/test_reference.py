@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.strategies import BRIEF, HEAVY
+from tests.kit.strategies import BRIEF, FURTHER, HEAVY
 from tests.kit.stream import Item, complaints, decode
 from tests.laws.reference_runs import Items, Ran, bag, check, decoded, readable, run
 from tests.laws.relational import evaluate_plan
@@ -46,10 +46,21 @@ def test_plans_over_edge_values_keep_the_laws(seed: int) -> None:
     check(rng, rng.randint(1, 5), 30, rng.choice([ALL, ORDERED]), edges=2)
 
 
+@pytest.mark.rest
+@given(seed=st.integers(0, 2**32))
+@FURTHER
+def test_plans_keep_the_laws_in_further_cases(seed: int) -> None:
+    check_any_plan(seed)
+
+
 @pytest.mark.soak
 @given(seed=st.integers(0, 2**32))
 @HEAVY
 def test_plans_keep_the_laws_in_many_cases(seed: int) -> None:
+    check_any_plan(seed)
+
+
+def check_any_plan(seed: int) -> None:
     rng = Random(seed)
     kinds, edges = rng.choice([ALL, ORDERED]), rng.choice([0, 1, 2])
     check(rng, rng.randint(1, 6), rng.randint(10, 60), kinds, edges)

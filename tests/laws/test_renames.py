@@ -21,6 +21,7 @@ from tests.kit.compare import rounded
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import decode, flat
+from tests.kit.tiers import tiered
 from tests.laws.rename_worlds import CELLS, NAMES, SCHEMA, World, outputs_of_renames
 
 
@@ -54,7 +55,7 @@ def check_renames(seed: int) -> None:
             assert regions.contains(here, {"s": s, "q": q}) == names[s, q], told
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", tiered(range(12), 4))
 def test_a_stream_that_renames_says_what_it_says_without(seed: int) -> None:
     check_renames(seed)
 
@@ -65,7 +66,7 @@ def test_renames_in_many_cases(seed: int) -> None:
     check_renames(seed)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", tiered(range(12), 4))
 def test_the_decoder_undoes_renames(seed: int) -> None:
     """The oracle that shares nothing with the engine; of tuples with right names."""
     world = World(Random(seed))
@@ -77,7 +78,7 @@ def test_the_decoder_undoes_renames(seed: int) -> None:
     assert rounded([r for r in rows if r is not None]) == rounded([r for r in wanted if r is not None])
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", tiered(range(8), 3))
 def test_a_canonical_stream_renames_at_its_end(seed: int) -> None:
     """So that tuples which come behind it are read as they would have been."""
     world = World(Random(seed))

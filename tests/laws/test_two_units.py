@@ -16,7 +16,7 @@ from tests.kit.tiers import tiered
 from tests.kit.two_units import END, check, query, random_case, simulated
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", tiered(range(12), 4))
 def test_two_units_meet_as_quantities(seed: int) -> None:
     rng = Random(seed)
     ends, left, right = random_case(rng)

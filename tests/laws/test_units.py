@@ -27,6 +27,7 @@ from cedilla.runtime.stream_tools.schema import declared_schema
 from tests.kit.compare import rounded
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, complaints, decode, is_tuple
+from tests.kit.tiers import tiered
 from tests.laws.unit_worlds import CELLS, QUERY, SCHEMA, UNITS, World, ran
 
 OF_KINDS = f"""
@@ -62,7 +63,7 @@ def check_units(seed: int) -> None:
             assert found == [world.in_force[name][s, q].inverse()] * 2, told
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", tiered(range(6), 3))
 def test_unit_accents_mean_the_alters_that_they_stand_for(seed: int) -> None:
     check_units(seed)
 
@@ -146,7 +147,7 @@ def check_fixed(seed: int) -> None:
         assert list(complaints(lines, set(reference.plan.start[fixed.removesuffix("_2")].types))) == [], told
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", tiered(range(6), 3))
 def test_fixed_units_are_the_canonical_values_converted(seed: int) -> None:
     check_fixed(seed)
 
@@ -209,7 +210,7 @@ def check_named(seed: int) -> None:
             assert a == b, told
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", tiered(range(6), 3))
 def test_units_that_tuples_name_are_alters_at_the_beginning(seed: int) -> None:
     check_named(seed)
 
@@ -287,7 +288,7 @@ def check_added(seed: int) -> None:
     assert rounded(decode(canonical)) == rounded(decode(second["r"])), told
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", tiered(range(6), 3))
 def test_adds_in_units_are_adds_and_alters(seed: int) -> None:
     check_added(seed)
 

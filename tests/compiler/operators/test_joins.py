@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cedilla.compiler import regions
@@ -106,7 +106,7 @@ def test_what_a_semi_or_anti_join_passes_evolves_as_the_left_input(
 # --- left ---
 
 
-@LIGHT
+@settings(LIGHT, max_examples=max(5, LIGHT.max_examples // 2))
 @given(SMALL)
 def test_a_left_join_closes_what_neither_pairs_nor_lonely_tuples_can_be(case: Case) -> None:
     """A pair may come while one of its tuples is live, (t1, ⊥) while t1 is live or waits."""

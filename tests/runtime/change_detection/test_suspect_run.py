@@ -244,7 +244,7 @@ def test_a_checkpoint_keeps_a_bounded_part() -> None:
         watch.take(list(points_of(tuples, 0)), 1, state, state)
     assert dump_monitor(watch)["series"] == []  # too few of each to go on with
     watch = Monitor.of(SOURCE)
-    for number in range(40):
+    for number in range(12):
         tuples = (((s,), f"epoch {number}", {"t": rng.random()}) for s in range(200) for _ in range(10))
         watch.take(list(points_of(tuples, 0)), 1, state, state)
     text = json.dumps(dump_monitor(watch))

@@ -21,6 +21,7 @@ from cedilla.runtime.formats.source import MAX_VALUES
 from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.storage.files import Files
 from tests.kit.query import Query
+from tests.kit.tiers import rest
 
 QUERY = """
 stream pumps(ts: long, pump: int in {1, 2, 3}, litres: double unit L) from json "pumps" punctuated on ts;
@@ -86,7 +87,7 @@ def written(query: Query, number: int, columns: dict[str, pa.Array], **options: 
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
+@pytest.mark.parametrize("files_per_epoch", [rest(None), 1])
 def test_values_in_parquet_are_counted_whatever_the_type_of_a_column(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
 ) -> None:

@@ -73,6 +73,7 @@ def undisturbed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     return root
 
 
+@pytest.mark.either_engine
 def test_death_at_one_place_after_the_other_changes_nothing(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: Path
 ) -> None:
@@ -202,6 +203,7 @@ def test_a_killed_process_continues_where_it_was(
     assert content(tmp_path, rejected=False) == content(undisturbed, rejected=False)
 
 
+@pytest.mark.either_engine
 def test_running_again_and_again_as_files_arrive_is_one_run(spark: SparkSession, tmp_path: Path) -> None:
     """Each `--once` is a micro-batch of its own on the same checkpoint."""
     run = Query(spark, tmp_path, QUERY)

@@ -164,7 +164,8 @@ def test_a_checkpoint_goes_from_engine_to_engine(folder: Path, spark: SparkSessi
         (folder / "pumps" / f"{number}.jsonl").unlink()
     for number in range(6):
         write_lines(folder / "pumps" / f"{number}.jsonl", sensor_lines(number), number)
-        run("q.rq", Options(once=True, engine="sail"), spark=None if number in (1, 2, 4) else spark)
+        if number % 2:
+            run("q.rq", Options(once=True, engine="sail"), spark=None if number == 3 else spark)
     check_outputs(folder)
 
 
@@ -177,12 +178,12 @@ def test_the_command_says_what_it_does(folder: Path) -> None:
 
 
 def test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one(folder: Path) -> None:
-    """In the middle of a micro-batch of six epochs, each second of which is too much."""
+    """In the middle of a micro-batch of six epochs, each third of which is too much."""
     program = (
         "import os\n"
         "from cedilla.runtime.cli.main import main\n"
         "from cedilla.runtime.engines import memory\n"
-        "memory._MAX_GROWTH, memory._MIN_EPOCHS = -(1 << 40), 2\n"
+        "memory._MAX_GROWTH, memory._MIN_EPOCHS = -(1 << 40), 3\n"
         "print(os.getpid())\n"
         "main(['run', 'q.rq', '--once', '--files-per-epoch', '1', '--engine', 'sail'])\n"
     )
@@ -192,7 +193,7 @@ def test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one(folder: Path
     )
     check_outputs(folder)
     processes = done.stdout.split()
-    assert len(processes) in (3, 4)  # the last epoch may end the run, or its process
+    assert len(processes) in (2, 3)  # the last epoch may end the run, or its process
     assert len(set(processes)) == 1  # whoever started it still has it
     assert done.stderr.count("going on in a new process") == len(processes) - 1
     assert [line[9:16] for line in done.stderr.splitlines() if line[9:].startswith("epoch")] == [

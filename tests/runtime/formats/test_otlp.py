@@ -25,6 +25,7 @@ from tests.kit.compare import same
 from tests.kit.otlp import request
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
+from tests.kit.tiers import rest
 
 TYPES = {
     "metric": Type("string"),
@@ -372,7 +373,7 @@ def check_averages(folder: Path) -> None:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("per_epoch", [1, 2])
+@pytest.mark.parametrize("per_epoch", [1, rest(2)])
 def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
     """What is set aside is a request with one data point, which can be mended and sent again."""
     run = Query(spark, tmp_path, QUERY)
@@ -390,7 +391,7 @@ def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, 
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("per_epoch", [1, None])
+@pytest.mark.parametrize("per_epoch", [1, rest(None)])
 def test_totals_are_not_added(spark: SparkSession, tmp_path: Path, per_epoch: int | None) -> None:
     """Of 50 requests a minute a cumulative counter says 50, 100, 150, which is 300 in a sum."""
     run = Query(spark, tmp_path, QUERY)

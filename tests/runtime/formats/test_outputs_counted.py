@@ -13,6 +13,7 @@ from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.storage.files import Files
 from tests.kit.columns import columns_in
 from tests.kit.remote_files import Elsewhere
+from tests.kit.tiers import rest
 
 pytestmark = pytest.mark.either_engine
 
@@ -22,7 +23,7 @@ TEXTS = (
 
 
 @pytest.mark.parametrize("format_", SINKS)
-@pytest.mark.parametrize(("rows", "parts"), [(0, 1), (1, 1), (1000, 1), (1000, 7), (3, 200)])
+@pytest.mark.parametrize(("rows", "parts"), [(0, 1), rest(1, 1), rest(1000, 1), (1000, 7), rest(3, 200)])
 def test_tuples_are_counted(spark: SparkSession, tmp_path: Path, format_: str, rows: int, parts: int) -> None:
     """Texts with line ends, tags and nothing in them; an attribute that is called like its relation; files without
     tuples, which do not stay."""

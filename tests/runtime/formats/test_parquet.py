@@ -43,7 +43,7 @@ from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.query import Query, physical, read_columns, save_parquet
 from tests.kit.stream import Item, complaints, decode, is_tuple
-from tests.kit.tiers import tiered
+from tests.kit.tiers import rest, tiered
 
 COLUMNS = "ts BIGINT, s INT, t DOUBLE, note STRING, `$accent` STRING, `$punctuation` STRING"
 READINGS = """
@@ -83,6 +83,7 @@ def in_order(folder: Path) -> list[Path]:
 # --- markers and their places ---
 
 
+@pytest.mark.either_engine
 def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_path: Path) -> None:
     """Over several row groups, and files with and without the marker columns; an Add of what was dropped cuts
     the epoch inside a file."""
@@ -132,6 +133,7 @@ def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_pa
     assert json.loads(late) == {"ts": 9, "s": 0, "t": 33.8}
 
 
+@pytest.mark.either_engine
 def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -172,6 +174,7 @@ def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
     assert run.quarantine("r") == []
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize(
     "beside",
     [{"ts": 1, "s": 1, "t": 1.0}, {"note": "a"}, {"$punctuation": "[ts < 1]"}],
@@ -193,6 +196,7 @@ def test_a_marker_with_values_in_other_columns_ends_the_query(
     assert len(decode(run.output("r"))) == 3
 
 
+@pytest.mark.either_engine
 def test_empty_folders_and_files_are_fine(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path, READINGS.replace("FORMAT", "parquet"))
     assert run.process().last.epoch == -1
@@ -217,6 +221,7 @@ def typed(run: Query, number: int, **columns: str) -> Path:
     return save_parquet(frame, run.root / "in" / "r" / f"{number}.parquet")
 
 
+@pytest.mark.either_engine
 def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession, tmp_path: Path) -> None:
     """What is wider is read; what does not fit is rejected with its row, and never null without a word."""
     run = Query(spark, tmp_path, TYPED)
@@ -266,6 +271,7 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
     assert reasons[25] == "`l` is no long: a value of a column of type double"
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("drift", tiered(["infer", "ignore", "quarantine"]))
 def test_columns_that_nothing_announced(spark: SparkSession, tmp_path: Path, drift: str) -> None:
     run = Query(spark, tmp_path, f"set drift = {drift};" + TYPED)
@@ -296,6 +302,7 @@ def test_columns_that_nothing_announced(spark: SparkSession, tmp_path: Path, dri
 # --- chains ---
 
 
+@pytest.mark.either_engine
 def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_path: Path) -> None:
     """JSON to Parquet to JSON: the same stream, in columns that come and go with the accents; killed between
     the epochs."""
@@ -462,7 +469,7 @@ def test_readers_of_tables_pass_over_the_markers_of_an_output(spark: SparkSessio
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
+@pytest.mark.parametrize("files_per_epoch", [rest(None), 1])
 def test_such_an_output_and_one_of_old_are_streams(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
 ) -> None:
@@ -497,6 +504,7 @@ def test_such_an_output_and_one_of_old_are_streams(
     assert sorted(map(str, decode(found[0]))) == sorted(map(str, decode(found[1])))
 
 
+@pytest.mark.either_engine
 def test_an_output_of_markers_alone_is_read(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path / "1", TABLE)
     run.write("r", PLAIN[1])
@@ -581,6 +589,7 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
     assert sorted(read) == [("3.parquet", ["$accent", "$punctuation"]), ("4.parquet", ["$punctuation"])]
 
 
+@pytest.mark.either_engine
 def test_a_damaged_page_of_markers_ends_the_query_there(spark: SparkSession, tmp_path: Path) -> None:
     """The footer is whole."""
     run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))

@@ -177,7 +177,7 @@ def test_moments_beyond_the_years_are_set_aside(
     assert all(reason.startswith(f"`v` is no {name}: ") for reason in set_aside(run).values())
 
 
-@pytest.mark.parametrize("files", [1, 2])
+@pytest.mark.parametrize("files", [1, rest(2)])
 def test_a_reason_names_the_attribute_whose_column_is_of_another_type(
     spark: SparkSession, tmp_path: Path, files: int
 ) -> None:
@@ -190,7 +190,7 @@ def test_a_reason_names_the_attribute_whose_column_is_of_another_type(
     assert said == ['`v` is no long: "2020-01-02"', "`v` is no long: a value of a column of type double"]
 
 
-@pytest.mark.parametrize("restarts", [False, True])
+@pytest.mark.parametrize("restarts", [rest(False), True])
 def test_a_column_may_be_whole_in_one_file_and_of_doubles_in_the_next(
     spark: SparkSession, tmp_path: Path, restarts: bool
 ) -> None:

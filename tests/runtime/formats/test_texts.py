@@ -26,6 +26,7 @@ from tests.kit.command import cedilla
 from tests.kit.otlp import request
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, is_tuple, read_output
+from tests.kit.tiers import rest
 from tests.runtime.formats.text_rows import row_of
 
 TYPES = {
@@ -181,7 +182,7 @@ def check_states(root: Path) -> None:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("per_epoch", [1, None])
+@pytest.mark.parametrize("per_epoch", [1, rest(None)])
 def test_numbers_in_texts_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int | None) -> None:
     run = Query(spark, tmp_path, QUERY)
     for item in STATES:

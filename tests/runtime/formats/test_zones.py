@@ -33,6 +33,7 @@ from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode
+from tests.kit.tiers import rest
 from tests.runtime.checkpoint.plan_edits import edited, ran
 
 BERLIN = "Europe/Berlin"
@@ -233,7 +234,7 @@ def write(run: Query, parts: list[list[Item]]) -> None:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
+@pytest.mark.parametrize("files_per_epoch", [rest(None), 1])
 def test_zones_on_an_engine(spark: SparkSession, tmp_path: Path, files_per_epoch: int | None) -> None:
     run = Query(spark, tmp_path, QUERY)
     write(run, FILES)

@@ -193,6 +193,7 @@ BEATING = 'stream r(ts: long, s?: int in {1, 2}) from json "r" heartbeat ts dela
 CLOSING = BEATING.replace("heartbeat ts delay 2", "punctuated on ts")
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("query", [CLOSING, BEATING])
 def test_of_what_the_driver_has_parsed_it_knows_whether_all_is_valid(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str

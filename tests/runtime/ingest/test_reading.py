@@ -30,6 +30,7 @@ def run(spark: SparkSession, tmp_path: Path) -> Query:
     )
 
 
+@pytest.mark.either_engine
 def test_no_marker_is_overlooked(run: Query) -> None:
     """However a marker is written."""
     run.write(
@@ -40,6 +41,7 @@ def test_no_marker_is_overlooked(run: Query) -> None:
     assert [report.accents for report in run.reports] == [1]
 
 
+@pytest.mark.either_engine
 def test_a_marker_in_a_list_is_spoilt(run: Query) -> None:
     """A list is nothing; what stands behind it may be in new units, so the query ends there."""
     run.write("r", [{"k": 1, "t": 3.0}, '[{"$accent": "[[alter(t, y -> y * 2)]]"}]\n', {"k": 1, "t": 8.0}])
@@ -48,6 +50,7 @@ def test_a_marker_in_a_list_is_spoilt(run: Query) -> None:
     assert [row["t"] for row in decode(run.output("q"))] == [3]
 
 
+@pytest.mark.either_engine
 def test_tuples_are_counted_once_however_they_are_read(spark: SparkSession, tmp_path: Path) -> None:
     """By a limit that reads a part, by nobody, or by two emits; rejected ones by code."""
     text = """
@@ -63,6 +66,7 @@ def test_tuples_are_counted_once_however_they_are_read(spark: SparkSession, tmp_
     assert report.quarantined == {"RQ301": 2, "RQ302": 1}
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("early", [(0, 0), (8, 1)])
 def test_counts_that_were_taken_too_early_are_noticed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, early: tuple[int, int]
@@ -113,6 +117,7 @@ def test_a_job_that_fails_is_heard_of() -> None:
     jobs.close()
 
 
+@pytest.mark.either_engine
 def test_moments_keep_their_microseconds(spark: SparkSession, tmp_path: Path) -> None:
     """In every text: Spark's own default cuts them off."""
     text = 'stream r(at: timestamp) from json "r"; q := select[at > timestamp("2013-01-31")](r); '
@@ -125,6 +130,7 @@ def test_moments_keep_their_microseconds(spark: SparkSession, tmp_path: Path) ->
     assert "<at>2013-01-31T00:00:00.123456Z</at>" in file.read_text()
 
 
+@pytest.mark.either_engine
 def test_values_of_attributes_that_nobody_uses_are_looked_at_too(spark: SparkSession, tmp_path: Path) -> None:
     """All jobs of an epoch parse all attributes, or they would not agree on which rows are corrupt, and such a row
     would be in no output and in no quarantine."""

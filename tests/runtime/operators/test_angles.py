@@ -13,6 +13,7 @@ from cedilla.runtime.terminal.options import Options
 from tests.kit.compare import texts
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, is_tuple
+from tests.kit.tiers import rest
 from tests.runtime.operators.streams import DIRECTIONS, directions
 
 QUERY = """
@@ -32,7 +33,7 @@ def check_directions(output: list[Item], easterly: list[Item]) -> None:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("parts", [1, 3, 7])
+@pytest.mark.parametrize("parts", [rest(1), 3, rest(7)])
 def test_a_mean_direction_is_exact_where_people_write_it(
     spark: SparkSession, tmp_path: Path, parts: int
 ) -> None:
@@ -84,7 +85,7 @@ def test_engines_and_the_reference_agree_to_the_last_digit(
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("per_epoch", [None, 1])
+@pytest.mark.parametrize("per_epoch", [rest(None), 1])
 def test_a_mean_direction_goes_on_in_another_unit(
     spark: SparkSession, tmp_path: Path, per_epoch: int | None
 ) -> None:

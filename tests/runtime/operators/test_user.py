@@ -20,6 +20,7 @@ from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.storage.files import Files
 from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
+from tests.kit.tiers import rest
 
 MODULE = """
 from pyspark.sql import functions as F
@@ -134,7 +135,7 @@ def by(name: str, rows: list[Item]) -> dict[float, Item]:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("lines", [7, 100])
+@pytest.mark.parametrize("lines", [7, rest(100)])
 def test_functions_see_canonical_tuples_however_the_input_is_cut(
     spark: SparkSession, tmp_path: Path, lines: int
 ) -> None:

@@ -28,6 +28,7 @@ from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.terminal.options import Options
 from tests.kit.lines import write_lines
 from tests.kit.stream import is_tuple, read_output
+from tests.kit.tiers import rest
 
 
 def test_folders_are_not_looked_at_all_the_time() -> None:
@@ -228,7 +229,7 @@ def test_a_source_folder_that_comes_back_with_other_files_ends_the_run(
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
+@pytest.mark.parametrize("files_per_epoch", [rest(None), 1])
 def test_a_file_that_vanishes_before_it_is_read_stops_all_that_is_later(
     spark: SparkSession, root: Path, monkeypatch: pytest.MonkeyPatch, files_per_epoch: int | None
 ) -> None:

@@ -44,6 +44,7 @@ def run(spark: SparkSession, tmp_path: Path) -> Query:
     return Query(spark, tmp_path, QUERY)
 
 
+@pytest.mark.either_engine
 def test_the_next_epoch_starts_before_one_is_committed(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second epoch's output is held back until the third has begun to write: one after the other would stay
     there for ever. What the third reads of the second's state is in memory still, or written: the results are as ever.
@@ -78,6 +79,7 @@ def test_the_next_epoch_starts_before_one_is_committed(run: Query, monkeypatch: 
     assert not (run.root / "out" / "q" / "_staging").exists()
 
 
+@pytest.mark.either_engine
 def test_the_first_results_do_not_wait_for_a_second_plan(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan of the second epoch takes long where Java has just started."""
     _write_windows(run, 3)
@@ -104,6 +106,7 @@ def _halves(k: int, wid: int) -> tuple[float, int]:
     return ((early * (wid - 1) + late * wid) / (early + late), early + late)
 
 
+@pytest.mark.either_engine
 def test_what_builds_on_an_epoch_that_fails_is_done_anew(run: Query) -> None:
     """A marker that the first look overlooks is found when the epoch's tuples are counted; the next one, which is
     launched by then without it, must not be kept."""
@@ -118,6 +121,7 @@ def test_what_builds_on_an_epoch_that_fails_is_done_anew(run: Query) -> None:
     assert executor.last.sinks == other.last.sinks
 
 
+@pytest.mark.either_engine
 def test_all_before_a_marker_that_ends_the_query_is_committed(run: Query) -> None:
     """It stands in the epoch after the one that runs, and is complained of once that one is committed."""
     _write_windows(run, 4, {2: '{"$accent": "[[alter(tt, y -> y * 2)]]"}'})
@@ -128,6 +132,7 @@ def test_all_before_a_marker_that_ends_the_query_is_committed(run: Query) -> Non
     assert set(_windows(run)) == {(k, wid) for k in (0, 1) for wid in (0, 1)}
 
 
+@pytest.mark.either_engine
 def test_a_failure_in_flight_leaves_nothing_behind(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second epoch cannot be written; the third, which could, was on its way. A new process does both."""
     _write_windows(run, 4)
@@ -162,6 +167,7 @@ def test_memory_is_given_back(run: Query) -> None:
     assert set(java.getPersistentRDDs().keySet()) == before
 
 
+@pytest.mark.either_engine
 def test_a_look_counts_nothing_where_markers_fill_the_file(run: Query) -> None:
     """A file of markers only has no tuples to read."""
     run.write("r", [{"$punctuation": "[ts < 3]"}, {"$accent": "[[alter(t, y -> y + 1)]]"}])

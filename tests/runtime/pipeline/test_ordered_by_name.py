@@ -18,6 +18,7 @@ from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item, is_tuple, read_output
+from tests.kit.tiers import rest
 
 QUERY = """
 stream p(ts: long, mass: double unit g) from json "p" MARKERS heartbeat ts delay 1000 ORDER;
@@ -76,7 +77,7 @@ RIGHT = [(1, 100.0), (2, 100.0), (3, 100.0)]
 
 @pytest.mark.either_engine
 @pytest.mark.parametrize("markers", [False, True])
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
+@pytest.mark.parametrize("files_per_epoch", [rest(None), 1])
 def test_files_are_read_by_their_names(
     spark: SparkSession, tmp_path: Path, markers: bool, files_per_epoch: int | None
 ) -> None:

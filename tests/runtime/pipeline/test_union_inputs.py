@@ -39,6 +39,7 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return rows
 
 
+@pytest.mark.either_engine
 def test_sources_of_one_union_are_read_together(
     spark: SparkSession, tmp_path: Path, tables: list[int]
 ) -> None:
@@ -52,6 +53,7 @@ def test_sources_of_one_union_are_read_together(
     )
 
 
+@pytest.mark.either_engine
 def test_what_an_accent_has_changed_is_read_by_itself(
     spark: SparkSession, tmp_path: Path, tables: list[int]
 ) -> None:
@@ -65,6 +67,7 @@ def test_what_an_accent_has_changed_is_read_by_itself(
     assert [len(run.quarantine(name)) for name in "abd"] == [0, 1, 1]
 
 
+@pytest.mark.either_engine
 def test_an_epoch_of_one_source_is_not_united_with_the_quiet_ones(
     spark: SparkSession, tmp_path: Path, tables: list[int]
 ) -> None:

@@ -234,6 +234,7 @@ def test_types_that_nobody_tells_are_seen_from_all_values(tmp_path: Path) -> Non
     assert (str(frame["n"].dtype), str(frame["b"].dtype)) == ("Int64", "boolean")
 
 
+@pytest.mark.either_engine
 def test_spark_and_every_format_give_the_same(folder: Path, spark: SparkSession) -> None:
     run("pumps.rq", Options(once=True, checkpoint=f"{folder}/checkpoint", files_per_epoch=1), spark=spark)
     both: list[tuple[InUnits, list[Item]]] = [("canonical", CANONICAL), ("latest", LATEST)]
@@ -255,6 +256,7 @@ def test_spark_and_every_format_give_the_same(folder: Path, spark: SparkSession)
     assert {n: sorted(values) for n, values in lists.items()} == {0: [0.1, 0.14], 1: [0.2, 0.2], 2: [0.3]}
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("seed", tiered(range(2)))
 def test_spark_reads_any_stream_as_the_decoder_does(tmp_path: Path, spark: SparkSession, seed: int) -> None:
     stream = wild_stream(random.Random(seed), 120)

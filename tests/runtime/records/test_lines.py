@@ -58,6 +58,7 @@ ODD = {
 }
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("stateless", [True, False])
 def test_a_line_that_is_no_single_object_is_no_tuple_wherever_it_is_read(
     spark: SparkSession, tmp_path: Path, stateless: bool
@@ -206,6 +207,7 @@ def test_what_is_more_on_the_line_of_a_marker_is_named() -> None:
     assert messages == ["ts, s, t", "$punctuation", "$accent twice", "$acent"]
 
 
+@pytest.mark.either_engine
 @pytest.mark.parametrize("lines", [[NEAR[0], SPOILT[0], SPOILT[8]], rest(NEAR[1:] + SPOILT)])
 def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
     spark: SparkSession, tmp_path: Path, lines: list[str]
@@ -226,6 +228,7 @@ def test_a_line_that_is_nearly_a_marker_ends_the_query_at_its_place(
         assert validate(read.lines, schema).findings == {"RQ212": 1}
 
 
+@pytest.mark.either_engine
 def test_an_attribute_of_such_a_name_is_one(spark: SparkSession, tmp_path: Path) -> None:
     text = 'stream r(accent?: string, k?: int) from json "r"; q := {}; emit q to json "q";'
     lines = ['{"accent": "[x]"}', '{"k": 1}', '{"accent": "[y]"}']

@@ -19,6 +19,7 @@ from tests.kit.decimal_expressions import TYPES, mismatches
 from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, is_tuple, read_output
+from tests.kit.tiers import rest, tiered
 from tests.runtime.reference.decimal_query import OUTPUTS, QUERY, decimal_items, exact_bag, expected_rows
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", tiered(range(4)))
 def test_random_expressions_are_exact(spark: SparkSession, seed: int) -> None:
     rng = Random(seed)
     texts = [made.expression(rng) for _ in range(60)]
@@ -126,7 +127,7 @@ def test_a_query_of_decimals_is_exact_in_the_reference() -> None:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("per_epoch", [None, 1])
+@pytest.mark.parametrize("per_epoch", [rest(None), 1])
 def test_a_query_of_decimals_is_exact(spark: SparkSession, tmp_path: Path, per_epoch: int | None) -> None:
     """In one epoch, and file by file with a restart in the middle."""
     run, lines = Query(spark, tmp_path, QUERY), decimal_items()

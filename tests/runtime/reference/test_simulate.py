@@ -247,6 +247,7 @@ def test_simulate_does_not_write_into_the_results_of_a_run(folder: Path) -> None
     assert result.stdout == ""
 
 
+@pytest.mark.either_engine
 def test_run_prints_what_is_committed(
     spark: SparkSession, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -347,6 +348,7 @@ DRIFTING = [
 ]
 
 
+@pytest.mark.either_engine
 def test_unannounced_attributes_are_added_where_accents_can_write_their_names(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -384,6 +386,7 @@ def test_unannounced_attributes_are_added_where_accents_can_write_their_names(
     ]
 
 
+@pytest.mark.either_engine
 def test_verify_compares_spark_with_the_reference(
     spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,6 +399,7 @@ def test_verify_compares_spark_with_the_reference(
     assert not (folder / "flow").exists()
 
 
+@pytest.mark.either_engine
 def test_verify_finds_no_difference_at_the_ends_of_time(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -429,6 +433,7 @@ def test_a_difference_is_shown() -> None:
     assert "only Spark has 1 of the tuples; the first: litres = 2.0, minute = 1.0" in verdict.text()
 
 
+@pytest.mark.either_engine
 def test_python_users_get_epochs_and_may_simulate(
     spark: SparkSession, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,7 @@ from tests.kit.columns import columns_in
 from tests.kit.query import Query
 from tests.kit.remote_files import Elsewhere
 from tests.kit.stream import Item, is_tuple
-from tests.kit.tiers import tiered
+from tests.kit.tiers import rest, tiered
 
 WINDOWS = """
 stream r(ts: long, s: int, t: double) from json "in" punctuated on ts;
@@ -242,7 +242,7 @@ def measured(spark: SparkSession, root: Path, rows: DataFrame) -> Segment | None
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("parts", [1, 3, 200])
+@pytest.mark.parametrize("parts", [rest(1), 3, rest(200)])
 def test_rows_and_bounds_are_those_of_what_was_written(
     spark: SparkSession, tmp_path: Path, parts: int
 ) -> None:

@@ -18,6 +18,7 @@ from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
+from tests.kit.tiers import rest
 from tests.runtime.checkpoint.plan_edits import edited, ran
 
 QUERY = """
@@ -43,7 +44,7 @@ ITEMS: list[Item] = [
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("per_epoch", [3, 12])
+@pytest.mark.parametrize("per_epoch", [3, rest(12)])
 def test_adds_in_units_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
     run = Query(spark, tmp_path, QUERY)
     for start in range(0, len(ITEMS), per_epoch):

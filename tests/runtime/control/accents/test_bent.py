@@ -24,6 +24,7 @@ from tests.kit.errors import code_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, decode, read_output
+from tests.kit.tiers import rest
 
 QUERY = """
 stream r(ts: long, s: int in {1, 2}, p: double, q: double)
@@ -294,7 +295,7 @@ def moments(folder: str) -> list[tuple[str, float]]:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("files", [1, len(MOMENTS)], ids=["one file", "a file a line"])
+@pytest.mark.parametrize("files", [1, rest(len(MOMENTS))], ids=["one file", "a file a line"])
 def test_a_source_undoes_a_shift_of_timestamps(spark: SparkSession, here: Path, files: int) -> None:
     """A tuple that is late after the shift, and one before the first timestamp, are set aside."""
     for number, items in enumerate([MOMENTS] if files == 1 else [[item] for item in MOMENTS]):

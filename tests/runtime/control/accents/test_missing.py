@@ -15,6 +15,7 @@ from tests.kit.errors import code_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, decode, read_output
+from tests.kit.tiers import rest
 
 QUERY = """
 stream r(ts: long, s: int in {1, 2}, x?: double unit degC, k?: string)
@@ -102,7 +103,7 @@ def test_a_source_removes_the_values(here: Path, case: str) -> None:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
+@pytest.mark.parametrize("files_per_epoch", [rest(None), 1])
 def test_an_engine_removes_the_values(spark: SparkSession, here: Path, files_per_epoch: int | None) -> None:
     # All cases one after the other, with names of their own, and what is expected.
     items, expected = (

@@ -13,6 +13,7 @@ from cedilla.compiler import compile_query
 from tests.kit.command import cedilla
 from tests.kit.query import Query
 from tests.kit.stream import Item
+from tests.kit.tiers import rest
 from tests.runtime.checkpoint.plan_edits import edited, ran
 
 QUERY = """
@@ -49,7 +50,7 @@ ITEMS: Sequence[Item] = (
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("files", [1, len(ITEMS)], ids=["one file", "a file a line"])
+@pytest.mark.parametrize("files", [1, rest(len(ITEMS))], ids=["one file", "a file a line"])
 def test_markers_and_tuples_name_own_units(spark: SparkSession, tmp_path: Path, files: int) -> None:
     run = Query(spark, tmp_path, QUERY)
     for item in [ITEMS] if files == 1 else [[item] for item in ITEMS]:

@@ -18,11 +18,12 @@ from cedilla.runtime.reference.reference import Reference
 from tests.kit.paper import CONVERSIONS, JUMPS, Readings, as_rows, paper_number
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
+from tests.kit.tiers import rest
 
 pytestmark = pytest.mark.either_engine
 
 
-@pytest.mark.parametrize("cut", ["one epoch", "file by file", "restarted"])
+@pytest.mark.parametrize("cut", [rest("one epoch"), rest("file by file"), "restarted"])
 def test_results_jump_where_the_numbers_on_paper_do(spark: SparkSession, tmp_path: Path, cut: str) -> None:
     readings = Readings(Random(cut), 200)
     run = Query(spark, tmp_path, JUMPS)

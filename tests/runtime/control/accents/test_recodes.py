@@ -21,7 +21,7 @@ from tests.kit.lines import write_lines
 from tests.kit.query import Query, canonical_rows
 from tests.kit.reference import stepped
 from tests.kit.stream import Item
-from tests.kit.tiers import tiered
+from tests.kit.tiers import rest, tiered
 from tests.runtime.control.accents.streams_in_formats import quarantine, stream
 
 DECLARED = 'n: long, site: string, state?: string in {"M", "F"}, k: long, t: double'
@@ -112,7 +112,7 @@ def test_every_format_brings_codes(
     assert quarantine(tmp_path) == expected.codes("n")
 
 
-@pytest.mark.parametrize("per_file", [len(ITEMS), 1])
+@pytest.mark.parametrize("per_file", [len(ITEMS), rest(1)])
 @pytest.mark.either_engine
 def test_codes_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_file: int) -> None:
     """In the middle of files; an epoch of a few lines each is a recovery in the middle of everything, too."""

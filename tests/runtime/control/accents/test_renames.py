@@ -23,7 +23,7 @@ from tests.kit.lines import write_lines
 from tests.kit.query import Query, canonical_rows
 from tests.kit.reference import stepped
 from tests.kit.stream import Item, decode
-from tests.kit.tiers import tiered
+from tests.kit.tiers import rest, tiered
 from tests.runtime.control.accents.streams_in_formats import MARKERS, TUPLES, quarantine, stream
 
 DECLARED = "n: long, s: int in {1, 2, 3}, t: double, city?: string"
@@ -67,7 +67,7 @@ def test_every_format_brings_names(
     assert quarantine(tmp_path) == expected.codes("n")
 
 
-@pytest.mark.parametrize("per_file", [len(ITEMS), 1])
+@pytest.mark.parametrize("per_file", [len(ITEMS), rest(1)])
 @pytest.mark.either_engine
 def test_names_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_file: int) -> None:
     """In the middle of files; an epoch of one line each is a recovery in the middle of everything, too."""

@@ -17,6 +17,7 @@ from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.query import Query, canonical_rows
 from tests.kit.stream import Item
+from tests.kit.tiers import rest
 
 ACCENTS: list[Item] = [
     {"ts": 1, "s": 1, "t": 77},
@@ -39,7 +40,7 @@ emit r to json "out/r";
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("per_epoch", [1, 12])
+@pytest.mark.parametrize("per_epoch", [1, rest(12)])
 def test_unit_accents_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
     """An `int` becomes a double at the first one that changes a unit (RQ310)."""
     items = [

@@ -26,6 +26,7 @@ from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query
 from tests.kit.sensor_streams import random_stream
 from tests.kit.stream import Item, is_tuple
+from tests.kit.tiers import rest
 from tests.runtime.control.markers.repetitions import naive_repetitions
 
 QUERY = """
@@ -303,7 +304,7 @@ emit aggregate[sum(energy) as total by ts](e) to json "out";
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("per_epoch", [None, 1])
+@pytest.mark.parametrize("per_epoch", [rest(None), 1])
 def test_a_run_says_once_that_the_unit_was_in_force(
     spark: SparkSession, tmp_path: Path, per_epoch: int | None
 ) -> None:

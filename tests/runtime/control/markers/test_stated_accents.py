@@ -15,6 +15,7 @@ from tests.kit.errors import code_of, error_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.query import canonical_rows
 from tests.kit.stream import Item
+from tests.kit.tiers import rest
 
 DECLARED = """
 stream pumps(ts: long, id: int in {1, 2}, fw: int, day: double unit Wh, total: double unit Wh)
@@ -47,7 +48,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("files", [1, 5], ids=["one file", "a file a line"])
+@pytest.mark.parametrize("files", [1, rest(5)], ids=["one file", "a file a line"])
 def test_a_stated_accent_holds_from_the_first_tuple_on(spark: SparkSession, here: Path, files: int) -> None:
     size = -(-len(ROWS) // files)
     for number in range(files):

@@ -24,6 +24,7 @@ from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query
 from tests.kit.sensor_streams import random_stream
 from tests.kit.stream import Item, decode, is_tuple
+from tests.kit.tiers import rest
 from tests.runtime.checkpoint.plan_edits import commit_of, edited
 
 DECLARED = "ts: long, s: int in {1, 2, 3}, t: double, mode?: string"
@@ -87,7 +88,7 @@ def test_a_query_sees_a_stream_without_what_it_does_not_declare(seed: int) -> No
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
+@pytest.mark.parametrize("files_per_epoch", [rest(None), 1])
 def test_an_engine_passes_them_over(spark: SparkSession, tmp_path: Path, files_per_epoch: int | None) -> None:
     """In one epoch, file by file, and after a restart, which notes nothing again."""
     run, other = (Query(spark, tmp_path / name, QUERY) for name in ("with", "without"))
