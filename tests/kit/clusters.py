@@ -14,9 +14,11 @@ from pathlib import Path
 
 import psutil
 import pyspark
+import pytest
 from attrs import define, frozen
 
 from cedilla.runtime.engines import java
+from tests.kit import ROOT
 from tests.kit.java import quick_java
 
 _BIN = Path(pyspark.__file__).parent / "bin"
@@ -164,3 +166,26 @@ def connect_server(folder: Path, port: int = 0, *settings: str) -> Iterator[tupl
     with started(command, folder / "connect.log", environment) as server:
         port_found = server.wait_for(r"Spark Connect server started at: \S*?:(\d+)")
         yield f"sc://127.0.0.1:{port_found}", server
+
+
+def submit(program: Path, *arguments: str, cluster: Cluster) -> subprocess.Popen[str]:
+    """The same by `spark-submit` of a compiled program."""
+    master, url, *conf = cluster.options
+    return subprocess.Popen(
+        [*spark_program("spark-submit"), master, url, *conf, str(program), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=ROOT,
+        env=spark_environment({"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}),
+    )
+
+
+def alone(folder: Path) -> list[str]:
+    """A command that starts another where a folder is one of its own; the test is passed over where that is refused."""
+    command = ["unshare", "-rm", "sh", "-c", f'mount -t tmpfs none {folder} && exec "$@"', "sh"]
+    try:
+        subprocess.run([*command, "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as problem:
+        pytest.skip(f"no folder of a process's own here: {problem}")
+    return command

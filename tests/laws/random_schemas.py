@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
 from random import Random
 
+from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.stream_tools.schema import Schema
-from cedilla.runtime.stream_tools.stream_checker import StreamChecker
+from cedilla.runtime.stream_tools.stream_checker import Row, StreamChecker
 from tests.kit.lines import as_lines
 from tests.kit.stream import Item
 
@@ -63,3 +67,18 @@ def valid_stream(rng: Random, schema: Schema, length: int) -> list[Item]:
         if len(stream) == length:
             break
     return stream
+
+
+def tuples_and_errors(stream: Sequence[Item], schema: Schema) -> tuple[Counter[object], list[Diagnostic]]:
+    """The canonical tuples of a stream, and what is wrong with it."""
+    follower = StreamChecker(schema)
+    rows = Counter[object]()
+    wrong: list[Diagnostic] = []
+    for line in as_lines(stream):
+        item, found = follower.take(line)
+        wrong += [each for each in found if each.severity == "error"]
+        if isinstance(item, Row):
+            rows[
+                frozenset((n, v if isinstance(v, str) else Fraction(v)) for n, v in item.canonical.items())
+            ] += 1
+    return rows, wrong

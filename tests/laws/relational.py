@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import combinations
 from math import floor, isfinite, isnan
+from random import Random
 from typing import Any
 
 from cedilla.compiler import operators as o
@@ -19,6 +21,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.runtime.reference.aggregate_results import ORDER, result
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.scalars.order import rank
+from tests.kit.stream import Item
 from tests.laws.operators import OPERATORS
 
 Row = dict[str, Any]
@@ -217,3 +220,12 @@ MEANINGS: dict[type[o.Operator], Callable[..., Rows]] = {
         if operator.method in OPERATORS
     },
 }
+
+
+def completions(rng: Random, open_rows: list[Item]) -> list[list[Item]]:
+    """None, each alone, each more often than any tuple has come, all of them, and some sets of the open tuples."""
+    sets = [list(c) for n in (0, 1) for c in combinations(open_rows, n)]
+    sets += [[row] * 8 for row in open_rows]
+    sets += [open_rows, open_rows * 8]
+    sets += [rng.choices(open_rows, k=rng.randint(1, 4)) for _ in range(6) if open_rows]
+    return sets

@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
 from io import StringIO
 from random import Random
 
@@ -19,30 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.stream_tools.canonize import canonize
-from cedilla.runtime.stream_tools.schema import Schema, declared_schema
-from cedilla.runtime.stream_tools.stream_checker import Row, StreamChecker
+from cedilla.runtime.stream_tools.schema import declared_schema
 from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.strategies import BRIEF
 from tests.kit.stream import Item
-from tests.laws.random_schemas import SCHEMAS, valid_stream
-
-
-def tuples_and_errors(stream: Sequence[Item], schema: Schema) -> tuple[Counter[object], list[Diagnostic]]:
-    """The canonical tuples of a stream, and what is wrong with it."""
-    follower = StreamChecker(schema)
-    rows = Counter[object]()
-    wrong: list[Diagnostic] = []
-    for line in as_lines(stream):
-        item, found = follower.take(line)
-        wrong += [each for each in found if each.severity == "error"]
-        if isinstance(item, Row):
-            rows[
-                frozenset((n, v if isinstance(v, str) else Fraction(v)) for n, v in item.canonical.items())
-            ] += 1
-    return rows, wrong
+from tests.laws.random_schemas import SCHEMAS, tuples_and_errors, valid_stream
 
 
 def check_canonical_stream(seed: int) -> None:

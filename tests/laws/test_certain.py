@@ -9,7 +9,7 @@ output punctuation has closed.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, product
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -24,7 +24,7 @@ from tests.kit.strategies import BRIEF, HEAVY, LIGHT
 from tests.kit.stream import Decoder, Item
 from tests.laws.operators import OPERATORS
 from tests.laws.reference_runs import bag
-from tests.laws.relational import evaluate_plan
+from tests.laws.relational import completions, evaluate_plan
 
 SOURCES = """
 stream r(k: int in {1, 2}, x: int in {1, 2, 3}) from json "in/r";
@@ -63,15 +63,6 @@ QUERIES = {
 know that no open tuple changes its value (early close, theory 1.3, optional), a group may be certain to lack
 better tuples, and the start of a session before its end; and a sorted list is more than the bag of its tuples."""
 CONDITIONS = ("k = {k}", "x = {x}", "k = {k}, x = {x}", "x <= {x}", "x >= {x}", "k = {k}, x > {x}")
-
-
-def completions(rng: Random, open_rows: list[Item]) -> list[list[Item]]:
-    """None, each alone, each more often than any tuple has come, all of them, and some sets of the open tuples."""
-    sets = [list(c) for n in (0, 1) for c in combinations(open_rows, n)]
-    sets += [[row] * 8 for row in open_rows]
-    sets += [open_rows, open_rows * 8]
-    sets += [rng.choices(open_rows, k=rng.randint(1, 4)) for _ in range(6) if open_rows]
-    return sets
 
 
 def check_certain(rng: Random, query: str, maximal: bool) -> None:

@@ -10,23 +10,15 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.analysis.findings import findings
-from cedilla.compiler.analysis.safety import promised, safety
+from cedilla.compiler.analysis.safety import safety
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.facts.schemes import Scheme, without_finite
+from cedilla.compiler.facts.schemes import without_finite
 from cedilla.compiler.operators import OPERATORS, Limit, Operator, Session
 from cedilla.compiler.operators.join import Matching
-from cedilla.compiler.plan import Plan, derive
+from tests.compiler.analysis.safety_queries import closed_below, compiled, kept_promises
 from tests.kit import ROOT
 from tests.laws.operators import OPERATORS as LAWS
 
-SOURCES = """
-stream a(ts: long, k: int in {1, 2}, u: long, v: double, o?: long) from json "a" punctuated on ts, k punctuated on u;
-stream b(ts: long, k: int, w: double) from json "b" punctuated on ts punctuated on k, w;
-stream c(ts: long, k: int, v: double) from json "c" heartbeat ts delay 5;
-table d(k: int, name: string) from json "d";
-operator smooth(R) foundation {ts} accumulate {v} from "module:function";
-"""
 RELATIONS = (
     "select[v > 0](a)",
     "sample[1 in 10 by k, u](a)",
@@ -57,26 +49,6 @@ RELATIONS = (
     *(each.SAFE for each in LAWS.values()),
 )
 """Every operator whose facts follow from those of its inputs; sessions and limits need to know their state."""
-
-
-def compiled(relation: str) -> Plan:
-    return compile_query(f'{SOURCES}emit {relation} to json "out";').plan
-
-
-def closed_below(scheme: Scheme, bound: int) -> regions.Tree:
-    return regions.box({name: regions.interval(name, None, (bound, 0)) for name in scheme})
-
-
-def kept_promises(plan: Plan, bound: int) -> dict[str, Facts]:
-    """The facts of a plan whose sources have punctuated each scheme up to a bound."""
-    sources = {
-        source.name: evolve(
-            plan.start[source.name],
-            closed=regions.union(*(closed_below(scheme, bound) for scheme in promised(source))),
-        )
-        for source in plan.sources
-    }
-    return derive(plan, sources)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)

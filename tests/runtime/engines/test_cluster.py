@@ -13,26 +13,13 @@ import pytest
 
 from cedilla.runtime.engines.workers import installed
 from tests.kit import sensors
-from tests.kit.clusters import Cluster, cluster, spark_environment, spark_program
+from tests.kit.clusters import Cluster, alone, cluster, spark_environment, submit
 from tests.kit.environments import environment
 from tests.kit.processes import until
-from tests.kit.sensors import FILES, QUERY, ROOT, cedilla, check, finished, options
+from tests.kit.sensors import FILES, QUERY, cedilla, check, finished, options
 from tests.kit.stream import read_output
 
 pytestmark = [pytest.mark.rest, pytest.mark.spark]
-
-
-def submit(program: Path, *arguments: str, cluster: Cluster) -> subprocess.Popen[str]:
-    """The same by `spark-submit` of a compiled program."""
-    master, url, *conf = cluster.options
-    return subprocess.Popen(
-        [*spark_program("spark-submit"), master, url, *conf, str(program), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=ROOT,
-        env=spark_environment({"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}),
-    )
 
 
 @pytest.fixture(scope="module")
@@ -127,16 +114,6 @@ def test_a_user_operator_on_a_cluster(workers: Cluster, tmp_path: Path) -> None:
     finished(cedilla(*arguments, "--conf", f"spark.submit.pyFiles={tmp_path}/halves_of_one.py"))
     found = read_output(tmp_path / "found")
     assert sorted((row["ts"], row["half"]) for row in found) == [(n, n / 2) for n in range(4)]
-
-
-def alone(folder: Path) -> list[str]:
-    """A command that starts another where a folder is one of its own; the test is passed over where that is refused."""
-    command = ["unshare", "-rm", "sh", "-c", f'mount -t tmpfs none {folder} && exec "$@"', "sh"]
-    try:
-        subprocess.run([*command, "true"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as problem:
-        pytest.skip(f"no folder of a process's own here: {problem}")
-    return command
 
 
 def test_a_folder_that_one_machine_does_not_share(root: Path, tmp_path: Path) -> None:

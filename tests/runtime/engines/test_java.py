@@ -2,24 +2,11 @@
 
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from cedilla.runtime.engines import java
-
-
-def fake_java(home: Path, version: str, says_home: Path | None = None) -> Path:
-    """A Java home whose `java` answers like a real one of this specification version."""
-    executable = home / "bin" / "java"
-    executable.parent.mkdir(parents=True)
-    executable.write_text(
-        "#!/bin/sh\n"
-        f"echo '    java.home = {says_home or home}' >&2\n"
-        f"echo '    java.specification.version = {version}' >&2\n"
-    )
-    executable.chmod(0o755)
-    return home
+from tests.kit.java import fake_java, install_with
 
 
 @pytest.fixture(autouse=True)
@@ -28,23 +15,6 @@ def _nothing_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CEDILLA_JAVA_DIR", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.chdir(tmp_path)
-
-
-def install_with(
-    monkeypatch: pytest.MonkeyPatch, version: str = "17", layout: str = "", error: Exception | None = None
-) -> None:
-    """Put a `jdk` package in place that unpacks a fake Java, or fails."""
-
-    class JdkError(Exception):
-        pass
-
-    def install(_version: str, path: str) -> str:
-        if error is not None:
-            raise error
-        fake_java(Path(path) / "jdk-17" / layout, version)
-        return str(Path(path) / "jdk-17")
-
-    monkeypatch.setitem(sys.modules, "jdk", SimpleNamespace(install=install, JdkError=JdkError))
 
 
 @pytest.mark.parametrize(("said", "version"), [("1.8", 8), ("11", 11), ("17", 17), ("21", 21), ("odd", None)])

@@ -13,29 +13,18 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.plan.field_paths import CommaPath, EitherSignPath
+from cedilla.compiler.plan.field_paths import CommaPath
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.formats.csv.batches import CsvBatches, RecordBatches
-from cedilla.runtime.formats.csv.blocks import CsvPart
-from cedilla.runtime.formats.jsonl.batches import JsonBatches
-from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.xml.batches import XmlBatches
-from cedilla.runtime.formats.xml.blocks import XmlPart
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, is_tuple
 from tests.runtime.checkpoint.plan_edits import edited, ran
+from tests.runtime.formats.decimal_commas import MADE, PATHS, TYPES, file_rows, write_formats
 
-TYPES = {"ts": Type("long"), "t": Type("double"), "d": Type("decimal", (6, 2)), "s": Type("string")}
 TYPES |= {"e": Type("double"), "f": Type("decimal", (6, 3))}
-PATHS = {
-    "t": CommaPath(("t",)),
-    "d": CommaPath(("d",)),
-    "e": EitherSignPath(("e",)),
-    "f": EitherSignPath(("f",)),
-}
 READ = [
     *(("3,5", 3.5), ("-0,25", -0.25), ("+1,5", 1.5), (",5", 0.5), ("5,", 5.0), ("17", 17.0), ("007,10", 7.1)),
     *((" 2,5 ", 2.5), ("1,5e1", 15.0), ("1234,56", 1234.56)),
@@ -71,28 +60,6 @@ UNCLEAR = [
     "1.234.567",
     "1 234",
 ]
-MADE = {
-    "json": (JsonBatches(TYPES, paths=PATHS), Part, JsonBatches),
-    "csv": (CsvBatches(TYPES, PATHS), CsvPart, RecordBatches),
-    "xml": (XmlBatches(TYPES, PATHS), XmlPart, XmlBatches),
-}
-
-
-def record_line(format_: str, item: dict[str, str]) -> str:
-    if format_ == "json":
-        return json.dumps(item)
-    if format_ == "csv":
-        return ",".join(f'"{item[name]}"' if name in item else "" for name in TYPES)
-    return f"<r>{''.join(f'<{name}>{text}</{name}>' for name, text in item.items())}</r>"
-
-
-def file_rows(folder: Path, format_: str, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the tuples of a file with some items."""
-    head = [",".join(TYPES)] * (format_ == "csv")
-    file = folder / f"some.{format_}"
-    file.write_text("\n".join([*head, *(record_line(format_, item) for item in items)]) + "\n")
-    batches, part, _ = MADE[format_]
-    return [row for block in part(str(file), 0).blocks() for row in batches.batch(block, 0).to_pylist()]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("format_", MADE)
@@ -189,24 +156,6 @@ emit r to json "out/r";
 emit x to json "out/x";
 emit j to json "out/j";
 """
-RECORDS = """ts;t;Preis/EUR
-1;3,5;1,25
-2;"4,5";-
-3;3.5;1,25
-4;1;1.234,56
-"""
-ELEMENTS = """<r><ts>1</ts><t>3,5</t></r>
-<r><ts>2</ts><t>3.5</t></r>
-"""
-LINES: list[Item] = [
-    {"ts": 1, "o": {"t": "3,5", "w": "1.5"}},
-    {"ts": 2, "o": {"t": 3.5}},
-    {"ts": 3, "o": {"t": "3.5"}},
-    {"$accent": "[[alter(t, y -> y * 2)]]"},
-    {"ts": 4, "o": {"t": "7,5", "w": "2,25"}},
-    {"ts": 5, "o": {"t": "7,5", "w": "1,234"}},
-    {"$punctuation": "[]"},
-]
 REASONS = {
     "r": [
         '`t` is no double: "3.5", without a decimal comma',
@@ -229,12 +178,6 @@ def check_lines(records: list[Item], lines: list[Item]) -> None:
     assert (first["t"], first["d"], second["t"], second.get("d")) == (3.5, 1.25, 4.5, None)
     found = [(item["ts"], float(item["t"]), item.get("w")) for item in decode(lines)]
     assert found == [(1, 3.5, 1.5), (2, 3.5, None), (4, 3.75, 2.25)]
-
-
-def write_formats(run: Query) -> None:
-    run.write("j", LINES)
-    run.write("r", RECORDS.splitlines(), "r.csv")
-    run.write("x", ELEMENTS.splitlines(), "x.xml")
 
 
 @pytest.mark.either_engine

@@ -53,18 +53,21 @@ optional group a { optional group b { optional group c { optional int96 d; } } }
 """  # noqa: E501
 
 
-def fields() -> list[str]:
-    leaves = [leaf.strip().partition(" ") for line in LEAVES.strip().split("\n") for leaf in line.split("|")]
-    simple = [
-        f"optional {kind} a {f'({annotation})' if annotation else ''};" for kind, _, annotation in leaves
-    ]
-    return [*simple, "required int64 a;", *NESTED.strip().split("\n")]
+FIELDS = [
+    *(
+        f"optional {kind} a {f'({annotation})' if annotation else ''};"
+        for line in LEAVES.strip().split("\n")
+        for kind, _, annotation in (leaf.strip().partition(" ") for leaf in line.split("|"))
+    ),
+    "required int64 a;",
+    *NESTED.strip().split("\n"),
+]
 
 
 def test_types_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path) -> None:
     """Between two columns that keep theirs, so that the columns behind a nested one are found, too."""
     wrong: list[tuple[str, str | None, str | None]] = []
-    for number, field in enumerate(fields()):
+    for number, field in enumerate(FIELDS):
         file = tmp_path / f"{number}.parquet"
         # A file without rows, by Parquet's own library: what no writer of today writes is in files, too.
         jvm: Any = spark._jvm

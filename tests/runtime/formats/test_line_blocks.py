@@ -29,12 +29,6 @@ LINES = [
 ENDS = [b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\r\r\n"]
 
 
-def text_of(chance: Random) -> bytes:
-    lines = (chance.choice(LINES) + chance.choice(ENDS) for _ in range(chance.randrange(30)))
-    begin = b"\xef\xbb\xbf" if chance.random() < 0.3 else b""
-    return begin + b"".join(lines) + chance.choice([b"", *LINES])
-
-
 @pytest.mark.parametrize("seed", tiered(range(20), 6))
 def test_lines_are_the_same_however_they_are_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
@@ -42,7 +36,9 @@ def test_lines_are_the_same_however_they_are_cut(
     chance = Random(seed)
     for number in range(30):
         file = tmp_path / f"{number}.jsonl"
-        file.write_bytes(text := text_of(chance))
+        begin = b"\xef\xbb\xbf" if chance.random() < 0.3 else b""
+        lines = [chance.choice(LINES) + chance.choice(ENDS) for _ in range(chance.randrange(30))]
+        file.write_bytes(text := begin + b"".join(lines) + chance.choice([b"", *LINES]))
         monkeypatch.setattr(costs, "BLOCK", chance.choice([1, 2, 3, 5, 8, 1 << 22]))
         expected = [(line.text, int(line.place.rpartition(":")[2])) for line in lines_of(file)]
         parts = parts_of([(0, str(file), len(text))], chance.choice([1, 2, 3, 7, 20, 1 << 22]), LONGEST_LINE)

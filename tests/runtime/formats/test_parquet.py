@@ -37,47 +37,24 @@ from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.inspect.verify import verify
 from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.records.marker_files import in_stream_order
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.query import Query, physical, read_columns, save_parquet
 from tests.kit.stream import Item, complaints, decode, is_tuple
 from tests.kit.tiers import rest, tiered
+from tests.runtime.formats.parquet_files import (
+    file_names,
+    files_in_order,
+    rows_of_file,
+    write_rows,
+    write_typed_rows,
+)
 
-COLUMNS = "ts BIGINT, s INT, t DOUBLE, note STRING, `$accent` STRING, `$punctuation` STRING"
 READINGS = """
 stream r(ts: long, s: int, t: double, note?: string) from parquet "in" punctuated on ts;
 emit r to FORMAT "out";
 """
-
-
-ARROW = {"BIGINT": pa.int64(), "INT": pa.int32(), "DOUBLE": pa.float64(), "STRING": pa.string()}
-
-
-def put(run: Query, number: int, items: Sequence[Item], columns: str = COLUMNS) -> Path:
-    """A file of the source `r`, as others than Spark write it."""
-    parts = [column.split(" ") for column in columns.replace("`", "").split(", ")]
-    table = pa.Table.from_pylist(
-        list(items), schema=pa.schema([(name, ARROW[type_]) for name, type_ in parts])
-    )
-    return run.write_table("r", table, number)
-
-
-def rows_of(spark: SparkSession, path: Path) -> list[Item]:
-    """The rows of a file as it has them, without what is null; of a file of markers its lines."""
-    if path.suffix == ".jsonl":
-        return [json.loads(line) for line in path.read_text().splitlines()]
-    rows = spark.read.parquet(str(path)).collect()
-    return [{name: v for name, v in row.asDict().items() if v is not None} for row in rows]
-
-
-def file_names(folder: Path) -> list[str]:
-    return [re.sub("-0000.", "", file.name) for file in in_order(folder)]
-
-
-def in_order(folder: Path) -> list[Path]:
-    return sorted(folder.glob("epoch=*/*"), key=lambda file: in_stream_order(str(file)))
 
 
 # --- markers and their places ---
@@ -102,10 +79,10 @@ def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_pa
     parquet.write_table(parquet.read_table(file).sort_by("id").drop("id"), file, row_group_size=6000)
     os.utime(file, (1, 1))
     run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
-    put(
+    write_rows(
         run, 2, [{"ts": 9, "s": 0, "t": 33.8}, {"ts": count, "s": 0, "t": 33.8}], "ts BIGINT, s INT, t DOUBLE"
     )
-    put(
+    write_rows(
         run,
         3,
         [
@@ -141,10 +118,10 @@ def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
     run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     rows: list[Item] = [{"ts": n, "s": 1, "t": 1.0} for n in range(8)]
     folder = tmp_path / "in" / "r"
-    put(run, 1, [rows[0], {"$accent": "[[+(t: double)]]"}, rows[1]])
-    whole = put(run, 3, [rows[2], rows[3]]).read_bytes()
-    put(run, 5, [rows[5]], "ts BIGINT, s INT, t DOUBLE, `$accent` BIGINT")
-    put(run, 6, [rows[6]])
+    write_rows(run, 1, [rows[0], {"$accent": "[[+(t: double)]]"}, rows[1]])
+    whole = write_rows(run, 3, [rows[2], rows[3]]).read_bytes()
+    write_rows(run, 5, [rows[5]], "ts BIGINT, s INT, t DOUBLE, `$accent` BIGINT")
+    write_rows(run, 6, [rows[6]])
     for name, content in (("2", b"x"), ("3", whole[:-20]), ("4", b'{"ts": 4}\n' * 9)):
         (folder / f"{name}.parquet").write_bytes(content)
         os.utime(folder / f"{name}.parquet", (int(name), int(name)))
@@ -160,15 +137,15 @@ def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
         return sorted(row["ts"] for row in run.output("r") if is_tuple(row))
 
     assert ends("RQ205", r"/in/r/1.parquet:1: \[\[\+\(t: double\)\]\]$") == [0]
-    put(run, 1, [rows[0], {"$accent": "[[-(note)]]"}, rows[1]])
+    write_rows(run, 1, [rows[0], {"$accent": "[[-(note)]]"}, rows[1]])
     assert ends("RQ414", "/in/r/2.parquet:0: .*not a Parquet file") == [0, 1]
-    put(run, 2, [])
+    write_rows(run, 2, [])
     assert ends("RQ414", "/in/r/3.parquet:0: .*not a Parquet file") == [0, 1]
     (folder / "3.parquet").write_bytes(whole)
     assert ends("RQ414", "/in/r/4.parquet:0: .*not a Parquet file") == [0, 1, 2, 3]
-    put(run, 4, [rows[4]])
+    write_rows(run, 4, [rows[4]])
     assert ends("RQ414", r"/in/r/5.parquet:0: its column `\$accent` is bigint") == [0, 1, 2, 3, 4]
-    put(run, 5, [rows[5]])
+    write_rows(run, 5, [rows[5]])
     run.process()
     assert sorted(row["ts"] for row in run.output("r") if is_tuple(row)) == list(range(7))
     assert run.quarantine("r") == []
@@ -186,7 +163,7 @@ def test_a_marker_with_values_in_other_columns_ends_the_query(
     run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     row: Item = {"ts": 0, "s": 1, "t": 1.0, "note": "b"}
     drop: Item = {"$accent": "[[-(note)]]"}
-    put(run, 1, [row, {**row, "note": None}, {**row, "note": None}, drop, {**drop, **beside}])
+    write_rows(run, 1, [row, {**row, "note": None}, {**row, "note": None}, drop, {**drop, **beside}])
     with pytest.raises(DiagnosticError) as caught:
         run.process()
     (diagnostic,) = caught.value.diagnostics
@@ -201,7 +178,7 @@ def test_empty_folders_and_files_are_fine(spark: SparkSession, tmp_path: Path) -
     run = Query(spark, tmp_path, READINGS.replace("FORMAT", "parquet"))
     assert run.process().last.epoch == -1
     run = Query(spark, tmp_path / "2", READINGS.replace("FORMAT", "parquet"))
-    put(run, 1, [])
+    write_rows(run, 1, [])
     assert run.process().last.epoch == 0
     assert not (tmp_path / "2" / "out").exists()
 
@@ -213,12 +190,6 @@ stream r(k: long, i?: int, l?: long, d?: double, m?: decimal(6, 2), s?: string, 
   from parquet "in";
 emit r to json "out";
 """
-
-
-def typed(run: Query, number: int, **columns: str) -> Path:
-    """A file of one row for each value, whose columns are given as SQL."""
-    frame = run.spark.sql(f"SELECT {', '.join(f'{sql} AS `{name}`' for name, sql in columns.items())}")
-    return save_parquet(frame, run.root / "in" / "r" / f"{number}.parquet")
 
 
 @pytest.mark.either_engine
@@ -256,7 +227,7 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
         19: {"l": "CAST(1.5 AS DECIMAL(4, 1))"},
     }
     for number, columns in {**{n: c for n, (c, _) in good.items()}, **bad}.items():
-        typed(run, number, k=f"{number}L", **columns)
+        write_typed_rows(run, number, k=f"{number}L", **columns)
     run.process()
     output = {row["k"]: row for row in run.output("r")}
     assert output == {number: {"k": number, **values} for number, (_, values) in good.items()}
@@ -275,10 +246,10 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
 @pytest.mark.parametrize("drift", tiered(["infer", "ignore", "quarantine"]))
 def test_columns_that_nothing_announced(spark: SparkSession, tmp_path: Path, drift: str) -> None:
     run = Query(spark, tmp_path, f"set drift = {drift};" + TYPED)
-    typed(run, 1, k="1L", new="1Y", at2="TIMESTAMP'2013-01-31 00:00:00'")
-    typed(run, 2, k="2L", new="CAST(1.5 AS FLOAT)")
-    typed(run, 3, k="3L", many="array(1)")
-    typed(run, 4, k="4L")
+    write_typed_rows(run, 1, k="1L", new="1Y", at2="TIMESTAMP'2013-01-31 00:00:00'")
+    write_typed_rows(run, 2, k="2L", new="CAST(1.5 AS FLOAT)")
+    write_typed_rows(run, 3, k="3L", many="array(1)")
+    write_typed_rows(run, 4, k="4L")
     run.process()
     tuples = {row["k"]: row for row in run.output("r") if is_tuple(row)}
     rejected = {json.loads(r["raw"])["k"]: r["code"] for r in run.quarantine("r")}
@@ -359,7 +330,7 @@ def test_an_output_in_parquet_is_another_querys_input(spark: SparkSession, tmp_p
     types = {field.name: field.dataType.simpleString() for schema in tuples for field in schema.fields}
     assert types == {"ts": "bigint", "l": "string", "t": "double", "at": "timestamp", "day": "date",
                      "m": "decimal(6,2)", "p": "bigint", "q": "bigint"}  # fmt: skip
-    items = [item for file in in_order(out) for item in rows_of(spark, file)]
+    items = [item for file in files_in_order(out) for item in rows_of_file(spark, file)]
     assert items[0] == {
         **rows[0], "at": datetime(2013, 1, 31, 0, 0, 0, 250_000), "day": date(2013, 1, 31), "m": Decimal("1.25"),
     }  # fmt: skip
@@ -390,8 +361,8 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
     run = Query(spark, tmp_path, query)
     run.write("r", [*({"ts": n % 5, "t": float(n)} for n in range(20)), {"$punctuation": "[ts < 5]"}])
     run.process()
-    files = in_order(tmp_path / "out" / "lists")
-    rows = [item for file in files for item in rows_of(spark, file) if "ts" in item]
+    files = files_in_order(tmp_path / "out" / "lists")
+    rows = [item for file in files for item in rows_of_file(spark, file) if "ts" in item]
     assert sorted((i["ts"], sorted(i["all"])) for i in rows) == [
         (n, [n, n + 5.0, n + 10, n + 15]) for n in range(5)
     ]
@@ -401,7 +372,7 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
     sink.tidy(0)
     (epoch,) = (tmp_path / "out2").glob("epoch=*")
     assert [file.name for file in sorted(epoch.iterdir())] == [f"1-tuples-0000{n}.parquet" for n in range(3)]
-    assert [row["id"] for file in sorted(epoch.iterdir()) for row in rows_of(spark, file)] == list(
+    assert [row["id"] for file in sorted(epoch.iterdir()) for row in rows_of_file(spark, file)] == list(
         range(2, 8)
     )
     sink.stage(1, spark.range(8).where("id > 8"), {"id": LongType()})
@@ -413,7 +384,7 @@ def test_arrays_and_tasks_of_a_write(spark: SparkSession, tmp_path: Path) -> Non
     sink.stage_markers(2, Markers(adds=many, drops=many[:2]))
     sink.publish(2, 0)
     (epoch,) = (tmp_path / "out2").glob("epoch=*2")
-    read = [rows_of(spark, epoch / name) for name in ("_0-adds.jsonl", "_4-drops.jsonl")]
+    read = [rows_of_file(spark, epoch / name) for name in ("_0-adds.jsonl", "_4-drops.jsonl")]
     assert read == [[{"$accent": text} for text in texts] for texts in (many, many[:2])]
 
 
@@ -476,7 +447,7 @@ def test_such_an_output_and_one_of_old_are_streams(
     """With all markers at their places, by every reader; a run goes on in an output whose markers are rows."""
     out = table_of(spark, tmp_path / "new")
     old = tmp_path / "old"
-    for number, file in enumerate(in_order(out)):
+    for number, file in enumerate(files_in_order(out)):
         epoch = old / file.parent.name
         epoch.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".parquet" or number > 6:
@@ -568,10 +539,10 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
-    put(run, 1, [{"ts": 1, "s": 1, "t": 1.0}])  # has the columns, and no markers
-    put(run, 2, [{"ts": 1, "s": 1, "t": 1.0}], "ts BIGINT, s INT, t DOUBLE")
-    put(run, 3, [{"$punctuation": "[ts < 2]"}, {"$accent": "[[-(note)]]"}])
-    put(run, 4, [{}, {"$punctuation": "[ts < 3]"}], "ts BIGINT, `$punctuation` STRING")
+    write_rows(run, 1, [{"ts": 1, "s": 1, "t": 1.0}])  # has the columns, and no markers
+    write_rows(run, 2, [{"ts": 1, "s": 1, "t": 1.0}], "ts BIGINT, s INT, t DOUBLE")
+    write_rows(run, 3, [{"$punctuation": "[ts < 2]"}, {"$accent": "[[-(note)]]"}])
+    write_rows(run, 4, [{}, {"$punctuation": "[ts < 3]"}], "ts BIGINT, `$punctuation` STRING")
     files = listed_files(Files(), str(tmp_path / "in" / "r"))
     read: list[tuple[str, Sequence[str]]] = []
 
@@ -593,7 +564,7 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
 def test_a_damaged_page_of_markers_ends_the_query_there(spark: SparkSession, tmp_path: Path) -> None:
     """The footer is whole."""
     run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
-    path = put(run, 1, [{"ts": 1, "s": 1, "t": 1.0}, {"$punctuation": "[ts < 2]"}])
+    path = write_rows(run, 1, [{"ts": 1, "s": 1, "t": 1.0}, {"$punctuation": "[ts < 2]"}])
     whole = path.read_bytes()
     path.write_bytes(whole[:4] + b"\xff" * (len(whole) // 2) + whole[4 + len(whole) // 2 :])
     with pytest.raises(DiagnosticError) as caught:
@@ -673,8 +644,8 @@ def test_tools_say_whether_they_take_parquet(spark: SparkSession, tmp_path: Path
     """`verify` compares the reference with a run over Parquet; tools for JSON Lines refuse it."""
     run = Query(spark, tmp_path, "")
     rows: list[Item] = [{"ts": n, "s": n % 2, "t": 50.0 + n} for n in range(6)]
-    put(run, 1, [*rows[:2], {"$accent": "[[s = 1, alter(t, y -> (y - 32) * 5/9)]]"}, *rows[2:4]])
-    put(run, 2, [{"$punctuation": "[ts < 4]"}, *rows[4:], {"$punctuation": "[]"}])
+    write_rows(run, 1, [*rows[:2], {"$accent": "[[s = 1, alter(t, y -> (y - 32) * 5/9)]]"}, *rows[2:4]])
+    write_rows(run, 2, [{"$punctuation": "[ts < 4]"}, *rows[4:], {"$punctuation": "[]"}])
     query = f"""
     stream r(ts: long, s: int, t: double) from parquet "{tmp_path}/in/r" punctuated on ts;
     means := aggregate[avg(t) as mean by w](window[2 on ts as w](r));

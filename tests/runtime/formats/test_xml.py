@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
@@ -29,11 +26,11 @@ from cedilla.runtime.formats import source_formats
 from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.records import xmltext
 from cedilla.runtime.records.marker import MarkerLine
-from tests.kit import ROOT
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, matches
 from tests.kit.tiers import tiered
-from tests.runtime.formats.program_runs import in_this_process
+from tests.runtime.formats.program_runs import in_one_of_its_own, in_this_process
+from tests.runtime.formats.xml_files import elements, punctuation_line, quote
 
 TYPES = {
     "TICKER": Type("string"),
@@ -49,26 +46,10 @@ emit quotes to xml "out";
 """
 
 
-def quote(ticker: str, price: float, date: str, time: str) -> str:
-    """A tuple as the seeds write it."""
-    return f"""<QUOTE>
- <TICKER> {ticker} </TICKER>
- <PRICE> {price} </PRICE>
- <DATE> {date} </DATE>
- <TIME> {time} </TIME>
-</QUOTE>"""
-
-
-def punct(ticker: str, price: str, date: str, time: str) -> str:
-    """A punctuation as the seeds write it."""
-    inside = quote(ticker, 0, date, time).replace(" 0 ", f" {price} ")
-    return inside.replace("QUOTE>", "punct:QUOTE>")
-
-
-FIGURE_1 = punct("CSCO", "*", "*", "*")
-FIGURE_2 = punct("*", "*", "05/18/2001", "[10:00,12:00]")
-FIGURE_3 = punct("*", "*", "05/18/2001", "[,11:00)")
-FIGURE_4 = punct("{CSCO,MSFT,LU}", "*", "*", "*")
+FIGURE_1 = punctuation_line("CSCO", "*", "*", "*")
+FIGURE_2 = punctuation_line("*", "*", "05/18/2001", "[10:00,12:00]")
+FIGURE_3 = punctuation_line("*", "*", "05/18/2001", "[,11:00)")
+FIGURE_4 = punctuation_line("{CSCO,MSFT,LU}", "*", "*", "*")
 
 CSCO = quote("CSCO", 16.51, "04/17/2001", "13:00")
 MAY_10 = quote("IBM", 90.0, "05/18/2001", "10:00")
@@ -76,20 +57,6 @@ MAY_11 = quote("IBM", 91.0, "05/18/2001", "11:00")
 MAY_12 = quote("IBM", 92.0, "05/18/2001", "12:00")
 MAY_13 = quote("IBM", 93.0, "05/18/2001", "13:00")
 JUNE = quote("IBM", 94.0, "06/18/2001", "10:30")
-
-
-def elements(folder: Path) -> Iterator[Item]:
-    """The stream that an output folder of XML holds, read by another parser, as items of JSON Lines."""
-    head = '<all xmlns:punct="punct" xmlns:accent="accent">'
-    for file in sorted(folder.glob("epoch=*/*")):
-        assert file.suffix == ".xml"
-        for element in ElementTree.fromstring(f"{head}{file.read_text()}</all>"):
-            if element.tag.startswith("{accent}"):
-                yield {"$accent": element.text}
-            elif element.tag.startswith("{punct}"):
-                yield {"$punctuation": {child.tag: child.text for child in element}}
-            else:
-                yield {child.tag: child.text or "" for child in element}
 
 
 def test_the_formats_of_the_language_can_be_read_and_written() -> None:
@@ -417,23 +384,6 @@ def test_an_output_in_xml_is_another_querys_input(spark: SparkSession, tmp_path:
 
 
 # --- the command line ---
-
-
-def in_one_of_its_own(query: Path, code: Path, root: Path) -> None:
-    """The same where there is no session yet, both with one Java."""
-    both = f"""
-from pathlib import Path
-from tests.runtime.formats.program_runs import in_this_process
-in_this_process(Path({str(query)!r}), Path({str(code)!r}), Path({str(root)!r}))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", both],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.usefixtures("spark")

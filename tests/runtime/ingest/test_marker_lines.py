@@ -25,8 +25,9 @@ from cedilla.runtime.records.lines import lines_of
 from cedilla.runtime.reference.inputs import parsed
 from cedilla.runtime.storage.files import Files
 from tests.kit.query import Query
-from tests.kit.stream import Item, decode
+from tests.kit.stream import decode
 from tests.kit.tiers import tiered
+from tests.runtime.ingest.marker_streams import mixed_files
 
 PASSED_ON = """
 stream r(k: int in [0, 9], t: double) from json "r" punctuated on k;
@@ -95,32 +96,6 @@ def test_a_search_finds_what_a_look_at_every_line_finds(tmp_path: Path, seed: in
         assert [("malformed" if m.kind == "suspicious_key" else m.kind, m.text) for m in found] == expected
 
 
-def mixed(seed: int) -> list[list[Item | str]]:
-    """Files of tuples, late and bad ones among them, with markers anywhere."""
-    chance = random.Random(seed)
-    closed = 0
-    files: list[list[Item | str]] = []
-
-    def marker() -> Item | str:
-        nonlocal closed
-        if chance.random() < 0.5:
-            closed += 1
-            return {"$punctuation": f"[k < {closed}]"}
-        accent = f"[[k = {chance.randrange(9)}, alter(t, y -> y * 2)]]"
-        return {"$accent": accent} if chance.random() < 0.9 else f'{{"\\u0024accent": "{accent}"}}'
-
-    for _ in range(3):
-        items: list[Item | str] = [
-            {"k": chance.randrange(9), "t": chance.randrange(40) / 4} for _ in range(30)
-        ]
-        if chance.random() < 0.5:
-            items[chance.randrange(30)] = chance.choice(["no json", {"k": "x", "t": 1.0}, {"t": 1.0}, ""])
-        for _ in range(chance.randrange(4)):
-            items.insert(chance.randrange(30), marker())
-        files.append([*items, *(marker() for _ in range(chance.randrange(3)))])
-    return files
-
-
 @pytest.mark.either_engine
 @pytest.mark.parametrize(
     ("query", "seed"),
@@ -136,7 +111,7 @@ def test_driver_and_tasks_read_the_same(
             monkeypatch.setattr(costs, cost, most)
         monkeypatch.setattr(costs, "PART", most or 300)
         run = Query(spark, tmp_path / name, query)
-        for items in mixed(seed):
+        for items in mixed_files(seed):
             run.write("r", items)
         executor = run.process(1)
         last = executor.last

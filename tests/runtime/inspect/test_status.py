@@ -9,16 +9,11 @@ from pathlib import Path
 import pytest
 from attrs import astuple, evolve
 
-from cedilla.compiler import Plan, compile_query, regions
+from cedilla.compiler import compile_query, regions
 from cedilla.compiler.facts.facts import StateFacts
-from cedilla.compiler.facts.marker_parser import read_accent, read_punctuation
-from cedilla.compiler.plan import derive
 from cedilla.grammar.diagnostics import Diagnostic, to_json
-from cedilla.runtime.checkpoint.commits import Commit, Progress
+from cedilla.runtime.checkpoint.commits import Progress
 from cedilla.runtime.checkpoint.stored_plan import StoredPlans
-from cedilla.runtime.control.markers.one_accent import with_accent
-from cedilla.runtime.control.sinks.announce import SinkState, announce
-from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.state.segments import Segment
@@ -26,6 +21,7 @@ from cedilla.runtime.terminal.options import Options, apply
 from tests.kit import ROOT
 from tests.kit.checkpoints import unsealed, write_checkpoint, write_document
 from tests.kit.command import cedilla
+from tests.runtime.inspect.written_checkpoints import checkpoint_after
 
 QUERY = """
 stream sensors(ts: long, s: int in {1, 2, 3}, t: double) from json "in" punctuated on ts;
@@ -38,29 +34,6 @@ stream a(s: int, t: double, p?: double) from json "a";
 stream b(s: int, t: double, p?: double) from json "b";
 emit a union b to json "out";
 """
-
-
-def checkpoint_after(folder: Path, plan: Plan, markers: dict[str, list[str]], **more: object) -> Path:
-    """A checkpoint after the markers of its sources, as a run would have left it."""
-    states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
-    for name, texts in markers.items():
-        for text in texts:
-            state = states[name]
-            if text.startswith("[["):
-                states[name] = with_accent(state, read_accent(text, state.types), 0).next_epoch()
-            else:
-                states[name] = state.close(state.canonical(read_punctuation(text, state.types).pattern))
-    facts = derive(plan, {name: state.facts() for name, state in states.items()})
-    sinks = {
-        emit.name: announce(
-            SinkState.start(plan.start[emit.relation]), facts[emit.relation], facts[emit.relation]
-        )[0]
-        for emit in plan.emits
-    }
-    progress = {"sensors": Progress(3)}
-    time = "2026-01-01 00:00:00 UTC"
-    commit = Commit(epoch=7, batch=2, progress=progress, sources=states, sinks=sinks, time=time)
-    return write_checkpoint(folder, plan, *(evolve(commit, epoch=number, **more) for number in (6, 7)))
 
 
 def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:

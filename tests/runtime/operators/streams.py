@@ -70,3 +70,55 @@ def directions() -> list[Item]:
         for n, value in enumerate(values)
     ]
     return sorted(rows, key=lambda row: row["ts"])
+
+
+ROWS_OF_USERS: list[Item] = [
+    {"ts": ts, "s": 1 + ts % 2, "t": float(ts * ts % 17), "n": ts % 5} for ts in range(24)
+]
+
+ALTER = {"$accent": "[[s = 1, alter(t, y -> y * 2 + 1)]]"}
+
+ALTER_REST = {"$accent": "[[s = 2, alter(t, y -> y * 2 + 1)]]"}
+
+
+def evolving_stream() -> list[Item]:
+    """The rows, with s = 1 altered after 8 of them and s = 2 after 16; n is gone from the 22nd on, p comes."""
+    items: list[Item] = []
+    for row in ROWS_OF_USERS:
+        ts = row["ts"]
+        items += [ALTER] if ts == 8 else []
+        items += [{"$punctuation": "[ts < 16]"}, ALTER_REST] if ts == 16 else []
+        items += [{"$accent": "[[-(n)]]"}, {"$accent": "[[s = 1, +(p: double)]]"}] if ts == 21 else []
+        altered = {8: set[int](), 16: {1}, 24: {1, 2}}[next(end for end in (8, 16, 24) if ts < end)]
+        item = {**row, "t": row["t"] * 2 + 1} if row["s"] in altered else row
+        if ts >= 21:
+            item = {k: v for k, v in item.items() if k != "n"} | ({"p": 0.5} if row["s"] == 1 else {})
+        items.append(item)
+    return [*items, {"$punctuation": "[]"}]
+
+
+SENSOR_ROWS: list[Item] = [
+    {"ts": ts, "s": 1 + ts % 2, "t": float(ts * ts % 17), "n": ts % 5} for ts in range(24)
+]
+
+ALTER_FIRST = {"$accent": "[[s = 1, alter(t, y -> y * 2 + 1)]]"}
+
+ALTER_SECOND = {"$accent": "[[s = 2, alter(t, y -> y * 2 + 1)]]"}
+
+
+def sensor_stream() -> list[Item]:
+    """The rows, with s = 1 altered after 8 of them and s = 2 after 16."""
+    since = {1: 8, 2: 16}
+    parts = [
+        {**row, "t": row["t"] * 2 + 1} if ts >= since.get(row["s"], 99) else row
+        for ts, row in enumerate(SENSOR_ROWS)
+    ]
+    return [
+        *parts[:8],
+        ALTER_FIRST,
+        *parts[8:16],
+        {"$punctuation": "[ts < 16]"},
+        ALTER_SECOND,
+        *parts[16:],
+        {"$punctuation": "[]"},
+    ]

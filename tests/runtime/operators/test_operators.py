@@ -15,38 +15,18 @@ from cedilla.runtime.reference.reference import Reference
 from tests.kit.compare import plain, values_of
 from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
+from tests.runtime.operators.streams import ALTER_FIRST, ALTER_SECOND, SENSOR_ROWS, sensor_stream
 
 pytestmark = pytest.mark.either_engine
 
 HEAD = 'stream r(ts: long, s: int in {1, 2}, t: double, n?: int) from json "in" punctuated on ts;\n'
-ROWS: list[Item] = [{"ts": ts, "s": 1 + ts % 2, "t": float(ts * ts % 17), "n": ts % 5} for ts in range(24)]
-ALTER = {"$accent": "[[s = 1, alter(t, y -> y * 2 + 1)]]"}
-ALTER_REST = {"$accent": "[[s = 2, alter(t, y -> y * 2 + 1)]]"}
-
-
-def stream() -> list[Item]:
-    """The rows, with s = 1 altered after 8 of them and s = 2 after 16."""
-    since = {1: 8, 2: 16}
-    parts = [
-        {**row, "t": row["t"] * 2 + 1} if ts >= since.get(row["s"], 99) else row
-        for ts, row in enumerate(ROWS)
-    ]
-    return [
-        *parts[:8],
-        ALTER,
-        *parts[8:16],
-        {"$punctuation": "[ts < 16]"},
-        ALTER_REST,
-        *parts[16:],
-        {"$punctuation": "[]"},
-    ]
 
 
 def test_select_reads_canonical_values_whatever_the_units(spark: SparkSession, tmp_path: Path) -> None:
     run = Query(spark, tmp_path, HEAD + 'out := select[t > 8 and not n = 0](r); emit out to json "o";')
-    run.process_parts(3, r=stream())
+    run.process_parts(3, r=sensor_stream())
     output = run.output("out")
-    expected = sorted((float(r["ts"]), r["t"]) for r in ROWS if r["t"] > 8 and r["n"] != 0)
+    expected = sorted((float(r["ts"]), r["t"]) for r in SENSOR_ROWS if r["t"] > 8 and r["n"] != 0)
     assert values_of(decode(output), "ts", "t") == expected
     assert list(complaints(output, {"ts", "s", "t", "n"})) == []
 
@@ -56,10 +36,10 @@ def test_project_computes_and_carries_the_alter_through_an_affine_expression(
 ) -> None:
     text = HEAD + 'out := project[s, ts, t * 10 - 3 as u, t * t as square](r); emit out to json "o";'
     run = Query(spark, tmp_path, text)
-    run.process_parts(3, r=stream())
+    run.process_parts(3, r=sensor_stream())
     output = run.output("out")
     assert values_of(decode(output), "ts", "u", "square") == sorted(
-        (float(r["ts"]), r["t"] * 10 - 3, r["t"] ** 2) for r in ROWS
+        (float(r["ts"]), r["t"] * 10 - 3, r["t"] ** 2) for r in SENSOR_ROWS
     )
     accents = [i["$accent"] for i in output if "$accent" in i]
     assert accents == ["[[s = 1, alter(u, y -> y * 2 + 13)]]", "[[s = 2, alter(u, y -> y * 2 + 13)]]"]
@@ -69,9 +49,9 @@ def test_project_without_the_described_attribute_waits_for_the_domain(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     run = Query(spark, tmp_path, HEAD + 'out := project[ts, t](r); emit out to json "o";')
-    run.process_parts(3, r=stream())
+    run.process_parts(3, r=sensor_stream())
     output = run.output("out")
-    assert values_of(decode(output), "ts", "t") == sorted((float(r["ts"]), r["t"]) for r in ROWS)
+    assert values_of(decode(output), "ts", "t") == sorted((float(r["ts"]), r["t"]) for r in SENSOR_ROWS)
     assert [i["$accent"] for i in output if "$accent" in i] == ["[[alter(t, y -> y * 2 + 1)]]"]
 
 
@@ -85,9 +65,9 @@ def test_sliding_windows_have_every_tuple_in_each_of_its_windows(spark: SparkSes
     """
     )
     run = Query(spark, tmp_path, text)
-    run.process_parts(3, r=stream())
+    run.process_parts(3, r=sensor_stream())
     output = run.output("out")
-    windows = {k: [r for r in ROWS if 2 * k <= r["ts"] < 2 * k + 6] for k in range(-2, 12)}
+    windows = {k: [r for r in SENSOR_ROWS if 2 * k <= r["ts"] < 2 * k + 6] for k in range(-2, 12)}
     expected = [
         (float(k), float(sum(r["n"] for r in rows)), float(len(rows)), max(r["t"] for r in rows))
         for k, rows in windows.items()
@@ -107,10 +87,10 @@ def test_every_aggregate_function(spark: SparkSession, tmp_path: Path) -> None:
     """
     )
     run = Query(spark, tmp_path, text)
-    run.process_parts(3, r=stream())
+    run.process_parts(3, r=sensor_stream())
     output = run.output("out")
     for row in plain(decode(output)):
-        values = [r["t"] for r in ROWS if r["ts"] // 8 == row["wid"]]
+        values = [r["t"] for r in SENSOR_ROWS if r["ts"] // 8 == row["wid"]]
         assert row == pytest.approx(
             {
                 "wid": row["wid"],
@@ -272,7 +252,7 @@ def test_many_epochs_compact_the_state(spark: SparkSession, tmp_path: Path) -> N
 
 def test_an_output_is_another_querys_input(spark: SparkSession, tmp_path: Path) -> None:
     first = Query(spark, tmp_path / "first", HEAD + 'out := project[ts, t](r); emit out to json "o";')
-    items = stream()
+    items = sensor_stream()
     for start in range(0, len(items), 9):
         first.write("r", items[start : start + 9])
     first.process(files_per_epoch=1)
@@ -289,7 +269,7 @@ def test_an_output_is_another_querys_input(spark: SparkSession, tmp_path: Path) 
     assert second.quarantine("out") == []
     rows = {row["wid"]: row["t"] for row in second.canonical("mean")}
     assert rows == pytest.approx(
-        {k: statistics.mean(r["t"] for r in ROWS if r["ts"] // 8 == k) for k in range(3)}
+        {k: statistics.mean(r["t"] for r in SENSOR_ROWS if r["ts"] // 8 == k) for k in range(3)}
     )
 
 
@@ -346,21 +326,21 @@ def test_several_emits_share_state_and_aggregates_may_be_aggregated(
     )
     run = Query(spark, tmp_path, text)
     run.write("names", [{"s": 1, "name": "one"}, {"s": 2, "name": "two"}])
-    items = stream()
+    items = sensor_stream()
     for start in range(0, len(items), 9):
         run.write("r", items[start : start + 9])
     run.process(files_per_epoch=1)
     means = {
-        (name, k): statistics.mean(r["t"] for r in ROWS if r["s"] == s and r["ts"] // 8 == k)
+        (name, k): statistics.mean(r["t"] for r in SENSOR_ROWS if r["s"] == s and r["ts"] // 8 == k)
         for s, name in ((1, "one"), (2, "two"))
         for k in range(3)
     }
-    assert values_of(run.canonical("r"), "ts", "t") == [(float(r["ts"]), r["t"]) for r in ROWS]
+    assert values_of(run.canonical("r"), "ts", "t") == [(float(r["ts"]), r["t"]) for r in SENSOR_ROWS]
     found = {(r["name"], r["wid"]): r["mean"] for r in run.canonical("mean")}
     assert found == pytest.approx(means)
     best = {i["wid"]: i["best"] for i in run.output("best") if is_tuple(i)}
     assert best == pytest.approx({k: max(means["one", k], means["two", k]) for k in range(3)})
-    assert [i for i in run.output("r") if "$accent" in i] == [ALTER, ALTER_REST]
+    assert [i for i in run.output("r") if "$accent" in i] == [ALTER_FIRST, ALTER_SECOND]
     for emit, names in (
         ("r", {"ts", "s", "t", "n"}),
         ("mean", {"name", "wid", "mean"}),

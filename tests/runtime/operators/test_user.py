@@ -21,6 +21,7 @@ from cedilla.runtime.storage.files import Files
 from tests.kit.query import Query
 from tests.kit.stream import Item, complaints, decode, is_tuple
 from tests.kit.tiers import rest
+from tests.runtime.operators.streams import ALTER, ALTER_REST, ROWS_OF_USERS, evolving_stream
 
 MODULE = """
 from pyspark.sql import functions as F
@@ -100,9 +101,6 @@ operator spread(R) foundation {wid} accumulate {ts, s, t, n}
   returns (wid: long, width: double, count: long) from "accents:spread";
 operator hottest(R) foundation {wid} accumulate {ts, s, n} from "accents:hottest";
 """
-ROWS: list[Item] = [{"ts": ts, "s": 1 + ts % 2, "t": float(ts * ts % 17), "n": ts % 5} for ts in range(24)]
-ALTER = {"$accent": "[[s = 1, alter(t, y -> y * 2 + 1)]]"}
-ALTER_REST = {"$accent": "[[s = 2, alter(t, y -> y * 2 + 1)]]"}
 
 
 @pytest.fixture(autouse=True)
@@ -112,22 +110,6 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "modules" / "accents.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path / "modules")
     monkeypatch.delitem(__import__("sys").modules, "accents", raising=False)
-
-
-def evolving_stream() -> list[Item]:
-    """The rows, with s = 1 altered after 8 of them and s = 2 after 16; n is gone from the 22nd on, p comes."""
-    items: list[Item] = []
-    for row in ROWS:
-        ts = row["ts"]
-        items += [ALTER] if ts == 8 else []
-        items += [{"$punctuation": "[ts < 16]"}, ALTER_REST] if ts == 16 else []
-        items += [{"$accent": "[[-(n)]]"}, {"$accent": "[[s = 1, +(p: double)]]"}] if ts == 21 else []
-        altered = {8: set[int](), 16: {1}, 24: {1, 2}}[next(end for end in (8, 16, 24) if ts < end)]
-        item = {**row, "t": row["t"] * 2 + 1} if row["s"] in altered else row
-        if ts >= 21:
-            item = {k: v for k, v in item.items() if k != "n"} | ({"p": 0.5} if row["s"] == 1 else {})
-        items.append(item)
-    return [*items, {"$punctuation": "[]"}]
 
 
 def by(name: str, rows: list[Item]) -> dict[float, Item]:
@@ -159,12 +141,13 @@ def test_functions_see_canonical_tuples_however_the_input_is_cut(
     run.process(files_per_epoch=1)
     assert run.quarantine("r") == []
     tuples = {
-        row["ts"]: {"ts": row["ts"], "s": row["s"], "t": row["t"], "twice": row["t"] * 2} for row in ROWS
+        row["ts"]: {"ts": row["ts"], "s": row["s"], "t": row["t"], "twice": row["t"] * 2}
+        for row in ROWS_OF_USERS
     }
     assert by("ts", decode(run.output("twice"))) == tuples
     accents = [i["$accent"] for i in run.output("twice") if "$accent" in i]
     assert accents == ([] if lines == 100 else [ALTER["$accent"], ALTER_REST["$accent"]]), "or all is closed"
-    groups = {k: [row for row in ROWS if row["ts"] // 8 == k] for k in range(3)}
+    groups = {k: [row for row in ROWS_OF_USERS if row["ts"] // 8 == k] for k in range(3)}
     assert [i for i in run.output("widths") if "$accent" in i] == [], "what is accumulated absorbs"
     assert by("wid", [i for i in run.output("widths") if is_tuple(i)]) == {
         k: {

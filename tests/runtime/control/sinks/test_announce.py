@@ -18,7 +18,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.stream_tools.schema import Schema, declared_schema
+from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.stream import Decoder, Item
 
@@ -66,12 +66,6 @@ def test_time_that_goes_on_changes_nothing_that_many_accents_have_said() -> None
         assert regions.contains(seen[1].live_units("t"), {"s": 4, "wid": 9}) == (IDENTITY, Affine(3, 0))
 
 
-def declared(query: str, emit: str) -> Schema:
-    """The schema that an output has at the query's start."""
-    types = compile_query(query).plan.start[emit].types
-    return declared_schema(", ".join(f"{name}?: {type_}" for name, type_ in types.items()))
-
-
 @pytest.mark.parametrize("units", ["", " in original units"])
 def test_an_output_is_valid_by_the_schema_that_it_was_declared_with(units: str) -> None:
     """Values that an Alter has made doubles of come while it still waits for others: readers are told before."""
@@ -95,7 +89,9 @@ def test_an_output_is_valid_by_the_schema_that_it_was_declared_with(units: str) 
     output = [line for item in items for o in reference.step([("r", item)]) for line in o["out"].items()]
     lines = [Line(json_text(item), f"out:{number}") for number, item in enumerate(output, 1)]
     findings: list[Diagnostic] = []
-    validate(lines, declared(query, "out"), findings.append)
+    types = compile_query(query).plan.start["out"].types
+    schema = declared_schema(", ".join(f"{name}?: {type_}" for name, type_ in types.items()))
+    validate(lines, schema, findings.append)
     assert findings == []
     told = [item["$accent"] for item in output if "$accent" in item]
     assert told[:3] == [f"[[alter({name}, y -> y)]]" for name in ("most", "t", "m")]
