@@ -37,7 +37,6 @@ WHOLLY_IN_REST = {
     # Eight processes, two with Sail; `make test` compiles the queries of the page, and runs what `cedilla init` writes.
     "tests/docs/test_start.py::test_a_first_reader_has_an_own_query_with_a_changed_unit",
     # Further cases of laws, by names that `make soak` has, too; `make test` has some cases of each.
-    "tests/laws/test_settings.py::test_settings_keep_the_laws_in_further_cases",
     "tests/laws/test_reference.py::test_plans_keep_the_laws_in_further_cases",
     "tests/laws/test_certain.py::test_certain_answers_in_further_cases",
     # Without accents, and on Spark: as its SQL, as a job by hand; and the generator of a benchmark in its other format.

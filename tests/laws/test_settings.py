@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from cedilla.compiler import compile_query
 from cedilla.grammar import syntax
 from cedilla.grammar.parser import parse_accent
-from tests.kit.strategies import BRIEF, FURTHER, HEAVY
+from tests.kit.strategies import BRIEF, HEAVY
 from tests.kit.stream import Item, complaints
 from tests.laws.edges import read
 from tests.laws.reference_runs import Items, accepted, bag, cut, decoded, described, keep_the_laws, run
@@ -137,21 +137,10 @@ def test_attributes_that_nothing_announces_keep_the_laws(seed: int) -> None:
     check_infer(rng, rng.randint(1, 5), 40, rng.choice([ALL, ORDERED]))
 
 
-@pytest.mark.rest
-@given(seed=st.integers(0, 2**32))
-@FURTHER
-def test_settings_keep_the_laws_in_further_cases(seed: int) -> None:
-    check_all_settings(seed)
-
-
 @pytest.mark.soak
 @given(seed=st.integers(0, 2**32))
 @HEAVY
 def test_settings_keep_the_laws_in_many_cases(seed: int) -> None:
-    check_all_settings(seed)
-
-
-def check_all_settings(seed: int) -> None:
     rng = Random(seed)
     size, length, kinds = rng.randint(1, 6), rng.randint(10, 60), rng.choice([ALL, ORDERED])
     check_heartbeats(rng, size, length, kinds, rng.choice([0, 1, 2]))

@@ -131,7 +131,7 @@ def test_a_run_that_waits_for_files_ends_at_once(folder: Path) -> None:
     process = subprocess.Popen([*COMMAND, "sail"], cwd=folder, stderr=subprocess.PIPE, text=True)
     try:
         until(lambda: len(list((folder / "out").glob("epoch=*"))) == 3, process)
-        time.sleep(0.3)
+        time.sleep(1)
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=10)
     finally:
