@@ -40,10 +40,11 @@ def expression(
         value = (columns or {}).get(name, column(name))
         type_ = types.get(name, LONG)
         zero = _zero(value, type_)
-        texts = [_held(type_, bound, zero) for bound, _ in node.cuts]
+        cuts = tuple(map(type_.within, node.cuts))
+        texts = [_held(type_, bound, zero) for bound, _ in cuts]
         # A comparison with ⊥ is not true, so ⊥ falls into the first piece, or the last.
         up = node.undefined == node.pieces[0]
-        ordinary = _search(value, node.cuts, texts, [written(piece) for piece in node.pieces], up=up)
+        ordinary = _search(value, cuts, texts, [written(piece) for piece in node.pieces], up=up)
         if large is not None and is_large(node) and (text := large(node, written, ordinary)) is not None:
             return text
         # A position is a number in every row, never ⊥.
@@ -61,11 +62,13 @@ def point_cases(
     """Returns the cases of a level's points; points with one subtree share a case."""
     at_points: dict[str, list[Value]] = {}
     texts: dict[int, str] = {}
+    type_ = types.get(node.attribute, LONG)
     for point, child in node.points.items():
+        if not type_.has(point):
+            continue
         if id(child) not in texts:
             texts[id(child)] = written(child)
         at_points.setdefault(texts[id(child)], []).append(point)
-    type_ = types.get(node.attribute, LONG)
     return [f"WHEN {_member(value, type_, points)} THEN {text}" for text, points in at_points.items()]
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from cedilla.compiler.expressions.expressions import (
     COMPARISONS,
     Types,
+    signed,
     single,
     type_of,
     type_of_literal,
@@ -256,6 +256,7 @@ def _as_whole(side: Expression, quotient: Binary, types: Types) -> str:
 
 
 def _comparison_sql(operator: str, left: Expression, right: Expression, types: Types) -> str:
+    left, right = map(signed, (left, right))
     if isinstance(left, Literal) and not isinstance(right, Literal):
         operator, left, right = decimals.MIRRORED[operator], right, left
     if isinstance(right, Literal):
@@ -273,7 +274,7 @@ def _with_constant(operator: str, operand: Expression, constant: Literal, types:
     of, text = type_of(operand, types), _operand(operand, types)
     value = of.value(constant)
     if of.name == "decimal" or (
-        of.name in ("int", "long") and isinstance(value, Fraction) and abs(value) < 2**63
+        of.name in ("int", "long") and not (isinstance(value, int) and of.has(value))
     ):
         assert not isinstance(value, str)
         return decimals.compared_with_constant(operator, text, of, value)

@@ -202,6 +202,15 @@ def type_of(expression: Expression, types: Types) -> Type:
             return scalar_calls.common([(v, type_of(v, types)) for v in values], "a case")
 
 
+def signed(side: Expression) -> Expression:
+    """Returns a negative number beyond the positive ones of a `long` as one constant, which is compared exactly."""
+    match side:
+        case Unary("-", Literal(int() | Fraction() as value) as constant) if value >= 2**63:
+            return evolve(constant, value=-value)
+        case _:
+            return side
+
+
 def type_of_literal(value: int | Fraction | str | bool) -> Type:
     """Returns the narrowest type of a constant."""
     if isinstance(value, bool):

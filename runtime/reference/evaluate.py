@@ -131,6 +131,7 @@ class _Evaluation:
     def _binary(self, node: Binary) -> Any:
         sign, sides = node.operator, (node.left, node.right)
         if sign in COMPARED:  # a constant is compared with all its digits
+            sides = map(expressions.signed, sides)
             x, y = (side.value if isinstance(side, Literal) else self.value(side) for side in sides)
             return None if x is None or y is None else compare(sign, x, y)
         x, y = map(self.value, sides)

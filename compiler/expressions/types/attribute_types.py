@@ -17,7 +17,7 @@ from attrs import frozen
 
 from cedilla.compiler.expressions.types.moments import day_of, loses_digits, moment_of
 from cedilla.compiler.expressions.types.zones import NoMoment
-from cedilla.compiler.regions import Value
+from cedilla.compiler.regions import Bound, Value
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar.syntax import MICROSECONDS, Literal, Measure, TypeName
 
@@ -112,6 +112,38 @@ class Type:
         return _LAST.get(self.name)
 
     @property
+    def ends(self) -> tuple[int | Fraction, int | Fraction] | None:
+        """The least and the greatest value of the type, if it has such."""
+        match self.name:
+            case "int" | "long":
+                greatest = 2 ** (31 if self.name == "int" else 63) - 1
+                return -greatest - 1, greatest
+            case "decimal":
+                digits, places = self.parameters
+                greatest = exact(Fraction(10**digits - 1, 10**places))
+                return -greatest, greatest
+            case "timestamp" | "date":
+                return _FIRST[self.name], _LAST[self.name]
+            case _:
+                return None
+
+    def within(self, cut: Bound) -> Bound:
+        """Returns a cut as one at a value of the type, because SQL has no constants for others.
+
+        After the greatest `long` comes 2^63, a double, which engines take for equal to it.
+        """
+        if self.ends is None:
+            return cut
+        least, greatest = self.ends
+        if cut[0] > greatest:  # type: ignore[operator]
+            return greatest, 1
+        return (least, 0) if cut[0] < least else cut  # type: ignore[operator]
+
+    def has(self, value: Value) -> bool:
+        """Returns True if a value lies between the ends of the type."""
+        return self.ends is None or self.ends[0] <= value <= self.ends[1]  # type: ignore[operator]
+
+    @property
     def spark(self) -> str:
         """The type's name in Spark SQL."""
         if self.element is not None:
@@ -185,7 +217,8 @@ class Type:
             return f"DATE'{_day(value)}'"
         if isinstance(value, int) and self.name in ("int", "long") and abs(value) < 2**63:
             return str(value) if abs(value) < 2**31 else f"{value}L"
-        if self.name == "decimal" and (literal := _literal(value)) is not None:
+        is_exact = self.name == "decimal" or (isinstance(value, int) and self.name in ("int", "long"))
+        if is_exact and (literal := _literal(value)) is not None:
             return literal
         if abs(value) > _MAX_DOUBLE:
             return f"double('{'-' if value < 0 else ''}Infinity')"

@@ -265,11 +265,9 @@ def compared_with_constant(operator: str, text: str, type_: Type, value: int | F
 
 def _range(type_: Type) -> tuple[int, int]:
     """Returns the least and the greatest value of a type, in units of its last digit."""
-    if type_.name == "decimal":
-        end = 10 ** type_.parameters[0] - 1
-        return -end, end
-    bits = 31 if type_.name == "int" else 63
-    return -(2**bits), 2**bits - 1
+    assert type_.ends is not None
+    least, greatest = (int(end * 10 ** digits_of_type(type_).after) for end in type_.ends)
+    return least, greatest
 
 
 def _unscaled(number: int, type_: Type) -> str:
