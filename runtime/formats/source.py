@@ -23,6 +23,7 @@ from cedilla.runtime.records.marker import MarkerLine, Types
 from cedilla.runtime.records.near_markers import is_near_marker
 from cedilla.runtime.records.nested import Paths
 from cedilla.runtime.records.record_files import record_file
+from cedilla.runtime.storage.parquet import ColumnStatistics
 
 CORRUPT = "$corrupt"
 FILE = "$file"
@@ -89,16 +90,6 @@ def _stays(marker: MarkerLine, known: frozenset[str]) -> bool:
     if marker.kind == "columns":
         return unknown_columns(marker.text, known, "") is not None
     return marker.kind != "suspicious_key" or is_near_marker(marker.text, known)
-
-
-@frozen
-class ColumnStatistics:
-    """The values of a column in a file. `nulls`: the number of rows without a value. `least`, `greatest`: bounds of the
-    other values as in regions, if known."""
-
-    nulls: int
-    least: int | None = None
-    greatest: int | None = None
 
 
 @frozen

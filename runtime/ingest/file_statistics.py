@@ -20,9 +20,10 @@ from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.validity import rejections
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, StatisticsByFile
+from cedilla.runtime.formats.source import FileStatistics, StatisticsByFile
 from cedilla.runtime.ingest.raw_names import statistics_by_attributes
 from cedilla.runtime.records.marker import NEXT_FILE
+from cedilla.runtime.storage.parquet import ColumnStatistics, merged
 
 _NONE: Mapping[int, int] = {}
 
@@ -91,18 +92,8 @@ def _merged(statistics: Sequence[FileStatistics]) -> FileStatistics:
         if all(name in file.ranges for file in statistics)
     }
     return FileStatistics(
-        sum(c.rows for c in statistics), {name: _around(of_files) for name, of_files in columns.items()}
+        sum(c.rows for c in statistics), {name: merged(of_files) for name, of_files in columns.items()}
     )
-
-
-def _around(columns: Sequence[tuple[ColumnStatistics, int]]) -> ColumnStatistics:
-    """Merges the values of a column in some files, each with its number of rows."""
-    nulls = sum(values.nulls for values, _ in columns)
-    some = [(values.least, values.greatest) for values, rows in columns if values.nulls < rows]
-    least = [low for low, _ in some if low is not None]
-    greatest = [high for _, high in some if high is not None]
-    is_known = some and len(least) == len(greatest) == len(some)
-    return ColumnStatistics(nulls, min(least), max(greatest)) if is_known else ColumnStatistics(nulls)
 
 
 def _are_all_valid(

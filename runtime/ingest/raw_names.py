@@ -12,7 +12,8 @@ from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.engines.lookups import Lookups
-from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, StatisticsByFile
+from cedilla.runtime.formats.source import FileStatistics, StatisticsByFile
+from cedilla.runtime.storage.parquet import ColumnStatistics
 
 _SEVERAL = "*"
 """In place of a name: a tuple has several values."""

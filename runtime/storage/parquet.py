@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -23,9 +24,9 @@ def reason(error: Exception) -> str:
 
 
 @frozen
-class Values:
-    """The values of a column. `nulls`: the number of rows without a value. `least`, `greatest`: bounds of the other
-    values as in regions (days, microseconds), if known."""
+class ColumnStatistics:
+    """The values of a column in a file. `nulls`: the number of rows without a value. `least`, `greatest`: bounds of the
+    other values as in regions (days, microseconds), if known."""
 
     nulls: int
     least: int | None = None
@@ -60,7 +61,7 @@ def leaf_of(metadata: Metadata, name: str) -> int | None:
     return next(numbers, None)
 
 
-def values_of(metadata: Metadata, leaf: int) -> Values | None:
+def values_of(metadata: Metadata, leaf: int) -> ColumnStatistics | None:
     """Returns the statistics of a column; `None` if some of its row groups have none."""
     scale = _scale(metadata.schema.column(leaf))
     nulls, ends = 0, list[int]()
@@ -76,7 +77,19 @@ def values_of(metadata: Metadata, leaf: int) -> Values | None:
             scale = None
             continue
         ends += (statistics.min_raw * scale, statistics.max_raw * scale)
-    return Values(nulls, min(ends), max(ends)) if scale is not None and ends else Values(nulls)
+    if scale is None or not ends:
+        return ColumnStatistics(nulls)
+    return ColumnStatistics(nulls, min(ends), max(ends))
+
+
+def merged(columns: Sequence[tuple[ColumnStatistics, int]]) -> ColumnStatistics:
+    """Merges the values of a column in some files or pieces, each with its number of rows."""
+    nulls = sum(values.nulls for values, _ in columns)
+    some = [(values.least, values.greatest) for values, rows in columns if values.nulls < rows]
+    least = [low for low, _ in some if low is not None]
+    greatest = [high for _, high in some if high is not None]
+    is_known = some and len(least) == len(greatest) == len(some)
+    return ColumnStatistics(nulls, min(least), max(greatest)) if is_known else ColumnStatistics(nulls)
 
 
 def _scale(column: Any) -> int | None:

@@ -10,14 +10,14 @@ from typing import ClassVar
 
 from pyspark.sql import SparkSession
 
-from cedilla.runtime.formats.csv import fields
 from cedilla.runtime.formats.csv.batches import CsvBatches
 from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
-from cedilla.runtime.formats.jsonl.fields import merged, without_paths
 from cedilla.runtime.formats.lines.blocks import Part
+from cedilla.runtime.formats.lines.fields import of_rows, without_paths
 from cedilla.runtime.formats.lines.text_format import FoundMarker, TextFormat
 from cedilla.runtime.formats.source import InputFile, MarkerLine, Numbered, Types
 from cedilla.runtime.records import csv_records
+from cedilla.runtime.records.csv_records import parse_record, without_none
 from cedilla.runtime.records.lines import LONGEST_LINE
 from cedilla.runtime.records.nested import Paths
 
@@ -40,24 +40,26 @@ def markers_in(block: CsvBlock) -> Iterator[FoundMarker]:
             yield FoundMarker("malformed", text, begin, end)
 
 
+def fields_in(block: CsvBlock) -> dict[str, str]:
+    """Maps each column in the records of a block to the common kind of its values. Undefined values do not count."""
+    return of_rows(
+        block, block.lines(), lambda row: without_none(parse_record(block.header, row), block.none)
+    )
+
+
 class Csv(TextFormat):
     """One record is one tuple; one task reads a whole file. `paths`: the columns of attributes that have another name
     than theirs. `none`: words for an undefined value."""
 
     malformed: ClassVar[str] = "the record is malformed, or a value is not of its attribute's type"
     markers_in = markers_in
-    fields_in = fields.of_block
-    merged = merged
+    fields_in = fields_in
 
     def __init__(
         self, longest: int = LONGEST_LINE, paths: Paths | None = None, none: Set[str] = frozenset()
     ) -> None:
-        super().__init__(longest)
-        self._paths, self._none = paths or {}, frozenset(none)
-
-    @property
-    def paths(self) -> Paths:
-        return self._paths
+        super().__init__(longest, paths)
+        self._none = frozenset(none)
 
     def batches(self, types: Types) -> CsvBatches:
         return CsvBatches(dict(types), self.paths)

@@ -34,6 +34,7 @@ from cedilla.runtime.formats.lines.batches import (
     one_array,
 )
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
+from cedilla.runtime.formats.lines.text_format import tuple_rows
 from cedilla.runtime.formats.source import quoted
 from cedilla.runtime.records.json_objects import DEEPEST, JsonObject, parse_line
 from cedilla.runtime.records.nested import by_names
@@ -44,13 +45,8 @@ pc: Any = pyarrow.compute
 
 def tuple_lines(block: Block) -> tuple[Places, Places]:
     """Returns the starts and ends of the lines of a block that are tuples."""
-    starts, ends = block.lines()
     found = markers_in(block) if block.markers is None else block.markers
-    markers = [marker.begin for marker in found if marker.is_read]
-    if not markers:
-        return starts, ends
-    kept = ~np.isin(starts, markers)
-    return starts[kept], ends[kept]
+    return tuple_rows(*block.lines(), found)
 
 
 @frozen

@@ -9,34 +9,25 @@ from typing import ClassVar
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.jsonl import fields
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
+from cedilla.runtime.formats.jsonl.fields import of_block
 from cedilla.runtime.formats.jsonl.markers import markers_in, markers_in_file
 from cedilla.runtime.formats.lines.batches import TextBatches
 from cedilla.runtime.formats.lines.blocks import Part, parts_of
+from cedilla.runtime.formats.lines.fields import without_paths
 from cedilla.runtime.formats.lines.text_format import TextFormat
-from cedilla.runtime.formats.source import InputFile, MarkerLine, Numbered, Types
-from cedilla.runtime.records.lines import LONGEST_LINE, SEVERAL_LINES, json_over_lines
+from cedilla.runtime.formats.source import MarkerLine, Numbered, Types
+from cedilla.runtime.records.lines import SEVERAL_LINES, json_over_lines
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.records.nested import Paths
 
 
 class JsonLines(TextFormat):
-    """One line is one tuple or marker; several tasks read large files. `paths`: the paths of attributes' values in a
-    line (`items.nested`)."""
+    """One line is one tuple or marker; several tasks read large files."""
 
     malformed: ClassVar[str] = "the line is not a JSON object, or a value is not of its attribute's type"
     markers_in = markers_in_file
-    fields_in = fields.of_block
-    merged = fields.merged
-
-    def __init__(self, paths: Paths | None = None, longest: int = LONGEST_LINE) -> None:
-        super().__init__(longest)
-        self._paths = {} if paths is None else paths
-
-    @property
-    def paths(self) -> Paths:
-        return self._paths
+    fields_in = of_block
 
     def with_paths(self, paths: Paths) -> JsonLines:
         if paths == self._paths:
@@ -52,16 +43,13 @@ class JsonLines(TextFormat):
         return JsonBatches(dict(types), paths=self.paths)
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        return fields.without_paths(super().fields(spark, files), self.paths)
+        return without_paths(super().fields(spark, files), self.paths)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind == "array":
             problem = json_over_lines(text)
             return MarkerLine("malformed", text, position, problem=problem, code=SEVERAL_LINES)
         return super().marker_line(kind, text, position, end)
-
-    def whole(self, file: InputFile, number: int = 0) -> Part:
-        return Part(file.path, number, longest=self.longest)
 
 
 def stray_lines(files: Numbered, format_: JsonLines) -> Iterator[tuple[str, int]]:

@@ -6,9 +6,11 @@ are those of `items.lines`.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from attrs import field, frozen
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.records.lines import LONGEST_LINE, is_compressed, unpacked
+from cedilla.runtime.records.record_files import folder_of, record_file
 from cedilla.runtime.storage.files import Files
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
@@ -53,8 +56,22 @@ class Part:
         return block.text[begin : block.end_of(begin)]
 
     def shown(self, line: int) -> int:
-        """Returns the number of a line for messages, from its number in the file."""
-        return line
+        """Returns the number of a line for messages, from its number in the file, both from 1: in a file of records of
+        a topic, the offset."""
+        if (records := record_file(self.path)) is None:
+            return line
+        offsets = _offsets(records.offsets_path(folder_of(self.path)))
+        return records.begin + line - 1 if offsets is None else int(offsets[line - 1])
+
+
+@lru_cache(64)
+def _offsets(path: str) -> Any:
+    """Returns the offset of each line of a file of records; `None` if they are consecutive."""
+    files = Files()
+    if not files.exists(path):
+        return None
+    with files.open(path) as stream:
+        return np.load(io.BytesIO(stream.read()))
 
 
 @contextmanager

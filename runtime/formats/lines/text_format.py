@@ -15,6 +15,7 @@ from itertools import groupby, islice, tee
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 from attrs import define, evolve, field, frozen
 from pyspark.sql import DataFrame, SparkSession
@@ -27,7 +28,8 @@ from cedilla.runtime.engines.cluster import is_local
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import in_one_part, of_table
 from cedilla.runtime.engines.workers import in_workers
-from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at, place_of_row, row_count
+from cedilla.runtime.formats.lines.blocks import Block, Part, Places, lines_at, place_of_row, row_count
+from cedilla.runtime.formats.lines.fields import merged
 from cedilla.runtime.formats.lines.tuple_statistics import members_of, statistics_of
 from cedilla.runtime.formats.lines.written_tuples import Batches, Tuples, WrittenTuples, kept_batch
 from cedilla.runtime.formats.parts import FewRows
@@ -47,6 +49,7 @@ from cedilla.runtime.formats.source import (
 )
 from cedilla.runtime.records.lines import LONGEST_LINE, is_compressed
 from cedilla.runtime.records.marker import NEXT_FILE, file_of
+from cedilla.runtime.records.nested import Paths
 
 
 @frozen
@@ -65,20 +68,31 @@ class FoundMarker:
         return self.kind in ("accent", "punctuation")
 
 
+def tuple_rows(starts: Places, ends: Places, markers: Iterable[FoundMarker]) -> tuple[Places, Places]:
+    """Returns the starts and ends of the rows of a block that are tuples, from those of all its rows."""
+    begins = [marker.begin for marker in markers if marker.is_read]
+    if not begins:
+        return starts, ends
+    kept = ~np.isin(starts, begins)
+    return starts[kept], ends[kept]
+
+
 class TextFormat(Format):
     """A format where one row is one tuple or marker. The functions of a subclass are sent to tasks. `longest`: the
-    greatest number of bytes of a line."""
+    greatest number of bytes of a line. `paths`: those of attributes whose values are not read by their names."""
 
     by_bytes: ClassVar[bool] = True
     markers_in: ClassVar[Callable[[Any], Iterator[FoundMarker]]]
     """Yields the markers of a block in order; a function of a module, which tasks can import."""
     fields_in: ClassVar[Callable[[Any], Mapping[str, str]]]
     """Maps each field in the tuples of a block to the common kind of its values; a function of a module, too."""
-    merged: ClassVar[Callable[[Iterable[tuple[str, str]]], dict[str, str]]]
-    """Merges the kinds of fields of the same name."""
 
-    def __init__(self, longest: int = LONGEST_LINE) -> None:
-        self.longest = longest
+    def __init__(self, longest: int = LONGEST_LINE, paths: Paths | None = None) -> None:
+        self.longest, self._paths = longest, paths or {}
+
+    @property
+    def paths(self) -> Paths:
+        return self._paths
 
     def parts(self, files: Numbered) -> list[Part]:
         """Splits files into parts that are read separately. Each file is one part if rows cannot be recognized in its
@@ -89,9 +103,9 @@ class TextFormat(Format):
     def batches(self, types: Types) -> Batches:
         """Returns the converter from blocks to tuples."""
 
-    @abstractmethod
     def whole(self, file: InputFile, number: int = 0) -> Part:
         """Returns a part with all rows of a file."""
+        return Part(file.path, number, longest=self.longest)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         """Returns a marker from `markers_in` at a position of the slice. `end`: the position where its line ends."""
@@ -182,7 +196,7 @@ class TextFormat(Format):
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         search = _Fields(tuple(self.parts(files)), _FIELDS, type(self).fields_in)
-        return type(self).merged(search.all(spark, by_driver=_are_few(files)))
+        return merged(search.all(spark, by_driver=_are_few(files)))
 
 
 def _are_few(files: Numbered) -> bool:

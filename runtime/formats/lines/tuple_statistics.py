@@ -11,15 +11,9 @@ import pyarrow as pa
 import pyarrow.compute
 
 from cedilla.compiler.regions import POSITION
-from cedilla.runtime.formats.source import (
-    CORRUPT,
-    MAX_VALUES,
-    ColumnStatistics,
-    Counted,
-    FileStatistics,
-    Types,
-)
+from cedilla.runtime.formats.source import CORRUPT, MAX_VALUES, Counted, FileStatistics, Types
 from cedilla.runtime.records.marker import NEXT_FILE
+from cedilla.runtime.storage.parquet import ColumnStatistics, merged
 
 pc: Any = pyarrow.compute
 
@@ -70,21 +64,8 @@ def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:
     places = [statistics.places for statistics in (first, second) if statistics.places is not None]
     return FileStatistics(
         first.rows + second.rows,
-        {name: _both(first, second, name) for name in first.ranges},
+        {name: merged([(of.ranges[name], of.rows) for of in (first, second)]) for name in first.ranges},
         (min(span[0] for span in places), max(span[1] for span in places)),
-    )
-
-
-def _both(first: FileStatistics, second: FileStatistics, name: str) -> ColumnStatistics:
-    ranges = (first.ranges[name], second.ranges[name])
-    nulls = sum(column.nulls for column in ranges)
-    # A column without defined values has no ends.
-    some = [r for r, of in zip(ranges, (first, second), strict=True) if r.nulls < of.rows]
-    least, greatest = [r.least for r in some], [r.greatest for r in some]
-    if None in least or None in greatest or not some:
-        return ColumnStatistics(nulls)
-    return ColumnStatistics(
-        nulls, min(n for n in least if n is not None), max(n for n in greatest if n is not None)
     )
 
 

@@ -30,7 +30,6 @@ from cedilla.runtime.formats.parts import FewRows, PartReader
 from cedilla.runtime.formats.source import (
     NO_FIELDS,
     Batch,
-    ColumnStatistics,
     Counted,
     FileStatistics,
     InputFile,
@@ -42,6 +41,7 @@ from cedilla.runtime.formats.source import (
 from cedilla.runtime.records.lines import is_compressed
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.parquet import ColumnStatistics
 from cedilla.runtime.storage.written import read_parquet
 
 

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.plan import Source
+from cedilla.runtime.formats.jsonl.records import Records
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.lines.blocks import Block, Part
 from cedilla.runtime.formats.otlp.batches import PointBatches
@@ -40,8 +41,8 @@ class Otlp(JsonLines):
 
     malformed: ClassVar[str] = NO_REQUEST
 
-    def __init__(self, source: Source | None = None, longest: int = LONGEST_LINE) -> None:
-        super().__init__({} if source is None else source.paths, longest)
+    def __init__(self, longest: int = LONGEST_LINE, source: Source | None = None) -> None:
+        super().__init__(longest, None if source is None else source.paths)
         self.reader = PointReader({}) if source is None else PointReader.of(source)
 
     def batches(self, types: Types) -> PointBatches:
@@ -57,3 +58,9 @@ class Otlp(JsonLines):
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         """Returns no fields: undeclared attributes are ignored."""
         return {}
+
+
+class RequestRecords(Records, Otlp):
+    """Records of a topic, as the Collector's exporter for Kafka writes them: one is one request or marker."""
+
+    malformed: ClassVar[str] = NO_REQUEST

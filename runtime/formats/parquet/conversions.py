@@ -25,7 +25,7 @@ from cedilla.compiler.expressions.scalars.conversion_sql import java_text
 from cedilla.compiler.expressions.types import LARGEST, Type, quote
 from cedilla.runtime.formats.encode import TIMESTAMP
 from cedilla.runtime.formats.parquet.types import Nanoseconds
-from cedilla.runtime.formats.source import ColumnStatistics
+from cedilla.runtime.storage.parquet import ColumnStatistics
 
 JSON_OPTIONS = f"map('timestampFormat', {quote(TIMESTAMP)})"
 """Option of `to_json` for the format of times."""

@@ -15,10 +15,10 @@ from pyspark.sql.types import DataType, NullType, StringType
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of
-from cedilla.runtime.formats.source import ColumnStatistics
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import (
     UNREADABLE,
+    ColumnStatistics,
     Metadata,
     RowGroup,
     read_metadata,
@@ -106,7 +106,7 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
             if name in MARKERS or column.leaf is None:
                 continue
             if metadata.num_row_groups and (values := values_of(metadata, column.leaf)) is not None:
-                ranges[name] = ColumnStatistics(values.nulls, values.least, values.greatest)
+                ranges[name] = values
     return Footer(metadata.num_rows, kinds, ranges, marked, groups=row_groups_of(metadata))
 
 

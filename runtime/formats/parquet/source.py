@@ -23,7 +23,6 @@ from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.formats.jsonl.batches import with_row_faults
 from cedilla.runtime.formats.parquet.conversions import (
     JSON_OPTIONS,
     common,
@@ -50,7 +49,6 @@ from cedilla.runtime.formats.source import (
     MAX_FILES,
     NO_FIELDS,
     Batch,
-    ColumnStatistics,
     Counted,
     FileStatistics,
     InputFile,
@@ -63,7 +61,7 @@ from cedilla.runtime.formats.source import (
 from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine
 from cedilla.runtime.records.near_markers import more_beside
 from cedilla.runtime.records.rejections import misfit
-from cedilla.runtime.storage.parquet import UNREADABLE, reason
+from cedilla.runtime.storage.parquet import UNREADABLE, ColumnStatistics, reason
 from cedilla.runtime.storage.stores import is_pattern, is_utf8, scheme_of
 
 _CACHE_SIZE = 2 * MAX_FILES
@@ -198,9 +196,6 @@ class Parquet(ReadBySpark):
             by_file = threads.map(lambda n: _markers(n, files[n], looked[files[n].path]), files)
             return sorted((marker for markers in by_file for marker in markers), key=lambda m: m.position)
 
-    def with_faults(self, lines: DataFrame, types: Types) -> DataFrame:
-        return with_row_faults(lines, types)
-
     def lines(self, spark: SparkSession, files: Numbered) -> DataFrame:
         """Returns the rows: `raw` is the row as JSON, `line` its index in the file from 0."""
         footers = self._footers(spark, files)
@@ -250,7 +245,7 @@ class Parquet(ReadBySpark):
         frames: list[DataFrame] = []
         if scanned:
             scan = spark.read.schema(group.schema).parquet(*(file.path for file in scanned.values()))
-            frames.append(placed(scan, scanned, expressions, _INDEX))
+            frames.append(placed(scan, scanned, expressions))
         parts = [
             part
             for number in chosen.keys() - scanned.keys()
@@ -280,8 +275,6 @@ class Parquet(ReadBySpark):
 
 
 # --- scans ---------------------------------------------------------------------------------------------------
-
-_INDEX = "_metadata.row_index"
 
 
 def _groups(

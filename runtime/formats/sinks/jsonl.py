@@ -36,12 +36,6 @@ class JsonLinesSink(TextSink):
                 raise
             tuples.select(F.expr(_object(columns)).alias("value")).write.mode("overwrite").text(folder)
 
-    def accent(self, text: str) -> str:
-        return json.dumps({"$accent": text}, ensure_ascii=False)
-
-    def punctuation(self, text: str) -> str:
-        return json.dumps({"$punctuation": text}, ensure_ascii=False)
-
 
 _NO_NUMBER = "RQ-NaN: no number of JSON"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import ClassVar
 
 from pyspark.sql import DataFrame
@@ -29,7 +27,3 @@ class ParquetSink(FolderSink):
 
     def marker_file(self, name: str) -> str:
         return marker_file(name)
-
-    def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
-        lines = (json.dumps({f"${kind}": text}, ensure_ascii=False) for text in texts)
-        self._files.write(path, "".join(f"{line}\n" for line in lines), durable=False)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import ClassVar
 
 from pyspark.sql import DataFrame
@@ -71,9 +71,9 @@ class FolderSink(Sink):
     def write(self, tuples: DataFrame, columns: Columns, folder: str) -> None:
         """Writes tuples into a new folder; the order of the files' names is the order of the tuples."""
 
-    @abstractmethod
-    def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
-        """Writes a file of markers in the wire format. `kind`: accent or punctuation."""
+    def marker(self, kind: str, text: str) -> str:
+        """Returns a marker in the wire format, as a line of a file. `kind`: accent or punctuation."""
+        return json.dumps({f"${kind}": text}, ensure_ascii=False)
 
     def marker_file(self, name: str) -> str:
         """Returns the name of a file of markers, such as `2-punctuations.jsonl`."""
@@ -116,7 +116,8 @@ class FolderSink(Sink):
             if texts:
                 self._files.make(staged)
                 places.append(f"{staged}/{self.marker_file(name)}")
-                self.write_markers(places[-1], kind, texts)
+                lines = (f"{self.marker(kind, text)}\n" for text in texts)
+                self._files.write(places[-1], "".join(lines), durable=False)
         self._files.sync(places, self._path)
 
     def publish(self, number: int, run: int) -> None:
@@ -159,15 +160,3 @@ class TextSink(FolderSink):
 
     def count(self, file: FoundFile) -> int:
         return self._files.count(file.path, self.end.encode()) if file.length else 0
-
-    @abstractmethod
-    def accent(self, text: str) -> str:
-        """Returns an accent in the wire format as a line of a file."""
-
-    @abstractmethod
-    def punctuation(self, text: str) -> str:
-        """Returns a punctuation in the wire format as a line of a file."""
-
-    def write_markers(self, path: str, kind: str, texts: Sequence[str]) -> None:
-        line = self.accent if kind == "accent" else self.punctuation
-        self._files.write(path, "".join(line(text) + "\n" for text in texts), durable=False)

@@ -31,11 +31,9 @@ class XmlSink(TextSink):
         """Texts may have several lines, but they contain no `<`."""
         return f"</{self._relation}>\n"
 
-    def accent(self, text: str) -> str:
-        return xmltext.accent_element(self._relation, text)
-
-    def punctuation(self, text: str) -> str:
-        return xmltext.punctuation_element(self._relation, text)
+    def marker(self, kind: str, text: str) -> str:
+        element = xmltext.accent_element if kind == "accent" else xmltext.punctuation_element
+        return element(self._relation, text)
 
 
 def _element(name: str, kind: DataType) -> str:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from cedilla.runtime.formats.lines.blocks import Places
-from cedilla.runtime.formats.lines.text_format import FoundMarker
+from cedilla.runtime.formats.lines.text_format import FoundMarker, tuple_rows
 from cedilla.runtime.formats.xml.blocks import XmlBlock
 from cedilla.runtime.records import xml_records
 
@@ -25,8 +23,4 @@ def markers_in(block: XmlBlock) -> Iterator[FoundMarker]:
 
 def tuple_lines(block: XmlBlock) -> tuple[Places, Places]:
     """Returns the starts and ends of the elements of a block that are tuples."""
-    markers = [marker.begin for marker in markers_in(block) if marker.is_read]
-    if not markers:
-        return block.starts, block.ends
-    kept = ~np.isin(block.starts, markers)
-    return block.starts[kept], block.ends[kept]
+    return tuple_rows(block.starts, block.ends, markers_in(block))

@@ -4,21 +4,28 @@ section 6)."""
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from cedilla.runtime.formats.jsonl.fields import merged
 from cedilla.runtime.formats.lines.blocks import Part
+from cedilla.runtime.formats.lines.fields import of_rows
 from cedilla.runtime.formats.lines.text_format import TextFormat
 from cedilla.runtime.formats.source import InputFile, MarkerLine, Types
-from cedilla.runtime.formats.xml import fields
 from cedilla.runtime.formats.xml.batches import XmlBatches
-from cedilla.runtime.formats.xml.blocks import XmlPart
-from cedilla.runtime.formats.xml.markers import markers_in
+from cedilla.runtime.formats.xml.blocks import XmlBlock, XmlPart
+from cedilla.runtime.formats.xml.markers import markers_in, tuple_lines
 from cedilla.runtime.records import xml_records, xmltext
-from cedilla.runtime.records.lines import LONGEST_LINE
-from cedilla.runtime.records.nested import Paths
 
 _WIRE = {"accent": xmltext.accent_wire, "punctuation": xmltext.punctuation_wire}
+
+
+def fields_in(block: XmlBlock) -> dict[str, str]:
+    """Maps each element in the tuples of a block to the common kind of its texts. An element without a text counts,
+    with any type."""
+    return of_rows(block, tuple_lines(block), _texts)
+
+
+def _texts(row: bytes) -> dict[str, Any]:
+    return {name: None if value == "" else value for name, value in xml_records.parse_element(row).items()}
 
 
 class Xml(TextFormat):
@@ -27,16 +34,7 @@ class Xml(TextFormat):
 
     malformed: ClassVar[str] = "the element is malformed, or a value is not of its attribute's type"
     markers_in = markers_in
-    fields_in = fields.of_block
-    merged = merged
-
-    def __init__(self, longest: int = LONGEST_LINE, paths: Paths | None = None) -> None:
-        super().__init__(longest)
-        self._paths = paths or {}
-
-    @property
-    def paths(self) -> Paths:
-        return self._paths
+    fields_in = fields_in
 
     def batches(self, types: Types) -> XmlBatches:
         return XmlBatches(dict(types), self.paths)

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.runtime.formats.parquet.footers import Footer, read_footers
 from cedilla.runtime.formats.parquet.types import Settings, columns_of
-from cedilla.runtime.formats.source import ColumnStatistics
+from cedilla.runtime.storage.parquet import ColumnStatistics
 
 LEAVES = """
 int32 | int64 | int96 | boolean | float | double | binary | fixed_len_byte_array(7)

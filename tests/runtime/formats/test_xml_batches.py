@@ -14,8 +14,8 @@ from cedilla.runtime.formats.lines.blocks import lines_at
 from cedilla.runtime.formats.xml import batches, blocks
 from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlPart
-from cedilla.runtime.formats.xml.fields import of_block
 from cedilla.runtime.formats.xml.markers import markers_in
+from cedilla.runtime.formats.xml.source import fields_in
 from cedilla.runtime.records import xml_records
 from tests.kit.compare import exactly_same
 from tests.kit.tiers import tiered
@@ -124,7 +124,7 @@ def test_what_is_meant_as_a_marker_is_never_taken_for_a_tuple(
 
 def test_the_fields_of_elements_and_their_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"<r><i>1</i><x/><y>1</y></r><punct:r><z/></punct:r><r><y> 1.5 </y><w>a</w></r><r><i>bad</r>"
-    kinds = [of_block(block) for block in xml_blocks(text, monkeypatch)]
+    kinds = [fields_in(block) for block in xml_blocks(text, monkeypatch)]
     assert {name: kind for each in kinds for name, kind in each.items()} == {
         "i": "bigint",
         "x": "void",

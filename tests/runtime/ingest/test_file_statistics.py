@@ -17,12 +17,13 @@ from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.formats.lines.written_tuples import _KEPT
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
-from cedilla.runtime.formats.source import ColumnStatistics, FileStatistics, MarkerLine
+from cedilla.runtime.formats.source import FileStatistics, MarkerLine
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.parquet import ColumnStatistics
 from tests.kit.query import Query, save_parquet
 from tests.kit.stream import decode
 

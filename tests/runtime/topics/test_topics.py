@@ -23,7 +23,7 @@ from cedilla.compiler.regions import PARTITION
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
-from cedilla.runtime.formats.jsonl.records import offset_of
+from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.records.json_objects import number_of
 from cedilla.runtime.records.record_files import RecordFile, folder_of, record_file
 from cedilla.runtime.reference.reference import Reference
@@ -399,7 +399,9 @@ def test_files_have_the_records_and_where_any_are_missing_their_offsets(
         found.append((f"{records.begin}-{records.end}", text, known))
         if text.strip():
             last = text.count(b"\n")
-            assert offset_of(file.path, last) == (records.begin + last - 1 if known is None else known[-1])
+            assert Part(file.path, 0).shown(last) == (
+                records.begin + last - 1 if known is None else known[-1]
+            )
     assert found == expected
     assert reader.offsets == {0: values[-1][0] + 1}
 
