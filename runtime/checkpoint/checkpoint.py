@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 
 from attrs import astuple, evolve
 
@@ -13,12 +12,12 @@ from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
 from cedilla.runtime.checkpoint.commit_log import last_record, record_name, record_names
-from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, Progress
+from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, moment
 from cedilla.runtime.checkpoint.integrity import unnamed
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.checkpoint.ownership import Ownership, lost
 from cedilla.runtime.checkpoint.plan_changes import resume
-from cedilla.runtime.checkpoint.read_files import batch_of_run, input_file, take_over
+from cedilla.runtime.checkpoint.read_files import batch_of_run, take_over
 from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlan, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import TreeFiles, bases
 from cedilla.runtime.control.domains.table_domains import is_longer
@@ -26,8 +25,6 @@ from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.storage.written import missing
-
-__all__ = ["Checkpoint", "Commit", "Progress", "moment"]
 
 OnEdited = Callable[[str, StoredPlan, Commit, Plan], Changes]
 """What is done where a checkpoint is of another query: its path, its plan, its last commit, the edited plan."""
@@ -143,7 +140,7 @@ class Checkpoint:
                 self._batch_after = record["after"]
                 locate = self.folders.locate
                 listed = {
-                    n: [locate(n, input_file(f)) for f in of_source]
+                    n: [locate(n, InputFile(*f)) for f in of_source]
                     for n, of_source in record["files"].items()
                 }
                 if ordered.keys() <= listed.keys():
@@ -192,8 +189,3 @@ class Checkpoint:
             "diagnostics": [to_json(diagnostic) for diagnostic in diagnostics],
         }
         self.documents.write("error.json", json.dumps(failure_record))
-
-
-def moment(at: datetime | None = None) -> str:
-    """A moment, by default now, for people: in UTC, to the second."""
-    return f"{at or datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from attrs import field, frozen
@@ -14,6 +15,17 @@ from cedilla.runtime.state.segments import Segment
 
 KEPT_COMMITS = 2
 """How many of the last commit records a checkpoint keeps."""
+_MOMENT = "%Y-%m-%d %H:%M:%S UTC"
+
+
+def moment() -> str:
+    """Returns the present moment for people: in UTC, to the second."""
+    return datetime.now(UTC).strftime(_MOMENT)
+
+
+def seconds(moment: str) -> float:
+    """Returns a moment as seconds since 1970."""
+    return datetime.strptime(moment, _MOMENT).replace(tzinfo=UTC).timestamp()
 
 
 @frozen

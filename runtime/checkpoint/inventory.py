@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, from_json
-from cedilla.runtime.checkpoint.checkpoint import Commit
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.known_folders import KnownFolder, KnownFolders
 from cedilla.runtime.checkpoint.read_files import Batch, last_batch, seen
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.state.segments import rows_of
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.storage.sealed import SealedFiles
 
@@ -44,8 +45,7 @@ def stored(commit: Commit) -> Iterator[Stored]:
     """The states that a commit lists, with the sizes of their files."""
     for name, segments in commit.segments.items():
         size = sum(segment.length for segment in segments)
-        rows = [segment.rows for segment in segments]
-        yield Stored(name, len(segments), size, None if None in rows else sum(count or 0 for count in rows))
+        yield Stored(name, len(segments), size, rows_of(segments))
 
 
 def quarantine_files(files: Files, root: str) -> dict[str, list[FoundFile]]:

@@ -117,7 +117,7 @@ class Journal:
                 *content["accents"],
                 *({**asdict(event), **stamp} for event in entry.accents),
             ][-_ACCENTS:]
-        warnings = [_warning(event) | stamp for event in entry.warnings if event.severity == "warning"]
+        warnings = [shown(event) | stamp for event in entry.warnings if event.severity == "warning"]
         if warnings:
             content["warnings"] = [*content["warnings"], *warnings][-_WARNINGS:]
         self._is_written = False
@@ -192,7 +192,8 @@ def _seen(last: list[float] | None, now: float, minute: float, count: int) -> li
     return [now, total + count, minute, count, current if then == minute - 1 else 0]
 
 
-def _warning(diagnostic: Diagnostic) -> dict[str, Any]:
+def shown(diagnostic: Diagnostic) -> dict[str, Any]:
+    """Returns a diagnostic as a page shows it."""
     return {
         "code": diagnostic.code,
         "message": diagnostic.message,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,6 +19,7 @@ from attrs import asdict, frozen
 from filelock import FileLock, Timeout
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.checkpoint.commits import moment, seconds
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.written import missing
@@ -107,11 +108,10 @@ def _owned(files: Files, path: str, checkpoint: str, lock_name: str, name: str) 
             except Timeout:
                 raise _in_use(path, checkpoint, _read(files, record)) from None
         before = _read(files, record)
-        if folder is None and before is not None and _is_alive(before):
+        if folder is None and before is not None and before.process != os.getpid() and is_running(before):
             raise _in_use(path, checkpoint, before)
         number = 0 if before is None else before.number + 1
-        since = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
-        owner = Owner(number, socket.gethostname(), os.getpid(), since, checkpoint, uuid4().hex)
+        owner = Owner(number, socket.gethostname(), os.getpid(), moment(), checkpoint, uuid4().hex)
         files.write(record, json.dumps(asdict(owner)))
         yield Ownership(files, record, owner)
 
@@ -151,19 +151,11 @@ def _is_another(owner: Owner) -> bool:
     if is_over:
         return True
     age = uptime - ticks / os.sysconf("SC_CLK_TCK")
-    since = datetime.strptime(owner.since, "%Y-%m-%d %H:%M:%S UTC").replace(tzinfo=UTC)
-    return age + _CLOCKS_APART < (datetime.now(UTC) - since).total_seconds()
+    return age + _CLOCKS_APART < time.time() - seconds(owner.since)
 
 
 _CLOCKS_APART = 5
 """Seconds by which two clocks of a machine may differ."""
-
-
-def _is_alive(owner: Owner) -> bool:
-    """Returns True if the owner is another process of this machine that still runs."""
-    if owner.host != socket.gethostname() or owner.process == os.getpid():
-        return False
-    return _is_there(owner.process)
 
 
 def _is_there(process: int) -> bool:

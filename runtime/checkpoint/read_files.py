@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from itertools import starmap
 
 from attrs import frozen
 
@@ -39,18 +39,16 @@ class Batch:
     after: int = -1
 
 
-def input_file(stored: list[Any]) -> InputFile:
-    """Returns a file of a batch from its record."""
-    return InputFile(*stored)
-
-
 def last_batch(files: Files, root: str) -> Batch | None:
     """The last batch of a checkpoint, `None` before the first."""
     documents = SealedFiles(files, root)
     if (name := batch_name(documents)) is None:
         return None
     data = documents.read(name)
-    read = {name: [*map(_of_batch, listed)] for name, listed in data["files"].items()}
+    read = {
+        name: [ReadFile(file.path, file.length, file.modified) for file in starmap(InputFile, listed)]
+        for name, listed in data["files"].items()
+    }
     return Batch(data["batch"], read, data["after"])
 
 
@@ -78,12 +76,6 @@ def take_over(documents: SealedFiles, run: int) -> None:
     for name in names:
         if name != own:
             documents.delete(name)
-
-
-def _of_batch(stored: list[Any]) -> ReadFile:
-    """A file of a batch, as `Checkpoint.order` keeps them."""
-    file = input_file(stored)
-    return ReadFile(file.path, file.length, file.modified)
 
 
 def read_files(files: Files, root: str) -> dict[str, list[ReadFile]]:

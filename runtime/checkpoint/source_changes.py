@@ -24,6 +24,11 @@ from cedilla.runtime.control.markers.epoch_changes import with_zone
 from cedilla.runtime.control.sources.source_state import SourceState
 
 _SHOWN = 3
+_BY_ATTRIBUTE = (
+    *("types", "universe", "present", "units", "original", "grown", "codes", "bent", "zones"),
+    *("added_units", "named_units"),
+)
+"""The fields of the state of a source that map each attribute to something."""
 
 
 @frozen
@@ -136,27 +141,21 @@ class _Comparison:
     def _forget(self, name: str) -> None:
         state = self.state
         kinds = (state.units, state.codes, state.bent, state.names.here, state.sentinels.here)
-        changed = any(name in kept for kept in kinds)
+        is_changed = any(name in kept for kept in kinds)
         self.state = evolve(
             state,
-            types={n: kept for n, kept in state.types.items() if n != name},
-            universe={n: kept for n, kept in state.universe.items() if n != name},
-            present={n: kept for n, kept in state.present.items() if n != name},
-            units={n: kept for n, kept in state.units.items() if n != name},
-            original={n: kept for n, kept in state.original.items() if n != name},
+            **{
+                kind: {n: kept for n, kept in getattr(state, kind).items() if n != name}
+                for kind in _BY_ATTRIBUTE
+            },
             alters=tuple(kept for kept in state.alters if kept.attribute != name),
             numbers=state.numbers.without(name),
-            grown={n: kept for n, kept in state.grown.items() if n != name},
             names=state.names.without(name),
-            codes={n: kept for n, kept in state.codes.items() if n != name},
-            bent={n: kept for n, kept in state.bent.items() if n != name},
-            zones={n: kept for n, kept in state.zones.items() if n != name},
             sentinels=state.sentinels.without(name),
-            added_units={n: kept for n, kept in state.added_units.items() if n != name},
-            named_units={n: kept for n, kept in state.named_units.items() if n != name},
-            undeclared={**state.undeclared, name: "an accent before it was removed"}
-            if changed
-            else state.undeclared,
+            undeclared={
+                **state.undeclared,
+                **({name: "an accent before it was removed"} if is_changed else {}),
+            },
         ).next_epoch()
 
     def _attributes(self) -> Iterator[Change]:

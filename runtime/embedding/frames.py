@@ -5,19 +5,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Mapping
-from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.embedding.tables import Kind, rows_of, table_of
 from cedilla.runtime.records.json_objects import json_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _WRITTEN = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -98,28 +94,15 @@ def stage(
 def write_spark(frame: Any, folder: Path) -> None:
     """Writes a DataFrame of Spark as Parquet files whose names order its rows. The settings of its session are as they
     were afterwards."""
-    with _exact_writer(frame.sparkSession):
+    from cedilla.runtime.engines.settings import changed_settings
+
+    with changed_settings(frame.sparkSession, _WRITTEN):
         frame.write.parquet(str(folder))
     folder.mkdir(parents=True, exist_ok=True)  # Sail writes no folder for no rows
     files = [*folder.iterdir()]
     latest = max((file.stat().st_mtime_ns for file in files), default=0)
     for file in files:
         os.utime(file, ns=(latest, latest))
-
-
-@contextmanager
-def _exact_writer(session: Any) -> Iterator[None]:
-    before = {name: session.conf.get(name, None) for name in _WRITTEN}
-    try:
-        for name, value in _WRITTEN.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, value)
 
 
 def write_rows(rows: Iterable[Mapping[str, Any] | str], file: Path) -> None:

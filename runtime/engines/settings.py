@@ -82,13 +82,20 @@ def own_session(spark: SparkSession) -> Iterator[SparkSession]:
         set_all(session, {**legacy, **RESULTS})
         yield session
         return
-    before = {name: spark.conf.get(name, None) for name in RESULTS}
-    changed = {name: value for name, value in RESULTS.items() if before[name] != value}
-    set_all(spark, changed)
-    try:
+    with changed_settings(spark, RESULTS):
         yield spark
+
+
+@contextmanager
+def changed_settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Changes settings of a session; the old ones return afterwards."""
+    before = {name: session.conf.get(name, None) for name in settings}
+    changed = {name: value for name, value in settings.items() if before[name] != value}
+    try:
+        set_all(session, changed)
+        yield
     finally:
-        set_all(spark, {name: before[name] for name in changed})
+        set_all(session, {name: before[name] for name in changed})
 
 
 def _inherit(session: SparkSession, settings: Mapping[str, str]) -> None:

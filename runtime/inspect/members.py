@@ -15,7 +15,7 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import single_accents
 from cedilla.runtime.change_detection.groups import counted_attributes, time_axis
-from cedilla.runtime.checkpoint.checkpoint import Commit
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.journal import MAX_MEMBERS, rates
 from cedilla.runtime.control.markers.source_marker_parser import read_accent
 from cedilla.runtime.control.sources.source_state import SourceState

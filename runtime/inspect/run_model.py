@@ -21,8 +21,9 @@ from cedilla.grammar.diagnostics.codes import codes
 from cedilla.runtime.change_detection.groups import counted_attributes, time_axis
 from cedilla.runtime.change_detection.monitor_record import reported_changes
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
+from cedilla.runtime.checkpoint.commits import seconds
 from cedilla.runtime.checkpoint.inventory import backlog
-from cedilla.runtime.checkpoint.journal import JOURNAL, read_journal
+from cedilla.runtime.checkpoint.journal import JOURNAL, read_journal, shown
 from cedilla.runtime.checkpoint.ownership import is_running, read_owner
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.members import members_of
@@ -228,11 +229,7 @@ class RunModel:
 
 def _seconds(moment: str | None) -> float | None:
     """Returns a moment of a checkpoint as seconds since 1970."""
-    if not moment:
-        return None
-    from datetime import UTC, datetime
-
-    return datetime.strptime(moment, "%Y-%m-%d %H:%M:%S UTC").replace(tzinfo=UTC).timestamp()
+    return seconds(moment) if moment else None
 
 
 def closed_time(source: Source, state: SourceState, now: float) -> Model | None:
@@ -339,11 +336,5 @@ def _line_of(file: str, place: int) -> int | None:
 
 
 def problems(error: DiagnosticError) -> Iterator[Model]:
-    """Yields the diagnostics of a checkpoint that cannot be read, for a page."""
-    for diagnostic in error.diagnostics:
-        yield {
-            "code": diagnostic.code,
-            "message": diagnostic.message,
-            "help": diagnostic.help,
-            "notes": list(diagnostic.notes),
-        }
+    """Returns the diagnostics of a checkpoint that cannot be read, for a page."""
+    return map(shown, error.diagnostics)

@@ -22,8 +22,8 @@ from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Level, Tree
 from cedilla.grammar.diagnostics import render
 from cedilla.runtime.change_detection.monitor_record import reported_changes
-from cedilla.runtime.checkpoint.checkpoint import Commit
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.markers.warnings import converted_twice

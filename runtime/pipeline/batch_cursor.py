@@ -8,7 +8,7 @@ from attrs import frozen
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.plan import Plan
-from cedilla.runtime.checkpoint.checkpoint import Progress
+from cedilla.runtime.checkpoint.commits import Progress
 from cedilla.runtime.control.markers.advance import Stop
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import format_of

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, in_stream
-from cedilla.runtime.checkpoint.checkpoint import Commit
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.markers.advance import (
     MarkerEffects,
     MarkerWarning,

@@ -17,7 +17,8 @@ from cedilla.compiler.analysis.releases import Release, releases
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.change import Changes
-from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.commits import Commit, Progress
 from cedilla.runtime.checkpoint.journal import Journal
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import define, field
 
-from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Progress
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.commits import Progress
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.topics.query_topics import Topics
 

@@ -19,7 +19,8 @@ from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.change_detection.groups import counted_attributes
-from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit, Progress
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.commits import Commit, Progress
 from cedilla.runtime.checkpoint.journal import ReadAccent
 from cedilla.runtime.control.domains.table_domains import news
 from cedilla.runtime.control.markers.advance import MarkerEffects

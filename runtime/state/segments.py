@@ -64,6 +64,12 @@ class Segment:
 Segments = Mapping[str, tuple[Segment, ...]]
 
 
+def rows_of(segments: Iterable[Segment]) -> int | None:
+    """Returns the number of rows of some segments; `None` if a record of old does not give it."""
+    rows = [segment.rows for segment in segments]
+    return None if None in rows else sum(filter(None, rows))
+
+
 @frozen
 class _Written:
     """The files of a segment: their bytes (0 without rows), the number of rows, bounds of all rows, the number of

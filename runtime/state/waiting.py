@@ -10,7 +10,7 @@ from cedilla.compiler.analysis.waiting import Waiting
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.state.segments import Segment, Segments
+from cedilla.runtime.state.segments import Segment, Segments, rows_of
 
 
 def rows_that_wait(
@@ -29,9 +29,7 @@ def _waiting(
     waiting = [s for s in segments.get(key, ()) if s.is_of(epoch) or not s.lies_in(released)]
     if not waiting:
         return
-    rows = [segment.rows for segment in waiting]
-    count = None if None in rows else sum(count_of or 0 for count_of in rows)
-    yield Waiting.of(release, count, facts, exact=_is_exact(operator, waiting, released, epoch))
+    yield Waiting.of(release, rows_of(waiting), facts, exact=_is_exact(operator, waiting, released, epoch))
 
 
 def _is_exact(operator: Operator, kept: Sequence[Segment], released: Tree, epoch: int) -> bool:

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.checkpoint import Checkpoint, Commit
+from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
