@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from cedilla.compiler.operators import AntiJoin, Operator
+from cedilla.compiler.operators import AntiJoin
 from cedilla.runtime.engines.frames import without_rows
 from cedilla.runtime.operators.join import FilteringDataflow, expired_left, newly_purged
 
@@ -22,6 +22,5 @@ class AntiJoinDataflow(FilteringDataflow):
         passed = expired_left(epoch, operator, tuples)
         return without_rows(left) if passed is None else passed
 
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
-        assert isinstance(operator, AntiJoin)
+    def has_output(self, epoch: Epoch, operator: AntiJoin) -> bool:
         return epoch.has_rows(operator.inputs[0]) or newly_purged(epoch, operator) is not False

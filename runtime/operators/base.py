@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from pyspark.sql import DataFrame
 
-from cedilla.compiler.operators import Operator
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.columns import Columns
 
@@ -40,9 +39,9 @@ class Dataflow(ABC):
     def run(self, epoch: Epoch, operator: Any, *frames: DataFrame) -> DataFrame:
         """Returns the operator's canonical output of this epoch, from the inputs' tuples of this epoch."""
 
-    @abstractmethod
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
+    def has_output(self, epoch: Epoch, operator: Any) -> bool:
         """Returns True if there can be output in this epoch."""
+        return any(map(epoch.has_rows, operator.inputs))
 
     def output_region(self, epoch: Epoch, operator: Any) -> Tree:
         """Returns a region around all of this epoch's output."""

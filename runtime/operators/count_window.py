@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import LONG, column
-from cedilla.compiler.operators import CountWindow, Operator
+from cedilla.compiler.operators import CountWindow
 from cedilla.runtime.engines.columns import data_type
 from cedilla.runtime.engines.frames import partition_keys, row_number
 from cedilla.runtime.operators.base import AttributeState, Dataflow
@@ -39,9 +39,6 @@ class CountWindowDataflow(Dataflow):
         keys = partition_keys(operator.per, epoch.types(operator.inputs[0]))
         numbered = _numbered(operator, frame, before, keys, epoch.arrived(operator))
         return numbered.select(*map(column, (*arriving, operator.alias)))
-
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
-        return epoch.has_rows(operator.inputs[0])
 
     def attribute_states(
         self, epoch: Epoch, operator: CountWindow, attribute: str

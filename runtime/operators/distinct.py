@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import column
-from cedilla.compiler.operators import Distinct, Operator
+from cedilla.compiler.operators import Distinct
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.columns import ORDER, Columns, conformed
 from cedilla.runtime.engines.frames import where_among
@@ -52,9 +52,6 @@ class DistinctDataflow(Dataflow):
         )
         return first
 
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
-        return epoch.has_rows(operator.inputs[0])
-
     def attribute_states(self, epoch: Epoch, operator: Distinct, attribute: str) -> Iterable[AttributeState]:
         return ()  # stored tuples never pass again
 
@@ -66,8 +63,7 @@ def _old(epoch: Epoch, operator: Distinct, arriving: Tree) -> DataFrame | None:
     old = epoch.state.read(operator.name, columns, arriving)
     if old is None:
         return None
-    purged = operator.purge(tuple(epoch.before[name] for name in operator.inputs))
-    return epoch.unpurged(purged, columns)(old)
+    return epoch.unpurged(operator.purge(epoch.inputs_before(operator.name)), columns)(old)
 
 
 def _state_columns(epoch: Epoch, operator: Distinct) -> Columns:

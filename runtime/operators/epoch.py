@@ -255,6 +255,18 @@ class Epoch:
         """Returns the facts of an operator's inputs at the end of the epoch."""
         return tuple(self.after[i] for i in self.plan.operator_of[name].inputs)
 
+    def inputs_before(self, name: str) -> tuple[Facts, ...]:
+        """Returns the facts of an operator's inputs at the beginning of the epoch."""
+        return tuple(self.before[i] for i in self.plan.operator_of[name].inputs)
+
+    def newly(self, name: str, region: Callable[[tuple[Facts, ...]], Tree]) -> Tree:
+        """Returns the part of a region that this epoch adds. `region`: computes the region of tuples of an operator's
+        first input, from the facts of its inputs."""
+        inputs = self.inputs(name)
+        return regions.possible_difference(
+            region(inputs), region(self.inputs_before(name)), inputs[0].universe
+        )
+
     def report_closed(self, name: str, closed: Tree) -> None:
         """Records that an operator's state closes a region, and derives the facts of this operator and its consumers
         again."""

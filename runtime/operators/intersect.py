@@ -37,8 +37,5 @@ class IntersectDataflow(CountingDataflow):
     def result(self, inputs: tuple[Facts, ...]) -> Mapping[str, Type]:
         return common_types(inputs)
 
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
-        return any(epoch.has_rows(name) for name in operator.inputs)
-
     def attribute_states(self, epoch: Epoch, operator: Intersect, attribute: str) -> Iterable[AttributeState]:
         return ()  # passing tuples have just come on at least one side

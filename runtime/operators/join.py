@@ -11,9 +11,8 @@ from attrs import frozen
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import column
-from cedilla.compiler.operators import Join, Operator
+from cedilla.compiler.operators import Join
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
@@ -53,9 +52,6 @@ class JoinDataflow(Dataflow):
         pairing = Pairing.of(epoch, operator)
         pairs = pairing.matched(old[0], new[0], old[1], new[1])
         return pairing.none(left, right) if pairs is None else pairs
-
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
-        return any(epoch.has_rows(name) for name in operator.inputs)
 
     def attribute_states(self, epoch: Epoch, operator: Join, attribute: str) -> Iterable[AttributeState]:
         inputs = epoch.inputs(operator.name)
@@ -265,10 +261,7 @@ def expired_left(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFr
 
 def newly_purged(epoch: Epoch, operator: Matching) -> Tree:
     """Returns the region of left tuples that could match before this epoch, and cannot after it."""
-    inputs, before = epoch.inputs(operator.name), tuple(epoch.before[name] for name in operator.inputs)
-    return regions.possible_difference(
-        operator.purge(inputs)[0], operator.purge(before)[0], inputs[0].universe
-    )
+    return epoch.newly(operator.name, lambda inputs: operator.purge(inputs)[0])
 
 
 # --- semi and anti join ----------------------------------------------------------------------------------

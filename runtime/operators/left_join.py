@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import column
-from cedilla.compiler.operators import LeftJoin, Operator
+from cedilla.compiler.operators import LeftJoin
 from cedilla.runtime.engines.columns import columns_of, conformed
 from cedilla.runtime.engines.frames import stacked
 from cedilla.runtime.operators.base import AttributeState, Dataflow
@@ -62,12 +62,8 @@ class LeftJoinDataflow(Dataflow):
             return pairs
         return pairs.unionByName(conformed(alone, columns[0], columns_of(epoch.types(operator.name))))
 
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
-        assert isinstance(operator, LeftJoin)
-        return (
-            any(epoch.has_rows(name) for name in operator.inputs)
-            or newly_purged(epoch, operator) is not False
-        )
+    def has_output(self, epoch: Epoch, operator: LeftJoin) -> bool:
+        return super().has_output(epoch, operator) or newly_purged(epoch, operator) is not False
 
     def attribute_states(self, epoch: Epoch, operator: LeftJoin, attribute: str) -> Iterable[AttributeState]:
         inputs = epoch.inputs(operator.name)

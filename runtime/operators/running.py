@@ -10,10 +10,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
-from cedilla.compiler import regions
 from cedilla.compiler.expressions import expression_sql, expressions
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
-from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.running import INCREASE, LAST, Running
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.columns import Columns, columns_of, conformed
@@ -67,9 +65,8 @@ class RunningDataflow(Dataflow):
         results = [F.expr(_finished(operator, call, source.types)).alias(call) for call in operator.calls]
         return computed.select(*(F.col(column(name)) for name in columns), *results)
 
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
-        assert isinstance(operator, Running)
-        return epoch.has_rows(operator.inputs[0]) or _newly_passable(epoch, operator) is not False
+    def has_output(self, epoch: Epoch, operator: Running) -> bool:
+        return super().has_output(epoch, operator) or _newly_passable(epoch, operator) is not False
 
     def attribute_states(self, epoch: Epoch, operator: Running, attribute: str) -> Iterable[AttributeState]:
         name, (source,) = operator.name, epoch.inputs(operator.name)
@@ -98,9 +95,7 @@ def _last(name: str) -> str:
 
 
 def _newly_passable(epoch: Epoch, operator: Running) -> Tree:
-    (name,) = operator.inputs
-    before, after = epoch.before[name], epoch.after[name]
-    return regions.possible_difference(operator.passable(after), operator.passable(before), after.universe)
+    return epoch.newly(operator.name, lambda inputs: operator.passable(*inputs))
 
 
 def _last_columns(operator: Running, types: Mapping[str, Type]) -> Columns:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from cedilla.compiler.operators import Operator, SemiJoin
+from cedilla.compiler.operators import SemiJoin
 from cedilla.runtime.engines.frames import stacked, without_rows
 from cedilla.runtime.operators.join import FilteringDataflow
 
@@ -21,6 +21,3 @@ class SemiJoinDataflow(FilteringDataflow):
         tuples = self.split_left(epoch, operator, left, right)
         passed = stacked(tuples.matched, tuples.newly_matched)
         return without_rows(left) if passed is None else passed
-
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
-        return any(epoch.has_rows(name) for name in operator.inputs)

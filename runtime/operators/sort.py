@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, column
-from cedilla.compiler.operators import Operator, Sort
+from cedilla.compiler.operators import Sort
 from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
@@ -82,9 +82,8 @@ class SortDataflow(Dataflow):
         if reported is not False:
             epoch.report_closed(name, reported)
 
-    def has_output(self, epoch: Epoch, operator: Operator) -> bool:
-        assert isinstance(operator, Sort)
-        return epoch.has_rows(operator.inputs[0]) or _newly_passable(epoch, operator) is not False
+    def has_output(self, epoch: Epoch, operator: Sort) -> bool:
+        return super().has_output(epoch, operator) or _newly_passable(epoch, operator) is not False
 
     def attribute_states(self, epoch: Epoch, operator: Sort, attribute: str) -> Iterable[AttributeState]:
         passable = operator.passable(*epoch.inputs(operator.name))
@@ -105,9 +104,7 @@ def _in_order(rows: DataFrame, by: Sequence[Column]) -> DataFrame:
 
 
 def _newly_passable(epoch: Epoch, operator: Sort) -> Tree:
-    (name,) = operator.inputs
-    before, after = epoch.before[name], epoch.after[name]
-    return regions.possible_difference(operator.passable(after), operator.passable(before), after.universe)
+    return epoch.newly(operator.name, lambda inputs: operator.passable(*inputs))
 
 
 def _without_rows(boxes: Sequence[Tree], rows: DataFrame | None, columns: Columns) -> list[Tree]:

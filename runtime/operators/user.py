@@ -56,10 +56,10 @@ class UserDataflow(Dataflow):
             inputs.append(where_inside(new if rows is None else rows, passing, columns))
         return inputs
 
-    def has_output(self, epoch: Epoch, operator: User) -> bool:  # type: ignore[override]
-        if operator.waits:
-            return _closing(epoch, operator) is not False
-        return any(epoch.has_rows(name) for name in operator.inputs)
+    def has_output(self, epoch: Epoch, operator: User) -> bool:
+        return (
+            _closing(epoch, operator) is not False if operator.waits else super().has_output(epoch, operator)
+        )
 
     def attribute_states(self, epoch: Epoch, operator: User, attribute: str) -> Iterable[AttributeState]:
         if operator.waits and attribute not in operator.computed:
@@ -75,9 +75,8 @@ def _key(operator: User, side: int) -> str:
 
 def _closing(epoch: Epoch, operator: User) -> Tree:
     """Returns the groups that this epoch closes."""
-    before = operator.closed_groups(tuple(epoch.before[name] for name in operator.inputs))
-    inputs = epoch.inputs(operator.name)
-    region = regions.difference(operator.closed_groups(inputs), before)
+    inputs, before = epoch.inputs(operator.name), epoch.inputs_before(operator.name)
+    region = regions.difference(operator.closed_groups(inputs), operator.closed_groups(before))
     return False if all(regions.is_empty(region, facts.universe) for facts in inputs) else region
 
 
