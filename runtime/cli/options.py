@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
-
 import click
-from attrs import fields, frozen
+from attrs import frozen
 from click.shell_completion import CompletionItem
 
 from cedilla.compiler import ENGINES
-from cedilla.runtime.terminal.options import allow_path_option, param_option
+from cedilla.runtime.terminal.options import Command, allow_path_option, as_one, param_option
 
 
-def query_argument(command: Callable[..., Any]) -> Callable[..., Any]:
+def query_argument(command: Command) -> Command:
     """Decorator: the query that a command is about, and the values that its constants take."""
     return click.argument("query", metavar="QUERY", shell_complete=_files)(param_option(command))
 
@@ -57,13 +53,8 @@ class Stream:
     source: str | None
 
 
-def stream_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def stream_options(command: Command) -> Command:
     """Decorator: the stream that a command is about, which gets it as one `stream: Stream`."""
-
-    @wraps(command)
-    def with_stream(*args: Any, **given: Any) -> Any:
-        stream = Stream(**{attribute.name: given.pop(attribute.name) for attribute in fields(Stream)})
-        return command(*args, stream=stream, **given)
-
-    argument = click.argument("path", metavar="STREAM")
-    return argument(_MARKERS(schema_option(_QUERY(_SOURCE(allow_path_option(with_stream))))))
+    path = click.argument("path", metavar="STREAM")
+    options = (path, _MARKERS, schema_option, _QUERY, _SOURCE, allow_path_option)
+    return as_one("stream", Stream, options)(command)

@@ -82,11 +82,15 @@ class CedillaServer(LanguageServer):
         """Returns the lines of a text with the client's way to count characters."""
         return Positions(text, lsp.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value)
 
+    def text(self, uri: str) -> tuple[str, Positions]:
+        """Returns the text at an address, as the editor has it, and its lines."""
+        text = self.workspace.get_text_document(uri).source
+        return text, self.positions(text)
+
     def owner(self, uri: str) -> marker_lines.Owner | None:
         """Returns the query that reads a file; it is looked for again after a query has changed."""
         if uri not in self.owners:
-            path = Path(to_fs_path(uri) or uri).resolve()
-            self.owners[uri] = marker_lines.owner_of(path, self.root, self.documents.values())
+            self.owners[uri] = marker_lines.owner_of(_path(uri), self.root, self.documents.values())
         return self.owners[uri]
 
 
@@ -96,6 +100,10 @@ server = CedillaServer()
 def is_stream(uri: str) -> bool:
     """Returns True for a file of JSON Lines."""
     return uri.endswith((".jsonl", ".json"))
+
+
+def _path(uri: str) -> Path:
+    return Path(to_fs_path(uri) or uri).resolve()
 
 
 # --- findings ---
@@ -108,14 +116,14 @@ def on_change(
 ) -> None:
     """Publishes the findings about a text that was opened or has changed."""
     uri = params.text_document.uri
-    if is_stream(uri):
-        _publish(ls, uri, _stream_findings(ls, uri))
-        return
-    ls.owners.clear()
-    _publish(ls, uri, _query_findings(ls, ls.document(uri)))
-    for other in ls.workspace.text_documents:
-        if is_stream(other):
-            _publish(ls, other, _stream_findings(ls, other))
+    affected = [uri]
+    if not is_stream(uri):
+        ls.owners.clear()
+        affected += filter(is_stream, ls.workspace.text_documents)
+    for each in affected:
+        text, positions = ls.text(each)
+        found = _checked(ls, each, text)
+        _publish(ls, each, [_finding(d, positions.range(*place)) for _, d, place in found])
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
@@ -129,11 +137,6 @@ def _publish(ls: CedillaServer, uri: str, found: list[lsp.Diagnostic]) -> None:
     ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
 
 
-def _query_findings(ls: CedillaServer, document: Document) -> list[lsp.Diagnostic]:
-    positions = ls.positions(document.text)
-    return [_finding(d, positions.range(*_place(document, d))) for d in document.diagnostics]
-
-
 def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
     """Returns the place of a finding; of one in a file that the query uses, the name of that file."""
     span = diagnostic.span
@@ -143,16 +146,6 @@ def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
         return span.start, span.end
     start = max(document.text.find(span.source), 0)
     return start, start + (len(span.source) if start else 0)
-
-
-def _stream_findings(ls: CedillaServer, uri: str) -> list[lsp.Diagnostic]:
-    text = ls.workspace.get_text_document(uri).source
-    positions, path = ls.positions(text), Path(to_fs_path(uri) or uri).resolve()
-    return [
-        _finding(diagnostic, positions.range(*marker_lines.span_of(checked.marker, diagnostic)))
-        for checked in marker_lines.check_markers(path, text, ls.owner(uri))
-        for diagnostic in checked.diagnostics
-    ]
 
 
 def _finding(diagnostic: Diagnostic, place: lsp.Range) -> lsp.Diagnostic:
@@ -173,8 +166,8 @@ def _finding(diagnostic: Diagnostic, place: lsp.Range) -> lsp.Diagnostic:
 def on_code_action(ls: CedillaServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """Returns the edits that remove the findings at a place."""
     uri = params.text_document.uri
-    text = ls.workspace.get_text_document(uri).source
-    positions, actions = ls.positions(text), list[lsp.CodeAction]()
+    text, positions = ls.text(uri)
+    actions: list[lsp.CodeAction] = []
     first, last = positions.offset(params.range.start), positions.offset(params.range.end)
     for checked, diagnostic, (start, end) in _checked(ls, uri, text):
         if start > last or end < first:
@@ -202,8 +195,7 @@ def _checked(
         document = ls.document(uri)
         yield from ((document, d, _place(document, d)) for d in document.diagnostics)
         return
-    path = Path(to_fs_path(uri) or uri).resolve()
-    for checked in marker_lines.check_markers(path, text, ls.owner(uri)):
+    for checked in marker_lines.check_markers(_path(uri), text, ls.owner(uri)):
         yield from ((checked, d, marker_lines.span_of(checked.marker, d)) for d in checked.diagnostics)
 
 
@@ -219,8 +211,7 @@ def _workspace_edit(positions: Positions, uri: str, edits: Iterable[Edit]) -> ls
 def on_hover(ls: CedillaServer, params: lsp.HoverParams) -> lsp.Hover | None:
     """Returns what is known of the name or marker at a place."""
     uri = params.text_document.uri
-    text = ls.workspace.get_text_document(uri).source
-    positions = ls.positions(text)
+    text, positions = ls.text(uri)
     offset = positions.offset(params.position)
     if is_stream(uri):
         marker, owner = marker_lines.marker_at(text, offset), ls.owner(uri)
@@ -243,8 +234,7 @@ def on_hover(ls: CedillaServer, params: lsp.HoverParams) -> lsp.Hover | None:
 def on_completion(ls: CedillaServer, params: lsp.CompletionParams) -> lsp.CompletionList:
     """Returns what may be typed at a place."""
     uri = params.text_document.uri
-    text = ls.workspace.get_text_document(uri).source
-    positions = ls.positions(text)
+    text, positions = ls.text(uri)
     offset = positions.offset(params.position)
     start, items = offset, list[Item]()
     if not is_stream(uri):
@@ -340,11 +330,7 @@ def on_rename(ls: CedillaServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
     """Returns the edits that give a thing another name."""
     document = ls.document(params.text_document.uri)
     positions = ls.positions(document.text)
-    opened = {
-        Path(to_fs_path(uri) or uri).resolve(): text.source
-        for uri, text in ls.workspace.text_documents.items()
-        if is_stream(uri)
-    }
+    opened = {_path(uri): text.source for uri, text in ls.workspace.text_documents.items() if is_stream(uri)}
 
     def in_markers(source: Source, name: str) -> str | None:
         plan = document.plan

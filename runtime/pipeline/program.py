@@ -6,7 +6,6 @@ import ast
 import inspect
 import signal
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -38,7 +37,7 @@ from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.pipeline.sessions import engine_of, engine_session, interruptible
-from cedilla.runtime.pipeline.stopping import Stopping
+from cedilla.runtime.pipeline.stopping import Stopping, handled
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.terminal.options import Options, apply, run_options
@@ -257,10 +256,5 @@ def _ends(pressed: Callable[[], bool], growth: MemoryGrowth | None) -> bool:
 
 def _asked(consent: Callable[[Changes], bool], changes: Changes) -> bool:
     """Ask, where Ctrl-C is an answer."""
-    if threading.current_thread() is not threading.main_thread():
+    with handled(signal.SIGINT, signal.default_int_handler):
         return consent(changes)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return consent(changes)
-    finally:
-        signal.signal(signal.SIGINT, before)

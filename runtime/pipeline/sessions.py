@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,6 +13,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines import java, sail
 from cedilla.runtime.engines.connect import connect_session
 from cedilla.runtime.engines.session import local_session
+from cedilla.runtime.pipeline.stopping import handled
 from cedilla.runtime.terminal.options import Options
 
 _WORDS: dict[Engine, str] = {"spark": "Spark", "connect": "a session of Spark Connect", "sail": "Sail"}
@@ -79,16 +79,10 @@ def interruptible(
     would call into Java while Java is being listened to. `wished`, `ordered`: what either does at once.
     """
     pressed: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
 
     def press(number: int, frame: object) -> None:
         pressed.append(number)
         (wished if len(pressed) == 1 else ordered)()
 
-    before = signal.signal(signal.SIGINT, press)
-    try:
+    with handled(signal.SIGINT, press):
         yield lambda: bool(pressed)
-    finally:
-        signal.signal(signal.SIGINT, before)

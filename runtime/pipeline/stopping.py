@@ -6,8 +6,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from attrs import define
 
@@ -37,20 +38,27 @@ class Stopping:
     @contextmanager
     def terminable(self) -> Iterator[None]:
         """Treats SIGTERM as Ctrl-C, within the context."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
 
         def terminate(number: int, frame: object) -> None:
             if not self._is_asked:
                 self.number = number
             signal.raise_signal(signal.SIGINT)
 
-        before = signal.signal(signal.SIGTERM, terminate)
-        try:
+        with handled(signal.SIGTERM, terminate):
             yield
-        finally:
-            signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def handled(number: int, handler: Callable[[int, Any], object]) -> Iterator[None]:
+    """Handles a signal within the context. Only the main thread can; another one changes nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def _say(text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce, wraps
 from typing import Any
 
@@ -21,6 +21,7 @@ from cedilla.runtime.terminal.permissions import allowed_folders, check_permitte
 
 Texts = Mapping[str, str]
 Paths = Mapping[str, str | os.PathLike[str]]
+Command = Callable[..., Any]
 
 
 def _path(path: str | os.PathLike[str] | None) -> str | None:
@@ -120,26 +121,36 @@ def apply(plan: Plan, options: Options) -> Plan:
     return evolve(applied, allowed=allowed_folders(options.allow_paths))
 
 
-def path_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def as_one(
+    parameter: str,
+    kind: type,
+    options: Sequence[Callable[[Command], Command]],
+    names: Sequence[str] | None = None,
+) -> Callable[[Command], Command]:
+    """Returns a decorator that gives a click command some options, passed as one `parameter` of an attrs class.
+    `names`: of its attributes that they are; all by default."""
+    names = [own.name for own in fields(kind)] if names is None else names
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_options(*args: Any, **given: Any) -> Any:
+            chosen = {name: given.pop(name) for name in names}
+            return command(*args, **{parameter: kind(**chosen)}, **given)
+
+        return reduce(lambda wrapped, option: option(wrapped), reversed(options), with_options)
+
+    return decorate
+
+
+def path_options(command: Command) -> Command:
     """Decorates a command with the options of `run` that change the plan, like `run_options`."""
-
-    @wraps(command)
-    def with_options(*args: Any, **given: Any) -> Any:
-        chosen = {name: given.pop(name) for name in ("sources", "sinks", "settings", "allow_paths")}
-        return command(*args, options=Options(**chosen), **given)
-
-    return _SOURCE(_SINK(_ALLOW_PATH(_SET(with_options))))
+    options = (_SOURCE, _SINK, _ALLOW_PATH, _SET)
+    return as_one("options", Options, options, ("sources", "sinks", "allow_paths", "settings"))(command)
 
 
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def run_options(command: Command) -> Command:
     """Decorates a click command with the options of `run`, passed as one `options: Options`."""
-
-    @wraps(command)
-    def with_options(*args: Any, **given: Any) -> Any:
-        chosen = {attribute.name: given.pop(attribute.name) for attribute in fields(Options)}
-        return command(*args, options=Options(**chosen), **given)
-
-    return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), with_options)
+    return as_one("options", Options, _OPTIONS)(command)
 
 
 def _sink_names(plan: Plan) -> dict[str, str]:

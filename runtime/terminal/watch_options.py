@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import reduce, wraps
-from typing import Any
-
 import click
-from attrs import fields, frozen
+from attrs import frozen
 
 from cedilla.runtime.terminal.addresses import PAGE_PORT, Address
 from cedilla.runtime.terminal.hooks import EVENTS
+from cedilla.runtime.terminal.options import Command, as_one
 from cedilla.runtime.terminal.run_console import RunConsole
 
 
@@ -72,12 +69,6 @@ _OPTIONS = (
 )
 
 
-def watch_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def watch_options(command: Command) -> Command:
     """Decorates a click command with these options, passed as one `watching: Watching`."""
-
-    @wraps(command)
-    def with_options(*args: Any, **given: Any) -> Any:
-        chosen = {option.name: given.pop(option.name) for option in fields(Watching)}
-        return command(*args, watching=Watching(**chosen), **given)
-
-    return reduce(lambda wrapped, option: option(wrapped), reversed(_OPTIONS), with_options)
+    return as_one("watching", Watching, _OPTIONS)(command)
