@@ -9,9 +9,11 @@ from functools import partial
 from attrs import define, evolve, field
 from pyspark.sql import SparkSession
 
+from cedilla.compiler.plan import Plan
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.source import Scan
 from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.storage.files import Files
 
 
 @define(eq=False)
@@ -25,6 +27,13 @@ class MarkerSearch:
     only: Mapping[str, str] = field(factory=dict[str, str])
     """The URI of the marker folder for each source that takes markers only from it."""
     _ahead: tuple[Mapping[str, Slice], Future[dict[str, Slice]]] | None = field(init=False, default=None)
+
+    @classmethod
+    def of(cls, spark: SparkSession, jobs: Jobs, plan: Plan, files: Files) -> MarkerSearch:
+        """Returns the search in the sources of a plan."""
+        declared = {s.name: s.columns(a.name for a in s.attributes) for s in plan.sources}
+        only = {s.name: files.absolute(s.markers or "") for s in plan.sources if s.markers_only}
+        return cls(spark, jobs, declared, only)
 
     def at(self, slices: Mapping[str, Slice]) -> dict[str, Slice]:
         """Returns the slices of an epoch by source, with their scans."""

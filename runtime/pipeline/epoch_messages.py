@@ -60,14 +60,16 @@ def report(
     record: Commit,
     read: Mapping[str, SourceInput],
     effects: MarkerEffects,
+    files_left: int,
     notes: tuple[str, ...],
 ) -> EpochReport:
-    """The messages of an epoch when it starts."""
+    """Returns the messages of an epoch when it starts."""
     return EpochReport(
         number=record.epoch,
         tuples=0,
         seconds=0.0,
         files=sum(len(part.slice.files) for part in read.values()),
+        files_left=files_left,
         accents=effects.accents,
         punctuations=effects.punctuations,
         in_force=sum(active_accents.count(source, record.sources[source.name]) for source in plan.sources),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import ExitStack
 from functools import partial
@@ -15,15 +15,14 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import Engine
 from cedilla.compiler.analysis.releases import Release, releases
 from cedilla.compiler.plan import Plan
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
-from cedilla.runtime.checkpoint.commits import Commit, Progress
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.journal import Journal
 from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import news
-from cedilla.runtime.control.markers.advance import MarkerEffects, advance
 from cedilla.runtime.control.markers.bad_markers import check_doubtful
 from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.sinks.announce import SinkState
@@ -32,23 +31,18 @@ from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.frames import refusal
 from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.engines.tuning import Tuning
-from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.sinks.callback import OnEpoch
-from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.quarantine import Quarantine
 from cedilla.runtime.ingest.read_ahead import ReadAhead
-from cedilla.runtime.ingest.slices import Slice
-from cedilla.runtime.ingest.unrelated_files import unrelated_files
 from cedilla.runtime.pipeline.batch_cursor import BatchCursor, Listed
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
-from cedilla.runtime.pipeline.journal_entries import accents_of, entry_of
+from cedilla.runtime.pipeline.journal_entries import entry_of
 from cedilla.runtime.pipeline.open_batch import More, OpenBatch
 from cedilla.runtime.pipeline.outputs import Outputs
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
-from cedilla.runtime.pipeline.table_domains import TableDomains
+from cedilla.runtime.pipeline.table_domains import TableDomains, unread_tables
 from cedilla.runtime.pipeline.watching import Watches
-from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.storage.files import Files
@@ -77,7 +71,6 @@ class Executor:
     outputs: Outputs = field(init=False)
     state: StateStore = field(init=False)
     jobs: Jobs = field(init=False, factory=Jobs)
-    marker_search: MarkerSearch = field(init=False)
     read_ahead: ReadAhead = field(init=False)
     tables: TableDomains = field(init=False)
     tuning: Tuning = field(init=False)
@@ -85,6 +78,7 @@ class Executor:
     _quarantine: Quarantine = field(init=False)
     _watches: Watches = field(init=False)
     _engine: Engine = field(init=False)
+    _cursor: BatchCursor = field(init=False)
     _starter: EpochStarter = field(init=False)
     _in_flight: list[RunningEpoch] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
@@ -100,9 +94,12 @@ class Executor:
         path, run = self.checkpoint.path, self.checkpoint.run
         self.outputs = Outputs(self.plan, self.files, path, run, self.on_epoch)
         self._engine = engine_in(self.spark)
-        self.marker_search = self._marker_search()
-        self.tables = TableDomains(self.spark, self.files, self.marker_search)
+        search = MarkerSearch.of(self.spark, self.jobs, self.plan, self.files)
+        self.tables = TableDomains(self.spark, self.files, search)
         self.plan = self.topics.known(self.tables.of(self.plan))
+        self._cursor = BatchCursor(
+            self.spark, self.plan, self.files, self.topics, self.tables, search, self.files_per_epoch
+        )
         self.last = self.checkpoint.open(self.plan, self._edited, self._check_not_ahead)
         if self.last.epoch < 0:
             self.last = evolve(
@@ -137,11 +134,6 @@ class Executor:
         )
         self._releases = releases(self.plan)
 
-    def _marker_search(self) -> MarkerSearch:
-        declared = {s.name: s.columns(a.name for a in s.attributes) for s in self.plan.sources}
-        only = {s.name: self.files.absolute(s.markers or "") for s in self.plan.sources if s.markers_only}
-        return MarkerSearch(self.spark, self.jobs, declared, only)
-
     def _edited(self, path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
         """What an edited query goes on from; the outputs of the one before are brought to their end first."""
         changes = resume(path, stored, last, plan, self.outputs.is_fresh, self.consent)
@@ -168,12 +160,13 @@ class Executor:
         if batch > self.last.batch:
             self.last = evolve(self.last, batch=batch, progress={})
         self.tables.look(self.plan, self.last.sources)
-        ordered = self.checkpoint.order(batch, {**found, **self._tables()})
+        tables = unread_tables(self.files, self.plan, self.last.sources)
+        ordered = self.checkpoint.order(batch, {**found, **tables})
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
         growing = OpenBatch(batch, ordered, self.checkpoint, self.topics, more, self.last.progress)
         try:
-            while self._in_flight or self._cursor.has_files(files) or self._is_without_input:
-                if self.topics and self._cursor.is_short(files):
+            while self._in_flight or self._rest.has_files(files) or self._is_without_input:
+                if self.topics and self._rest.is_short(files):
                     growing.grow()
                 self._step(files)
                 growing.done(self.last.progress)
@@ -210,17 +203,9 @@ class Executor:
         return self._base.epoch < 0 and all(source.table for source in self.plan.sources)
 
     @property
-    def _cursor(self) -> BatchCursor:
-        progress = self._base.progress
-        return BatchCursor(self.spark, self.plan, self.topics, self.files_per_epoch, progress)
-
-    def _tables(self) -> dict[str, list[InputFile]]:
-        """All files of every table, in the query's first epochs; afterwards none."""
-        return {
-            source.name: listed_files(self.files, source.path)
-            for source in self.plan.sources
-            if source.table and self.last.sources[source.name].closed is not True
-        }
+    def _rest(self) -> BatchCursor:
+        """Returns what is left of the micro-batch for the next epoch."""
+        return evolve(self._cursor, base=self._base)
 
     def _step(self, files: Listed) -> None:
         """Launch an epoch; if one runs already, complete that one then."""
@@ -234,7 +219,7 @@ class Executor:
             self._committed_at is not None
             and self.on_epoch is None
             and not running.stops
-            and self._cursor.has_files(files)
+            and self._rest.has_files(files)
         ):
             try:
                 self._start(files)
@@ -248,7 +233,7 @@ class Executor:
         wait([*(job for epoch in given_up for job in epoch.jobs), *self.jobs.take()])
         for epoch in given_up:
             epoch.cached.close()
-        self.marker_search.forget()
+        self._cursor.search.forget()
         self.read_ahead.forget()
         self.state.reset(self._base.segments)
 
@@ -256,62 +241,24 @@ class Executor:
         """Plan the next epoch and start its jobs. One that a marker cuts short waits until none is in flight."""
         started = time.monotonic()
         self.checkpoint.check_there()
-        remaining = self._cursor
-        slices = remaining.next(files)
+        rest = self._rest
+        slices = rest.next(files)
         self.tuning.choose(sum(part.length for part in slices.values()) + costs.PACKED * self.state.length)
-        whole, effects = self._looked(slices, remaining)
+        whole, effects = rest.looked(slices)
         if effects.stops and self._in_flight:
             return
-        ends = remaining.ends(whole, effects.stops)
-        if first := {name for name, end in ends.items() if end == remaining.of(name)}:
-            effects = self._advanced(whole, first)  # a domain that grows there, does so now
-            ends = remaining.ends(whole, effects.stops)
-        positions = {n: stop.marker.position for n, stop in effects.stops.items()}
-        parts = {n: p.ending(positions.get(n)).leaving_out(effects.lines_of(n)) for n, p in whole.items()}
-        ahead = None if effects.stops else self.marker_search.prefetch(remaining.next(files, slices))
-        self.read_ahead.expect(ahead, self._starter.scratch(self._base.epoch + 2))
-        stopped = [LocatedStop(stop, whole[stop.source]) for stop in effects.failures]
-        if parts and all(name in ends and ends[name] == remaining.of(name) for name in parts):
-            self._refuse(stopped)
-            # Nothing comes before the markers, so they have no epoch to end; the next one is to take them.
-            self.last = evolve(self.last, sources={**self.last.sources, **effects.states})
+        planned = rest.planned(files, slices, whole, effects)
+        self.read_ahead.expect(planned.ahead, self._starter.scratch(self._base.epoch + 2))
+        if planned.is_empty:
+            self._refuse(planned.stops)
+            # The next epoch takes the markers.
+            self.last = evolve(self.last, sources={**self.last.sources, **planned.effects.states})
             return
-        progress = {**remaining.all_read(whole), **ends}
         with ExitStack() as cached:
-            running = self._starter.start(self._base, parts, effects, progress, stopped, started, cached)
-            done = {name: progress.get(name, Progress()).files for name in files}
-            left = sum(len(listed) - done[name] for name, listed in files.items())
-            paths = {name: [file.path for file in listed[: done[name]]] for name, listed in files.items()}
-            record = evolve(running.record, topics=self.topics.read_to(self._base.topics, paths))
-            report = evolve(running.report, files_left=left, seconds=time.monotonic() - started)
-            if self.plan.settings["drift"] != "infer":
-                report = evolve(report, warnings=(*report.warnings, *self._unrelated_files(parts)))
-            accents = accents_of(parts) if effects.accents else ()
-            self._in_flight.append(evolve(running, record=record, report=report, accents=accents))
-
-    def _unrelated_files(self, parts: Mapping[str, Slice]) -> Iterator[Diagnostic]:
-        """Returns the files of the next epoch without tuples that have an attribute."""
-        sources = self._base.sources
-        for name, part in parts.items():
-            yield from unrelated_files(self.files, self.plan.source_of[name], sources[name].field_types, part)
-
-    def _looked(
-        self, slices: Mapping[str, Slice], remaining: BatchCursor
-    ) -> tuple[dict[str, Slice], MarkerEffects]:
-        """What is left of an epoch's slices, and what their markers do."""
-        looked = self.marker_search.at(slices)
-        whole = {name: remaining.undone(name, part) for name, part in looked.items()}
-        return whole, self._advanced(whole)
-
-    def _advanced(self, whole: Mapping[str, Slice], first: Set[str] = frozenset()) -> MarkerEffects:
-        """What the markers of slices do. `first`: those whose first marker stands before all their tuples."""
-        markers = {name: part.scan.markers for name, part in whole.items()}
-
-        def place(source: str, marker: MarkerLine) -> str:
-            return whole[source].files[marker.file].shown
-
-        states = self.topics.grown(self.tables.grown(self.plan, self._base.sources))
-        return advance(self.plan, states, markers, place, first)
+            running = self._starter.start(self._base, planned, started, cached)
+            warnings = (*running.report.warnings, *rest.unrelated_files(planned.parts))
+            report = evolve(running.report, warnings=warnings, seconds=time.monotonic() - started)
+            self._in_flight.append(evolve(running, report=report))
 
     # --- one epoch ---
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from cedilla.runtime.checkpoint.journal import EpochEntry, ReadAccent
-from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.pipeline.running_epoch import RunningEpoch
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.state.segments import Segments
@@ -16,13 +15,8 @@ _MAX_ACCENTS = 20
 """The most accents of an epoch in the journal."""
 
 
-def accents_of(parts: Mapping[str, Slice]) -> tuple[ReadAccent, ...]:
-    """Returns the first accents in the slices of an epoch."""
-    return tuple(islice(_accents(parts), _MAX_ACCENTS))
-
-
-def _accents(parts: Mapping[str, Slice]) -> Iterator[ReadAccent]:
-    for source, part in parts.items():
+def _accents(running: RunningEpoch) -> Iterator[ReadAccent]:
+    for source, part in ((source, read.slice) for source, read in running.read.items()):
         for marker in part.scan.markers:
             if marker.kind == "accent":
                 position = marker.position - marker.file * NEXT_FILE
@@ -45,7 +39,7 @@ def entry_of(
         (sum(segment.rows or 0 for segment in kept), sum(segment.length for segment in kept)),
         report.files_left,
         records_left,
-        running.accents,
+        tuple(islice(_accents(running), _MAX_ACCENTS)) if report.accents else (),
         report.accents,
         report.warnings,
         running.members,

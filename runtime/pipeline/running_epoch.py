@@ -20,10 +20,8 @@ from cedilla.compiler.regions import POSITION
 from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.change_detection.groups import counted_attributes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
-from cedilla.runtime.checkpoint.commits import Commit, Progress
-from cedilla.runtime.checkpoint.journal import ReadAccent
+from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.domains.table_domains import news
-from cedilla.runtime.control.markers.advance import MarkerEffects
 from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.unannounced import INFERRED, add_inferred, is_name
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
@@ -43,6 +41,7 @@ from cedilla.runtime.ingest.intake import REJECT, SourceInput
 from cedilla.runtime.ingest.read_ahead import ReadAhead
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.operators.epoch import Epoch
+from cedilla.runtime.pipeline.batch_cursor import PlannedEpoch
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, report
 from cedilla.runtime.pipeline.inferred import Inferred
 from cedilla.runtime.pipeline.union_inputs import tables
@@ -73,7 +72,6 @@ class RunningEpoch:
     cached: ExitStack
     samples: Mapping[str, Future[Sample]]
     set_aside: Sequence[SetAside] = ()
-    accents: Sequence[ReadAccent] = ()
 
     @property
     def members(self) -> dict[str, dict[str, dict[Any, int]]]:
@@ -106,82 +104,25 @@ class EpochStarter:
         """Returns a folder for files of an epoch that are only needed until it is committed."""
         return f"{self.checkpoint.scratch}/{epoch_name(number)}"
 
-    def start(
-        self,
-        last: Commit,
-        parts: Mapping[str, Slice],
-        effects: MarkerEffects,
-        progress: Mapping[str, Progress],
-        stops: Sequence[LocatedStop],
-        started: float,
-        cached: ExitStack,
-    ) -> RunningEpoch:
-        """Plan an epoch on top of the last one, and start its jobs.
-
-        `parts`: what it reads of each source; `effects`: what their markers do; `progress`: how far all sources are
-        read then; `stops`: the markers that end the query behind it. What it keeps in memory goes to `cached`.
-        """
-        sources = last.sources
-        base = evolve(last, sources=effects.begun)
+    def start(self, last: Commit, planned: PlannedEpoch, started: float, cached: ExitStack) -> RunningEpoch:
+        """Plans an epoch after the last one, and starts its jobs. What it keeps in memory goes to `cached`."""
+        effects, base = planned.effects, evolve(last, sources=planned.effects.begun)
         number = base.epoch + 1
         scratch = self.scratch(number)
         # Small epochs write nothing there, and a store takes its time to look.
-        if any(part.length * costs.PACKED > costs.PARSED_BY_DRIVER for part in parts.values()):
+        if any(part.length * costs.PACKED > costs.PARSED_BY_DRIVER for part in planned.parts.values()):
             cached.callback(self.checkpoint.files.delete, scratch)
         self.state.begin(number)
         states = {**base.sources, **effects.states}
-        parts = {
-            name: part.with_paths(self.plan.source_of[name].paths_after(states[name].names.of))
-            for name, part in parts.items()
-        }
         types = {name: state.types for name, state in states.items()}
-        drift = {name: self._drift(name, states, part) for name, part in parts.items()}
+        read = self._read(planned.parts, states, scratch)
         inferred = Inferred.of(types, states)
-        read = {
-            name: intake.read(
-                self.spark,
-                self.plan.source_of[name],
-                states[name],
-                part,
-                drift[name],
-                self.jobs,
-                self.ahead,
-                scratch,
-                [
-                    field
-                    for attribute in counted_attributes(self.plan.source_of[name], states[name])
-                    for field in states[name].names.all_of(attribute)
-                ],
-            )
-            for name, part in parts.items()
-        }
         cached.enter_context(nullcontext(read))  # the epoch after it may read the same rows
         states = {
             n: s if n in effects.stops else self._end(self.plan.source_of[n], s, read.get(n))
             for n, s in states.items()
         }
-        before = derive(self.plan, {n: s.facts() for n, s in base.sources.items()}, base.state_facts)
-        closed = {n: base.sources[n].closed for n in states}
-        during = derive(
-            self.plan, {n: s.facts_during(closed[n]) for n, s in states.items()}, base.state_facts
-        )
-        after = derive(self.plan, {n: s.facts() for n, s in states.items()})
-        parsed = tables(self.plan, read, states)
-        epoch = Epoch(
-            self.plan,
-            number,
-            self._frames(number, states, read, parsed),
-            frozenset(
-                name for name, part in read.items() if part.has_rows and parsed.get(name, part) is not None
-            ),
-            before,
-            after,
-            self.state,
-            cached,
-            sum(part.length for part in parts.values()),
-            {name: part.region for name, part in read.items()},
-            f"{scratch}/rows",
-        )
+        epoch, during = self._epoch(number, base, states, read, cached, f"{scratch}/rows")
         names = output_names(self.plan, states)
         begun = {
             e.name: begin(
@@ -192,11 +133,7 @@ class EpochStarter:
             )
             for e in self.plan.emits
         }
-        counts: dict[str, Future[int | None]] = {}
-        frames = self.flow(epoch)
-        for emit in self.plan.emits:
-            output = self._output(emit, frames[emit.name], epoch, during, begun[emit.name][0])
-            counts[emit.name] = self.jobs.start(partial(self.sinks[emit.name].stage, number, *output))
+        counts = self._staged(epoch, during, {name: sink for name, (sink, *_) in begun.items()})
         state_facts, after = held_drops(epoch, during)
         announced = {
             e.name: finish(
@@ -208,12 +145,18 @@ class EpochStarter:
         record = Commit(
             number,
             base.batch,
-            progress,
+            planned.progress,
             {name: state.next_epoch() for name, state in states.items()},
             {name: sink for name, (sink, _) in announced.items()},
             state_facts,
             dict(self.state.segments),
+            topics=planned.topics,
             inferred=inferred.since(number, base.inferred),
+        )
+        notes = (
+            *news(self.plan, last.sources, effects.begun),
+            *inferred.notes(),
+            *left_out(self.plan, epoch.before, after),
         )
         return RunningEpoch(
             record,
@@ -223,24 +166,89 @@ class EpochStarter:
             read,
             self.jobs.take(),
             self.state.unused(base.segments),
-            stops,
-            report(
-                self.spark,
-                self.plan,
-                record,
-                read,
-                effects,
-                (
-                    *news(self.plan, sources, effects.begun),
-                    *inferred.notes(),
-                    *left_out(self.plan, before, after),
-                ),
-            ),
+            planned.stops,
+            report(self.spark, self.plan, record, read, effects, planned.files_left, notes),
             started,
             cached.pop_all(),
             samples,
             effects.set_aside,
         )
+
+    def _read(
+        self, parts: Mapping[str, Slice], states: dict[str, SourceState], scratch: str
+    ) -> dict[str, SourceInput]:
+        """Reads the slices of an epoch; attributes that are inferred from them come to `states`."""
+        of = self.plan.source_of
+        parts = {
+            name: part.with_paths(of[name].paths_after(states[name].names.of)) for name, part in parts.items()
+        }
+        drift = {name: self._drift(name, states, part) for name, part in parts.items()}
+        counted = {
+            name: [
+                field
+                for attribute in counted_attributes(of[name], states[name])
+                for field in states[name].names.all_of(attribute)
+            ]
+            for name in parts
+        }
+        return {
+            name: intake.read(
+                self.spark,
+                of[name],
+                states[name],
+                part,
+                drift[name],
+                self.jobs,
+                self.ahead,
+                scratch,
+                counted[name],
+            )
+            for name, part in parts.items()
+        }
+
+    def _epoch(
+        self,
+        number: int,
+        base: Commit,
+        states: Mapping[str, SourceState],
+        read: Mapping[str, SourceInput],
+        cached: ExitStack,
+        scratch: str,
+    ) -> tuple[Epoch, Mapping[str, Facts]]:
+        """Returns the data flow of an epoch, and the facts of relations with all attributes that its tuples may
+        have."""
+        plan = self.plan
+        before = derive(plan, {n: s.facts() for n, s in base.sources.items()}, base.state_facts)
+        during = {n: s.facts_during(base.sources[n].closed) for n, s in states.items()}
+        parsed = tables(plan, read, states)
+        epoch = Epoch(
+            plan,
+            number,
+            self._frames(number, states, read, parsed),
+            frozenset(
+                name for name, part in read.items() if part.has_rows and parsed.get(name, part) is not None
+            ),
+            before,
+            derive(plan, {n: s.facts() for n, s in states.items()}),
+            self.state,
+            cached,
+            sum(part.slice.length for part in read.values()),
+            {name: part.region for name, part in read.items()},
+            scratch,
+        )
+        return epoch, derive(plan, during, base.state_facts)
+
+    def _staged(
+        self, epoch: Epoch, during: Mapping[str, Facts], sinks: Mapping[str, SinkState]
+    ) -> dict[str, Future[int | None]]:
+        """Starts to stage the tuples of all outputs; each job returns their number, if it is known."""
+        frames = self.flow(epoch)
+        counts: dict[str, Future[int | None]] = {}
+        for emit in self.plan.emits:
+            output = self._output(emit, frames[emit.name], epoch, during, sinks[emit.name])
+            stage = self.sinks[emit.name].stage
+            counts[emit.name] = self.jobs.start(partial(stage, epoch.number, *output))
+        return counts
 
     def _drift(self, name: str, states: dict[str, SourceState], part: Slice) -> dict[str, str]:
         """Fields that nothing has announced and that are to be rejected, with the code; `set drift = infer` adds them

@@ -25,6 +25,7 @@ from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.listing import listed_files
+from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest.intake import REJECT, tuples
 from cedilla.runtime.ingest.marker_search import MarkerSearch
@@ -107,6 +108,15 @@ class TableDomains:
             some = rows.selectExpr(f"{value} AS value").where("value IS NOT NULL").distinct()
             values[name] = frozenset(control(row["value"]) for row in some.limit(MAX_VALUES + 1).collect())
         return values
+
+
+def unread_tables(files: Files, plan: Plan, states: Mapping[str, SourceState]) -> dict[str, list[InputFile]]:
+    """Returns all files of every table that is not read yet: in the first epochs of a query."""
+    return {
+        source.name: listed_files(files, source.path)
+        for source in plan.sources
+        if source.table and states[source.name].closed is not True
+    }
 
 
 def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -> SourceState:
