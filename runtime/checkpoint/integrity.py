@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 
 from attrs import frozen
 
@@ -17,7 +18,7 @@ from cedilla.runtime.checkpoint.read_files import Batch, batch_name, batch_names
 from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import FOLDER as TREES
 from cedilla.runtime.checkpoint.tree_files import StoredTrees, bases
-from cedilla.runtime.state.segments import Segment, check_files, paths
+from cedilla.runtime.state.segments import check_files, paths
 from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.storage.written import damaged, missing, older
 
@@ -70,7 +71,8 @@ def inspect(documents: SealedFiles) -> Integrity:
     check("record", iter([partial(_commit, documents, record)]))
     if not problems:
         last = _commit(documents, record)
-    check("state", (partial(check_files, documents.files, s, content=True) for s in _segments(last)))
+    segments = chain.from_iterable(last.segments.values())
+    check("state", (partial(check_files, documents.files, s, content=True) for s in segments))
     check("input", iter([partial(_check_input, documents, record)]))
     if record.torn is not None and problems:
         problems.insert(0, *damaged(record.torn, "the record before it cannot be gone on from").diagnostics)
@@ -104,10 +106,6 @@ def _problem(step: Callable[[], object]) -> tuple[Diagnostic, ...]:
     except DiagnosticError as problem:
         return problem.diagnostics
     return ()
-
-
-def _segments(last: Commit) -> Iterator[Segment]:
-    return (segment for segments in last.segments.values() for segment in segments)
 
 
 def _plan(documents: SealedFiles) -> StoredPlans:

@@ -70,7 +70,6 @@ class Commands(click.Group):
         super().add_command(cmd, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands by group."""
         named = {name for names in self.groups.values() for name in names}
         rest = tuple(name for name in self.list_commands(ctx) if name not in named)
         for title, names in {**self.groups, "Others": rest}.items():

@@ -38,7 +38,6 @@ class DataSource(PySparkDataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Returns the name of the format."""
         return "cedilla"
 
     def schema(self) -> StructType:

@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
+from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.storage.stores import scheme_of
 
 _TASKS = 64
 """Number of tasks that check. The scheduler chooses their machines, but each available machine gets some."""
@@ -69,7 +69,7 @@ def _marked(files: Files, folders: Iterable[str]) -> Iterator[dict[str, str]]:
     marks = {
         folder: f"{files.for_engine(folder)}/{_ASIDE}/{name}"
         for folder in folders
-        if scheme_of(folder) in ("", "file")
+        if local_path(folder) is not None
     }
     try:
         for mark in marks.values():

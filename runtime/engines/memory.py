@@ -39,7 +39,6 @@ class MemoryGrowth:
 
 
 def _resident() -> int:
-    """Returns the resident memory in bytes."""
     if not _STATM.exists():
         return 0
     return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.expressions.types import Type, column, quote
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import encoded_sql, written_type
 from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -20,6 +20,11 @@ from cedilla.runtime.engines.lookups import Lookups, Tables
 
 TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 """Format of timestamps in text, with the full precision of Spark; its own default cuts them to milliseconds."""
+
+
+def timestamp_text(value: str) -> str:
+    """Returns SQL for the text of a timestamp."""
+    return f"date_format({value}, {quote(TIMESTAMP)})"
 
 
 def encoded(

@@ -21,6 +21,7 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.tree_files import StoredTrees
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.unit_names import output_names
+from cedilla.runtime.records.marker_files import is_tuple_file
 from cedilla.runtime.storage.files import Files, epoch_name, name_of
 from cedilla.runtime.storage.sealed import SealedFiles
 
@@ -82,7 +83,6 @@ class _State:
         return {name for name, tree in self._before.scale.items() if tree != IDENTITY}
 
     def converted(self, row: Mapping[str, Any], units: Units) -> dict[str, Any]:
-        """Returns a row in other units."""
         if units == "as written":
             return dict(row)
         return {name: self._value(row, name, value, units) for name, value in row.items()}
@@ -90,15 +90,12 @@ class _State:
     def _value(self, row: Mapping[str, Any], name: str, value: Any, units: Units) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return value
-        function = self._to_canonical(row, name)
+        function = _function(self._before, row, name).inverse()
         if isinstance(units, Mapping):
             function = self._to_unit(name, units).after(function)
         elif units == "latest":
             function = _function(self._after, row, name).after(function)
         return value if function.is_identity else float(function(Fraction(value)))
-
-    def _to_canonical(self, row: Mapping[str, Any], name: str) -> Affine:
-        return _function(self._before, row, name).inverse()
 
     def _to_unit(self, name: str, units: Mapping[str, str]) -> Affine:
         if name not in units or name not in self._units:
@@ -147,7 +144,7 @@ def _rows(root: str, epoch: int, *, is_fixed: bool, is_reset: bool) -> Iterator[
         is_altered = "3" in kinds and number < epoch
         if not is_fixed and (is_altered or ("0" in kinds and is_reset)):
             return
-        for path in reversed([path for path in listed if name_of(path).startswith("1-tuples-")]):
+        for path in reversed([*filter(is_tuple_file, listed)]):
             for line in reversed(_tail(files, path)):
                 yield json.loads(line)
         if not is_fixed and "0" in kinds:

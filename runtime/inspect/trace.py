@@ -348,12 +348,11 @@ def trace_text(traced: MarkerTrace) -> str:
     """Writes a marker with a line per relation (its output, reaction and waiting accents), then warnings."""
     texts = {warning.span.source: traced.text for warning in traced.warnings if warning.span is not None}
     warnings = ["", render(traced.warnings, texts)] if traced.warnings else []
-    rows = [[_label(at), _said(at), _why(at)] for at in (*traced.relations, *traced.outputs)]
+    rows = [
+        [f"{at.title} {at.relation}".strip(), _said(at), _why(at)]
+        for at in (*traced.relations, *traced.outputs)
+    ]
     return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *warnings])
-
-
-def _label(at: RelationEffect) -> str:
-    return f"{at.title} {at.relation}".strip()
 
 
 def _said(at: RelationEffect) -> str:

@@ -32,7 +32,6 @@ class Document:
     source: str
 
     def with_text(self, text: str) -> Document:
-        """Returns the document with another text."""
         return Document(text, self.source)
 
     @cached_property

@@ -37,7 +37,6 @@ class Edit:
     new: str
 
     def applied(self, text: str) -> str:
-        """Returns the text after the edit."""
         return f"{text[: self.start]}{self.new}{text[self.end :]}"
 
 

@@ -116,7 +116,6 @@ class CheckedMarker:
         return f"<{self.marker.kind}>"
 
     def with_text(self, text: str) -> CheckedMarker:
-        """Returns the marker with another text."""
         return evolve(self, marker=evolve(self.marker, text=text))
 
     @property

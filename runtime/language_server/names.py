@@ -55,7 +55,6 @@ class _Reader:
     # --- statements ---
 
     def statement(self, node: Part) -> None:
-        """Reads one statement."""
         if not isinstance(node, Tree):
             return
         match node.data, node.children:
@@ -341,7 +340,6 @@ def _tokens(part: Part, kind: str | None = None) -> Iterator[Token]:
 
 
 def _trees(part: Part, rule: str) -> Iterator[Tree[Token]]:
-    """Yields the parts of one rule."""
     if isinstance(part, Tree):
         if part.data == rule:
             yield part

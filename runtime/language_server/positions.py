@@ -28,7 +28,6 @@ class Positions:
         return len(text.encode(name, "surrogatepass")) // size
 
     def position(self, offset: int) -> lsp.Position:
-        """Returns the position of an offset."""
         line = bisect_right(self._starts, offset) - 1
         return lsp.Position(line, self._units(self.text[self._starts[line] : offset]))
 

@@ -71,7 +71,6 @@ class Names:
         return max(near, key=lambda each: each.start, default=None)
 
     def uses(self, symbol: int) -> Iterator[Occurrence]:
-        """Yields all names of a thing."""
         return (occurrence for occurrence in self.occurrences if occurrence.symbol == symbol)
 
     def definition(self, occurrence: Occurrence) -> Occurrence | None:

@@ -194,7 +194,6 @@ class Epoch:
 
     @property
     def is_first(self) -> bool:
-        """True for the first epoch of the query."""
         return self.number == 0
 
     def has_rows(self, name: str) -> bool:

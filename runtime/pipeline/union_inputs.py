@@ -32,7 +32,9 @@ def tables(
         if part is None or part.valid is None or not part.has_rows:
             continue
         types = states[name].types
-        by_name[name] = table = part.valid.select(_columns(plan, name, types))
+        # A query that depends on the order of tuples needs their places.
+        columns = [*types, POSITION] if name in plan.placed else [*types]
+        by_name[name] = table = part.valid.select(columns)
         if name in plan.placed or (union := _united_in(plan, name)) is None:
             continue
         leader, together = first.setdefault((union, tuple(types.items())), (name, []))
@@ -41,11 +43,6 @@ def tables(
             by_name[name] = None
     by_name.update((name, pa.concat_tables(together)) for name, together in first.values())
     return by_name
-
-
-def _columns(plan: Plan, name: str, types: Mapping[str, Type]) -> list[str]:
-    """Returns the columns that the query needs of a source: its attributes, and places if it depends on order."""
-    return [*types, POSITION] if name in plan.placed else [*types]
 
 
 def _united_in(plan: Plan, relation: str) -> str | None:

@@ -41,7 +41,6 @@ class Sent(Target):
             raise failure("RQ449", message, hint=f"attributes: {', '.join(names)}")
 
     def dealt(self, row: Mapping[str, Any], text: str) -> Record:
-        """Returns the record of a tuple."""
         return self._dealer.record(row.get(self._key) if self._key else None, text.encode())
 
     def parts_of(self, marker: str, source: Source) -> Sequence[int]:

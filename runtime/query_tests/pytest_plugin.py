@@ -24,7 +24,6 @@ class Page(pytest.File):
     """A page; each section that expects something is a test."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yields the tests of the page."""
         from cedilla.runtime.query_tests.pages import checked_cases
 
         for case in checked_cases(self.path):

@@ -35,7 +35,8 @@ def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
             values.extend([None] * (count - len(values)))
             values.append(value)
         count += 1
-    histories = {n: _altered(units, n, t) for n, t in units.declared.items()}
+    state = units.state
+    histories = {n: state.types_of_raw[n] if n in state.units else t for n, t in units.declared.items()}
     result: dict[str, tuple[Type, list[Any]]] = {}
     for name, values in values_of.items():
         values.extend([None] * (count - len(values)))
@@ -45,10 +46,6 @@ def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
         except (ValueError, TypeError, ArithmeticError) as problem:
             raise unreadable(f"`{name}`", problem) from None
     return result
-
-
-def _altered(units: Units, name: str, type_: Type) -> Type:
-    return units.state.types_of_raw[name] if name in units.state.units else type_
 
 
 def _common(values: Iterable[Any]) -> Type:

@@ -123,7 +123,7 @@ def _exactly(state: SourceState, name: str, *, is_decoding: bool) -> tuple[Calla
     canonical value is not of the declared type."""
     raw, type_, value = state.numbers.raw_types[name], state.types[name], column(name)
     if not is_decoding:
-        return partial(_encoded, value, type_, raw), data_type(raw)
+        return (lambda function: encoded_sql(value, type_, function, raw)), data_type(raw)
     failure = f"raise_error({quote(f'RQ423: `{name}` is no {type_} in canonical units')})"
 
     def decoded(function: Affine) -> str:
@@ -131,10 +131,6 @@ def _exactly(state: SourceState, name: str, *, is_decoding: bool) -> tuple[Calla
         return f"CASE WHEN {value} IS NULL THEN NULL ELSE coalesce({text}, {failure}) END"
 
     return decoded, data_type(type_)
-
-
-def _encoded(value: str, type_: Type, raw: Type, function: Affine) -> str:
-    return encoded_sql(value, type_, function, raw)
 
 
 # --- types that are not declared

@@ -290,7 +290,7 @@ def _as_text(stream: Any) -> io.TextIOWrapper:
 
 def _lines(text: io.TextIOWrapper, name: str, limit: int) -> Iterator[Line]:
     is_first = True
-    for number, line in enumerate(map(_without_end, _cut_lines(text, limit)), 1):
+    for number, line in enumerate(_cut_lines(text, limit), 1):
         fault = too_long(limit) if _is_too_long(line, limit) else ""
         if not (fault or line.strip(_BLANK)):
             continue
@@ -306,19 +306,15 @@ def _lines(text: io.TextIOWrapper, name: str, limit: int) -> Iterator[Line]:
 
 
 def _cut_lines(text: io.TextIOWrapper, limit: int) -> Iterator[str]:
-    """Yields lines; of those that are too long, only as much as shows that."""
+    """Yields lines without their ends; of those that are too long, only as much as shows that."""
     while line := text.readline(limit + 2):
-        yield line
+        yield line.removesuffix("\n")
         while len(line) == limit + 2 and not line.endswith("\n"):
             line = text.readline(limit + 2)
 
 
 def _is_too_long(line: str, limit: int) -> bool:
     return 4 * len(line) > limit and len(line.encode("utf-8", "surrogateescape")) > limit
-
-
-def _without_end(line: str) -> str:
-    return line.removesuffix("\n")
 
 
 _BLANK = " \t"

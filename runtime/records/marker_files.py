@@ -1,19 +1,28 @@
-"""Files of markers next to the tuples of an output in Parquet: `epoch=000000000012/_2-punctuations.jsonl`.
+"""The files of an epoch's output, and those of markers next to tuples in Parquet:
+`epoch=000000000012/_2-punctuations.jsonl`.
 
-They are JSON Lines, and their names begin with `_`. Spark, pandas and pyarrow ignore such files when they read the
-folder as a table. DuckDB ignores names that do not end in `.parquet`.
+The latter are JSON Lines, and their names begin with `_`. Spark, pandas and pyarrow ignore such files when they read
+the folder as a table. DuckDB ignores names that do not end in `.parquet`.
 """
 
 from __future__ import annotations
 
 import re
 
-_FILE = re.compile(r"(^|/)(epoch=\d+/)_((?:0-adds|2-punctuations|3-alters|4-drops)\.jsonl)$")
+PARTS = ("0-adds", "1-tuples", "2-punctuations", "3-alters", "4-drops")
+"""The names of files without numbers and extensions, in output order (theory 3.3)."""
+ADDS, TUPLES, PUNCTUATIONS, ALTERS, DROPS = PARTS
+_FILE = re.compile(rf"(^|/)(epoch=\d+/)_((?:{ADDS}|{PUNCTUATIONS}|{ALTERS}|{DROPS})\.jsonl)$")
 
 
 def is_marker_file(path: str) -> bool:
     """Returns True for a file of markers of an output, by its path."""
     return _FILE.search(path) is not None
+
+
+def is_tuple_file(path: str) -> bool:
+    """Returns True for a file of tuples of an output, by its path."""
+    return path.rpartition("/")[2].startswith(TUPLES)
 
 
 def in_stream_order(path: str) -> str:

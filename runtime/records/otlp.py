@@ -90,7 +90,6 @@ class PointReader:
 
     @classmethod
     def of(cls, source: Source) -> PointReader:
-        """Returns the reader for a source."""
         return cls({a.name: a.type for a in source.attributes}, source.paths, source.metrics, source.over)
 
     def keys(self, name: str) -> FieldPath:

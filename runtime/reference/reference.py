@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 from attrs import define, evolve, field, frozen
@@ -60,15 +61,17 @@ class Output:
     tuples: tuple[Row, ...]
     markers: Markers
 
+    def parts(self) -> list[list[dict[str, Any]]]:
+        """Returns the lines in output order (theory 3.3): Adds, tuples, punctuations, Alters, Drops."""
+        adds, alters, drops = (
+            [{"$accent": text} for text in texts]
+            for texts in (self.markers.adds, self.markers.alters, self.markers.drops)
+        )
+        punctuations = [{"$punctuation": text} for text in self.markers.punctuations]
+        return [adds, [dict(row) for row in self.tuples], punctuations, alters, drops]
+
     def items(self) -> list[dict[str, Any]]:
-        """Returns the lines in output order (theory 3.3)."""
-        m = self.markers
-        return [
-            *({"$accent": text} for text in m.adds),
-            *(dict(row) for row in self.tuples),
-            *({"$punctuation": text} for text in m.punctuations),
-            *({"$accent": text} for text in (*m.alters, *m.drops)),
-        ]
+        return [*chain.from_iterable(self.parts())]
 
 
 @define(eq=False, slots=False)

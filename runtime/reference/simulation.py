@@ -21,7 +21,7 @@ from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.reference import Output, Reference
 from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources
 from cedilla.runtime.reference.strangers import SimulatedStrangers
-from cedilla.runtime.reference.table_domains import with_domains
+from cedilla.runtime.reference.table_domains import FORMATS_READ, with_domains
 from cedilla.runtime.reference.watching import SimulatedWatches
 from cedilla.runtime.reference.writers import writers
 from cedilla.runtime.terminal.options import Options, apply
@@ -156,7 +156,7 @@ def _waiting(reference: Reference) -> Iterator[Diagnostic]:
 def check_readable(plan: Plan) -> None:
     """Raises `DiagnosticError`: RQ406 for a source that the reference does not read, RQ401 for one that is missing."""
     for source in plan.sources:
-        if source.format not in ("json", "csv", "otlp") and not source.is_topic:
+        if source.format not in FORMATS_READ and not source.is_topic:
             message = f"`{source.format}` cannot be simulated: only JSON Lines, CSV, OTLP and topics are"
             hint = "`cedilla run` reads every format; `cedilla verify` takes Parquet, too"
             raise failure("RQ406", message, source.span, hint=hint)

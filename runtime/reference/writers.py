@@ -5,18 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import define, evolve, field
 
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.records.json_objects import json_text
+from cedilla.runtime.records.marker_files import PARTS, TUPLES
 from cedilla.runtime.reference.reference import Output
 from cedilla.runtime.terminal.options import Options, apply
 from cedilla.runtime.terminal.places import check_outputs, check_unread
 
-_NAMES = ("0-adds", "1-tuples-00000", "2-punctuations", "3-alters", "4-drops")
 _Parts = Sequence[Sequence[str]]
 
 
@@ -41,9 +40,12 @@ class Folder:
     def write(self, parts: _Parts) -> None:
         folder = self.path / f"epoch={self._epoch:012d}"
         folder.mkdir(parents=True)
-        for name, part in zip(_NAMES, parts, strict=True):
+        for name, part in zip(PARTS, parts, strict=True):
             if part:
-                (folder / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in part), encoding="utf-8")
+                number = "-00000" if name == TUPLES else ""
+                (folder / f"{name}{number}.jsonl").write_text(
+                    "".join(f"{line}\n" for line in part), encoding="utf-8"
+                )
         self._epoch += 1
 
 
@@ -55,18 +57,11 @@ class Writer:
     """
 
     _to: Printer | Folder
-    _parts: list[list[str]] = field(factory=lambda: [[] for _ in _NAMES])
+    _parts: list[list[str]] = field(factory=lambda: [[] for _ in PARTS])
 
     def add(self, output: Output) -> None:
         """Takes the next part of the stream."""
-        m = output.markers
-        parts: list[list[Any]] = [
-            [{"$accent": text} for text in m.adds],
-            list(output.tuples),
-            [{"$punctuation": text} for text in m.punctuations],
-            [{"$accent": text} for text in m.alters],
-            [{"$accent": text} for text in m.drops],
-        ]
+        parts = output.parts()
         first = next((index for index, part in enumerate(parts) if part), len(parts))
         if any(self._parts[first + 1 :]):
             self.flush()
@@ -77,7 +72,7 @@ class Writer:
         """Writes the collected lines."""
         if any(self._parts):
             self._to.write(self._parts)
-        self._parts = [[] for _ in _NAMES]
+        self._parts = [[] for _ in PARTS]
 
 
 def writers(plan: Plan, options: Options) -> Mapping[str, Writer]:

@@ -16,9 +16,9 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.columns import Columns, conformed, dump_columns, load_columns, struct_of
 from cedilla.runtime.engines.frames import is_connect, stacked
 from cedilla.runtime.engines.jobs import Jobs
+from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import Metadata, leaf_of, read_metadata, values_of
-from cedilla.runtime.storage.stores import scheme_of
 from cedilla.runtime.storage.written import damaged, missing, read_parquet, written
 
 _AXES = (IntegerType, LongType, TimestampType, DateType)
@@ -52,7 +52,6 @@ class Segment:
         return int(self.path.rpartition("/epoch=")[2].partition("-")[0])
 
     def is_of(self, epoch: int) -> bool:
-        """Returns True if an epoch wrote it."""
         return f"/epoch={epoch:012d}-" in self.path
 
     def lies_in(self, region: Tree) -> bool:
@@ -147,7 +146,7 @@ class StateStore:
         if segment.path in self._seen:
             return
         check_files(self._files, segment)
-        if scheme_of(segment.path) not in ("", "file"):
+        if local_path(segment.path) is None:
             self._seen.add(segment.path)
 
     @property
@@ -202,7 +201,6 @@ class StateStore:
         self.segments[key] = (*before, segment)
 
     def replace(self, key: str, rows: DataFrame, columns: Columns, epoch: int) -> None:
-        """Replaces all rows of a state."""
         self.segments[key] = (self._write(f"{key}/epoch={epoch:012d}-replaced", rows, columns),)
 
     def clear(self, key: str) -> None:

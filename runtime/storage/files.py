@@ -187,8 +187,10 @@ class Files:
 def _refused(path: str, problem: Exception) -> DiagnosticError:
     text = "" if has_secret(path) else str(problem)  # a library's text may repeat a part of the path
     message = (isinstance(problem, OSError) and problem.strerror) or text or type(problem).__name__
-    is_local = scheme_of(path) in ("", "file")
-    hint = "the rights and the space there" if is_local else "the service, and the account in the environment"
+    is_remote = local_path(path) is None
+    hint = (
+        "the service, and the account in the environment" if is_remote else "the rights and the space there"
+    )
     if isinstance(problem, FileNotFoundError):
         hint = "the file in its place again: the run continues there; an empty one if it is lost"
     return failure("RQ431", f"{path}: {message}", hint=hint)

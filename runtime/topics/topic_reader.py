@@ -6,6 +6,7 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -222,7 +223,8 @@ class TopicReader:
         begun, before = time.monotonic(), dict(self.offsets)
         while count < self.most and size < MAX_BYTES and not (count >= _URGENT_RECORDS and is_urgent()):
             wanted = min(_CONSUMED_AT_ONCE, self.most - count)
-            messages = self._consume(wanted)
+            consume = partial(self._consumer.consume, wanted, _IDLE_SECONDS)
+            messages = asked(self.topic.servers, consume)
             try:
                 got, length = self._take(messages)
             except DiagnosticError as failure_:
@@ -237,9 +239,6 @@ class TopicReader:
             if is_idle or self._assigned <= self._ended or is_slow or seconds > _MAX_SECONDS:
                 break
         return [f for partition in sorted(self._pending) for f in self._write(partition, before[partition])]
-
-    def _consume(self, most: int) -> list[Any]:
-        return asked(self.topic.servers, lambda: self._consumer.consume(most, _IDLE_SECONDS))
 
     def _take(self, messages: list[Any]) -> tuple[int, int]:
         """Adds messages to the pending records, in three calls a record. Returns the numbers of records and bytes."""

@@ -31,7 +31,6 @@ class RunCollector(Collector):
         return iter(())
 
     def collect(self) -> Iterator[Any]:
-        """Yields the metrics."""
         model = self._feed.get()
         if "problems" in model:
             yield _gauge("up", "1 while the process of the run is there.", (), {(): 0})

@@ -31,7 +31,6 @@ class Names:
     placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     def next_epoch(self) -> Names:
-        """Returns the names for the start of the next epoch."""
         return evolve(self, placed=self.here) if self.of else self
 
     def all_of(self, attribute: str) -> tuple[str, ...]:

@@ -34,7 +34,6 @@ class Sentinels:
     placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     def next_epoch(self) -> Sentinels:
-        """Returns the sentinels for the start of the next epoch."""
         return evolve(self, placed=self.here) if self.here else self
 
     def with_values(self, attribute: str, members: Tree, raw: Tree, places: Tree) -> Sentinels:

@@ -29,7 +29,6 @@ class Swaps:
     placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     def next_epoch(self) -> Swaps:
-        """Returns the swaps for the start of the next epoch."""
         return evolve(self, placed=self.here) if self.here else self
 
     @property

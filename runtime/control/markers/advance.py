@@ -39,7 +39,7 @@ from cedilla.runtime.control.markers.source_marker_parser import (
 )
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about, with_statement
-from cedilla.runtime.control.sources.partitions import accent_within, punctuation_within
+from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.csv_records import BAD_HEADER, unknown_columns
 from cedilla.runtime.records.near_markers import problem
@@ -281,7 +281,7 @@ def _applied(
         declared = plan.source_of[source]
         punctuation = read_punctuation(declared, state, marker.wire(state.field_types))
         state = with_ownership(state, declared, punctuation.pattern, marker)
-        punctuation = punctuation_within(punctuation, marker.partition)
+        punctuation = evolve(punctuation, pattern=within(punctuation.pattern, marker.partition))
         return state.punctuate(punctuation, marker.position), "punctuation", ()
     text = marker.wire(state.field_types)
     if (change := read_epoch_change(state, text)) is not None:
@@ -290,7 +290,7 @@ def _applied(
         return state, "accent", ()
     accent = read_accent(plan.source_of[source], state, text)
     state = with_ownership(state, plan.source_of[source], accent.description, marker)
-    accent = accent_within(accent, marker.partition)
+    accent = evolve(accent, description=within(accent.description, marker.partition))
     warnings = tuple(with_statement(source, warning) for warning in warnings_about(state, accent))
     check_doubtful(plan.settings, warnings)
     after = with_accent(state, accent, marker.position, place)

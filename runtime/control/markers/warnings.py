@@ -151,7 +151,8 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
         case ToUnit(_, unit) | ToLevel(_, unit):
             if any(is_same(unit, named) for named in state.named_units.get(name, ())):
                 return
-            if alters_of(state, accent, change) or regions.is_empty(_live(state, where), state.universe):
+            live = regions.difference(where, state.closed)
+            if alters_of(state, accent, change) or regions.is_empty(live, state.universe):
                 return
             why = f": `{name}` is in {unit} already in all tuples that it describes"
             help = f"where tuples before it are in another unit, U, that one is declared: `{name}: double unit U`"
@@ -169,10 +170,6 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
 
 def _was_double(state: SourceState, name: str) -> bool:
     return state.types[name] == DOUBLE and name not in state.numbers.doubled
-
-
-def _live(state: SourceState, where: Tree) -> Tree:
-    return regions.difference(where, state.closed)
 
 
 # --- attributes that distinguish tuples for others -------------------------------------------------------

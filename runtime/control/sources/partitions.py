@@ -14,7 +14,6 @@ from attrs import evolve
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.facts import Facts, fold_closed, fold_presence, fold_units
-from cedilla.compiler.facts.markers import Accent, Punctuation
 from cedilla.compiler.regions import PARTITION, Domain, Tree, Universe
 
 _OVER = frozenset({PARTITION})
@@ -39,16 +38,6 @@ def with_partitions(universe: Universe, count: int | None) -> Universe:
 def within(region: Tree, partition: int | None) -> Tree:
     """Returns the part of a region in a partition; `None`: in all partitions."""
     return region if partition is None else regions.intersection(region, region_of(partition))
-
-
-def accent_within(accent: Accent, partition: int | None) -> Accent:
-    """Returns an accent restricted to its partition."""
-    return evolve(accent, description=within(accent.description, partition))
-
-
-def punctuation_within(punctuation: Punctuation, partition: int | None) -> Punctuation:
-    """Returns a punctuation restricted to its partition."""
-    return evolve(punctuation, pattern=within(punctuation.pattern, partition))
 
 
 def merge_partitions(facts: Facts) -> Facts:

@@ -100,7 +100,6 @@ class SourceState:
         return state.next_epoch()
 
     def next_epoch(self) -> SourceState:
-        """Returns the state at the start of the next epoch."""
         closed = regions.coalesced(self.closed, self.universe)
         return evolve(
             self,

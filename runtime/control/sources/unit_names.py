@@ -63,7 +63,8 @@ class UnitNames:
         accents: list[str] = []
         for source in self.plan.sources:
             state = self.states[source.name]
-            units, choices = source_units(source, state), _choices(source)
+            units = source_units(source, state)
+            choices = {a.name: a.unit_from[1] for a in source.attributes if a.unit_from is not None}
             for name in state.types:
                 if name not in units or not self._is_made_from(source.name, name, attribute):
                     continue
@@ -89,11 +90,6 @@ class UnitNames:
 
 
 NO_NAMES = UnitNames({})
-
-
-def _choices(source: Source) -> dict[str, tuple[str, ...]]:
-    """Returns the units that tuples may name, by attribute (theory N5)."""
-    return {a.name: a.unit_from[1] for a in source.attributes if a.unit_from is not None}
 
 
 def _carried(plan: Plan, source: str, name: str) -> frozenset[tuple[str, str]]:

@@ -53,7 +53,6 @@ class CsvBatches:
 
     @property
     def schema(self) -> pa.Schema:
-        """Returns the schema of the batches."""
         return schema_of(self.types)
 
     def batch(self, block: CsvBlock, place: int) -> pa.RecordBatch:

@@ -52,7 +52,6 @@ class TextBatches(ABC):
 
     @property
     def schema(self) -> pa.Schema:
-        """Returns the schema of the batches."""
         return schema_of(self.types)
 
     @abstractmethod

@@ -66,7 +66,6 @@ def without_paths(fields: Mapping[str, str], paths: Paths) -> dict[str, str]:
 
 
 def _kind_of(value: Any) -> str:
-    """Returns the kind of a JSON value."""
     match value:
         case None:
             return "void"

@@ -49,9 +49,7 @@ class Batches(Protocol):
     """Makes batches of the tuples in blocks, like `batches.TextBatches`."""
 
     @property
-    def schema(self) -> pa.Schema:
-        """Returns the schema of the batches."""
-        ...
+    def schema(self) -> pa.Schema: ...
 
     def batch(self, block: Any, place: int) -> pa.RecordBatch:
         """Returns the tuples of a block. `place`: the position in the slice where its file begins."""

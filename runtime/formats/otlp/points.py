@@ -380,7 +380,6 @@ _SOURCES: tuple[tuple[str, Callable[[pa.Array, Type], pa.Array]], ...] = (
 
 
 def _plain(values: pa.StructArray, type_: Type) -> pa.Array:
-    """Returns the values of attributes."""
     columns = list(_each(values, type_))
     return (
         pc.coalesce(*columns)

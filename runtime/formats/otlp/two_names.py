@@ -57,7 +57,10 @@ def replaced_points(reader: PointReader, kinds: Sequence[_Kind]) -> np.ndarray[A
     Raises `Refused` if a resource has lists.
     """
     points = sum(len(kind.metric) for kind in kinds)
-    if not reader.over or not points or len(_names(kinds[0]) & reader.ranks.keys()) < 2:
+    if not reader.over or not points:
+        return np.zeros(points, bool)
+    names = pc.unique(kinds[0].metrics.values.field("name")).to_pylist()  # kinds share them
+    if len(reader.ranks.keys() & names) < 2:
         return np.zeros(points, bool)
     instances = [_instances(kind, reader.ranks) for kind in kinds]
     keys = np.concatenate([keys for keys, _ in instances])
@@ -66,11 +69,6 @@ def replaced_points(reader: PointReader, kinds: Sequence[_Kind]) -> np.ndarray[A
     newest = np.full(len(keys), len(reader.ranks))
     np.minimum.at(newest, same.ravel(), ranks)
     return ranks > newest[same.ravel()]
-
-
-def _names(kind: _Kind) -> set[str | None]:
-    """Returns the names of all metrics; kinds share them."""
-    return {*pc.unique(kind.metrics.values.field("name")).to_pylist()}
 
 
 def _instances(kind: _Kind, ranks: Mapping[str, tuple[int, int]]) -> tuple[Places, Places]:

@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 
 from cedilla.compiler.expressions.scalars.conversion_sql import java_text
 from cedilla.compiler.expressions.types import LARGEST, Type, quote
-from cedilla.runtime.formats.encode import TIMESTAMP
+from cedilla.runtime.formats.encode import TIMESTAMP, timestamp_text
 from cedilla.runtime.formats.parquet.types import Nanoseconds
 from cedilla.runtime.storage.parquet import ColumnStatistics
 
@@ -129,7 +129,7 @@ def _text(value: str, kind: DataType) -> tuple[str, str | None]:
         text = f"IF(is_valid_utf8({value}), CAST({value} AS STRING), NULL)"
         return text, f"{value} IS NOT NULL AND {text} IS NULL"
     if isinstance(kind, TimestampType | TimestampNTZType):
-        return f"date_format({value}, {quote(TIMESTAMP)})", None
+        return timestamp_text(value), None
     if isinstance(kind, FloatType | DoubleType):
         return java_text(value), None
     if isinstance(kind, ArrayType | MapType | StructType):

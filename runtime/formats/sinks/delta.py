@@ -20,13 +20,12 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.formats.sinks.parquet import ParquetSink
 from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.records.marker_files import is_tuple_file
 from cedilla.runtime.storage.delta import load_deltalake, opened_table, storage_options, table_refusals
 from cedilla.runtime.storage.files import Files
 
 _WRITER = "cedilla"
 """The application id of the table's transactions."""
-_TUPLES = "1-tuples"
-"""Prefix of the names of files of tuples."""
 _MARKERS = pa.schema(
     [("epoch", pa.int64()), ("place", pa.int32()), ("kind", pa.string()), ("text", pa.string())]
 )
@@ -73,7 +72,7 @@ class DeltaSink(ParquetSink):
         """Appends a committed epoch to the tables; a table that contains it already is skipped."""
         staged = self._staged(number, run)
         files = [file.path for file in self._files.list(staged)]
-        rows = [path for path in files if path.rpartition("/")[2].startswith(_TUPLES)]
+        rows = [path for path in files if is_tuple_file(path)]
         if rows:
             self._append(self._table, number, self._batches(rows))
         if len(files) > len(rows):
@@ -97,7 +96,7 @@ class DeltaSink(ParquetSink):
     def _markers(self, number: int, files: Sequence[str]) -> Iterator[dict[str, Any]]:
         index = 0
         for path in files:
-            if path.rpartition("/")[2].startswith(_TUPLES):
+            if is_tuple_file(path):
                 continue
             for row in map(json.loads, filter(None, self._files.read(path).split("\n"))):
                 for kind, text in row.items():

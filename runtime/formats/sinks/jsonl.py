@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Time
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.formats.encode import TIMESTAMP
+from cedilla.runtime.formats.encode import TIMESTAMP, timestamp_text
 from cedilla.runtime.formats.sinks.sink import TextSink
 
 
@@ -49,9 +49,9 @@ def _changed(tuples: DataFrame, columns: Columns, change: Callable[[str, DataTyp
 def _moment(value: str, kind: DataType) -> str | None:
     """Returns SQL that converts a moment to text."""
     if isinstance(kind, TimestampType):
-        return f"date_format({value}, {quote(TIMESTAMP)})"
+        return timestamp_text(value)
     if isinstance(kind, ArrayType) and isinstance(kind.elementType, TimestampType):
-        return f"transform({value}, e -> date_format(e, {quote(TIMESTAMP)}))"
+        return f"transform({value}, e -> {timestamp_text('e')})"
     return None
 
 

@@ -12,7 +12,8 @@ from cedilla.compiler.plan.topics import Topic, topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.records.json_objects import number_of
-from cedilla.runtime.storage.files import Files, name_of
+from cedilla.runtime.records.marker_files import is_tuple_file
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.topics.topic_writer import Dealer, Record, TopicWriter
 
 
@@ -90,7 +91,7 @@ class KafkaSink(JsonLinesSink):
     def _records(self, staged: str, partitions: int) -> Iterator[Record]:
         dealer = self._dealer = self._dealer or Dealer(range(partitions))
         for file in self._files.list(staged):
-            are_tuples = name_of(file.path).startswith("1-tuples")
+            are_tuples = is_tuple_file(file.path)
             for line in b"".join(self._files.blocks(file.path)).split(b"\n"):
                 if not line:
                     continue

@@ -10,8 +10,9 @@ from pyspark.sql import DataFrame
 
 from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.columns import Columns
+from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.records.marker_files import ADDS, ALTERS, DROPS, PUNCTUATIONS, TUPLES
 from cedilla.runtime.storage.files import Files, FoundFile, epoch_name, name_of
-from cedilla.runtime.storage.stores import scheme_of
 from cedilla.runtime.storage.written import written
 
 _STAGING = "_staging"
@@ -97,7 +98,7 @@ class FolderSink(Sink):
         self.write(tuples, columns, self._files.for_engine(aside))
         counts = {file.path: self.count(file) for file in written(tuples.sparkSession, self._files, aside)}
         some = [path for path, count in counts.items() if count]
-        places = [f"{staged}/1-tuples-{index:05d}.{self.extension}" for index in range(len(some))]
+        places = [f"{staged}/{TUPLES}-{index:05d}.{self.extension}" for index in range(len(some))]
         for path, path_inside in zip(some, places, strict=True):
             self._files.rename(path, path_inside)
         self._files.delete(aside if some else staged)
@@ -108,10 +109,10 @@ class FolderSink(Sink):
         """Writes an epoch's markers into staging, next to its tuples."""
         staged, places = self._staged(number, self.run), list[str]()
         for name, kind, texts in (
-            ("0-adds", "accent", markers.adds),
-            ("2-punctuations", "punctuation", markers.punctuations),
-            ("3-alters", "accent", markers.alters),
-            ("4-drops", "accent", markers.drops),
+            (ADDS, "accent", markers.adds),
+            (PUNCTUATIONS, "punctuation", markers.punctuations),
+            (ALTERS, "accent", markers.alters),
+            (DROPS, "accent", markers.drops),
         ):
             if texts:
                 self._files.make(staged)
@@ -133,7 +134,7 @@ class FolderSink(Sink):
         abandoned = [name for name in folders if self._is_abandoned(name, last)]
         for name in abandoned:
             self._files.delete(f"{staging}/{name}")
-        if len(abandoned) == len(folders) and scheme_of(staging) in ("", "file"):
+        if len(abandoned) == len(folders) and local_path(staging) is not None:
             self._files.delete(staging)
 
     def _is_abandoned(self, name: str, last: int) -> bool:

@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, DataType, StringType, TimestampType
 
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.columns import Columns
-from cedilla.runtime.formats.encode import TIMESTAMP
+from cedilla.runtime.formats.encode import timestamp_text
 from cedilla.runtime.formats.sinks.sink import TextSink
 from cedilla.runtime.records import xmltext
 
@@ -43,7 +43,7 @@ def _element(name: str, kind: DataType) -> str:
 
 def _text(value: str, kind: DataType) -> str:
     if isinstance(kind, TimestampType):  # the same form as in JSON
-        return f"date_format({value}, {quote(TIMESTAMP)})"
+        return timestamp_text(value)
     if not isinstance(kind, StringType | ArrayType):
         return f"CAST({value} AS STRING)"
     text = value if isinstance(kind, StringType) else f"to_json({value})"

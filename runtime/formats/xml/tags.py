@@ -129,7 +129,6 @@ class _Tags:
     named: Depths
 
     def first(self, count: int) -> _Tags:
-        """Returns the first `count` tags."""
         return _Tags(self.begins[:count], self.ends[:count], self.steps[:count], self.named[:count])
 
     def in_order(self, signs: Any, is_prefixed: Any) -> tuple[int, bool]:
