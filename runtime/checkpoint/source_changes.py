@@ -24,6 +24,16 @@ from cedilla.runtime.control.markers.epoch_changes import with_zone
 from cedilla.runtime.control.sources.source_state import SourceState
 
 _SHOWN = 3
+_CLOSED = "it holds from now on; what is closed stays closed"
+_AT_ONCE = (
+    (("punctuated",), "`punctuated on`", "it promises, and changes nothing in a run"),
+    (("metrics", "over"), "`metrics`", "data points of these are read from now on"),
+    (("partitioned",), "`partitioned by`", _CLOSED),
+    (("by_name",), "`ordered by name`", "it orders the files that come from now on"),
+    (("none",), "`none`", "these words mean undefined in files that come from now on"),
+    (("heartbeat",), "`heartbeat`", _CLOSED),
+)
+"""Attributes of a source, the words that declare them, and the effect of another value."""
 _BY_ATTRIBUTE = (
     *("types", "universe", "present", "units", "original", "grown", "codes", "bent", "zones"),
     *("added_units", "named_units"),
@@ -99,22 +109,9 @@ class _Comparison:
             why = "files are read from there from now on"
             why = "it has been read: nothing is read from there" if self.is_read else why
             yield self._change("at once", f"path {self.old.path} → {self.new.path}", why)
-        if self.old.punctuated != self.new.punctuated:
-            yield self._change("at once", "`punctuated on`", "it promises, and changes nothing in a run")
-        if (self.old.metrics, self.old.over) != (self.new.metrics, self.new.over):
-            yield self._change("at once", "`metrics`", "data points of these are read from now on")
-        if self.old.partitioned != self.new.partitioned:
-            yield self._change(
-                "at once", "`partitioned by`", "it holds from now on; what is closed stays closed"
-            )
-        if self.old.by_name != self.new.by_name:
-            yield self._change("at once", "`ordered by name`", "it orders the files that come from now on")
-        if self.old.none != self.new.none:
-            yield self._change(
-                "at once", "`none`", "these words mean undefined in files that come from now on"
-            )
-        if self.old.heartbeat != self.new.heartbeat:
-            yield self._change("at once", "`heartbeat`", "it holds from now on; what is closed stays closed")
+        for names, what, why in _AT_ONCE:
+            if any(getattr(self.old, name) != getattr(self.new, name) for name in names):
+                yield self._change("at once", what, why)
 
     # --- attributes ---
 

@@ -29,7 +29,7 @@ Listed = Mapping[str, Sequence[InputFile]]
 
 @frozen(eq=False)
 class PlannedEpoch:
-    """What an epoch reads. `parts`: the slice of each source; `effects`: those of their markers; `stops`: the markers
+    """The input of an epoch. `parts`: the slice of each source; `effects`: those of their markers; `stops`: the markers
     that end the query after it. `progress`, `topics`: the positions that are then read; `files_left`: the number of
     files after them. `is_empty`: nothing comes before the markers, so they have no epoch to end. `ahead`:
     the slices of the epoch after it, while they are searched for markers."""

@@ -105,7 +105,7 @@ class EpochStarter:
         return f"{self.checkpoint.scratch}/{epoch_name(number)}"
 
     def start(self, last: Commit, planned: PlannedEpoch, started: float, cached: ExitStack) -> RunningEpoch:
-        """Plans an epoch after the last one, and starts its jobs. What it keeps in memory goes to `cached`."""
+        """Plans an epoch after the last one, and starts its jobs. Rows in memory go to `cached`."""
         effects, base = planned.effects, evolve(last, sources=planned.effects.begun)
         number = base.epoch + 1
         scratch = self.scratch(number)

@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Protocol
+from typing import IO
 
 from attrs import define, evolve, field
 
@@ -68,7 +68,7 @@ def canonize(
     warnings: list[Diagnostic] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as tuples:
         rows = TupleWriter(tuples, {a.name: a.type for a in schema.source.attributes if is_exact(a.type)})
-        gathered: _Gathered = _OneByOne(follower, rows) if used is not None else _AtOnce(follower, rows)
+        gathered = _OneByOne(follower, rows) if used is not None else _AtOnce(follower, rows)
         always = _AlwaysThere(schema)
         for line in (single for many in lines for single in many.singles):
             before = follower.state
@@ -185,12 +185,6 @@ def _without_codes(state: SourceState) -> SourceState:
             tree = regions.update(tree, _recoded_back(cell, state), lambda _, function=function: function)
         original[name] = tree
     return evolve(state, original=original, codes={})
-
-
-class _Gathered(Protocol):
-    def take(self, item: Accent | Punctuation | Row, before: SourceState, line: Line) -> None: ...
-
-    def end(self, writer: Writer, used: Counter[str] | None) -> Canonical: ...
 
 
 def _resets(accent: Accent, before: SourceState) -> Iterator[Described]:

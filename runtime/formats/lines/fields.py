@@ -31,7 +31,7 @@ def of_rows(
     block: Block, bounds: tuple[Places, Places], item: Callable[[bytes], Mapping[str, Any]]
 ) -> dict[str, str]:
     """Maps each field in some rows of a block to the common kind of its values. `bounds`: the starts and ends of the
-    rows. `item`: returns the object in a row; rows for which it raises `ValueError` do not count."""
+    rows. `item`: returns the object in a row; a row does not count if it raises `ValueError`."""
     if block.exceeds is not None:
         return {}
     kinds: set[tuple[str, str]] = set()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
-from attrs import define, field, frozen
+from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan.field_paths import FieldPath
@@ -21,7 +21,8 @@ from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.jsonl.batches import read_json
 from cedilla.runtime.formats.lines.batches import fits, moments_of, one_array
 from cedilla.runtime.formats.lines.blocks import Places
-from cedilla.runtime.formats.otlp.two_names import OF_INSTANCE, Refused, replaced_points
+from cedilla.runtime.formats.otlp.levels import Kind, Refused, field_at, inside
+from cedilla.runtime.formats.otlp.two_names import OF_INSTANCE, replaced_points
 from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.records.otlp import (
     FIELDS_OF,
@@ -86,15 +87,17 @@ class Requests:
     ) -> list[pa.Array]:
         if requests.null_count:
             raise Refused
-        resources = _inside(requests, np.arange(len(requests)))
-        scopes = _inside(_at(resources.values, "scopeMetrics"), resources.lines)
-        metrics = _inside(_at(scopes.values, "metrics"), scopes.lines)
+        resources = inside(requests, np.arange(len(requests)))
+        scopes = inside(field_at(resources.values, "scopeMetrics"), resources.lines)
+        metrics = inside(field_at(scopes.values, "metrics"), scopes.lines)
         metrics = metrics.of(self.reader.metrics)
         kinds = [
-            _Kind(kind, points, metrics, scopes, resources)
+            Kind(kind, points, metrics, scopes, resources)
             for kind in KINDS
             if len(
-                (points := _inside(_at(metrics.values, kind, "dataPoints"), metrics.lines).recorded()).values
+                (
+                    points := inside(field_at(metrics.values, kind, "dataPoints"), metrics.lines).recorded()
+                ).values
             )
         ]
         columns = [
@@ -116,99 +119,13 @@ class Requests:
         return [*columns, faults, places]
 
 
-@define
-class _Level:
-    """Objects inside lists. `parents`: for each object, the number of the object with the list; `lines`: its line."""
-
-    values: pa.StructArray
-    parents: Places
-    lines: Places
-
-    def of(self, names: tuple[str, ...]) -> _Level:
-        """Returns the metrics with some names; all if `names` is empty."""
-        if not names:
-            return self
-        return self._where(pc.is_in(self.values.field("name"), pa.array(names, pa.string())))
-
-    def recorded(self) -> _Level:
-        """Returns the data points with a recorded value."""
-        flags = self.values.field("flags")
-        if flags.null_count == len(flags):
-            return self
-        return self._where(pc.equal(pc.bit_wise_and(pc.fill_null(flags, 0), 1), 0))
-
-    def _where(self, kept: pa.BooleanArray) -> _Level:
-        chosen = kept.to_numpy(zero_copy_only=False).astype(bool)
-        if chosen.all():
-            return self
-        return _Level(self.values.filter(pa.array(chosen)), self.parents[chosen], self.lines[chosen])
-
-
-def _inside(lists: pa.ListArray, lines: Places) -> _Level:
-    values, parents = lists.flatten(), pc.list_parent_indices(lists).to_numpy()
-    if values.null_count:
-        raise Refused
-    return _Level(values, parents, lines[parents])
-
-
-def _at(values: pa.StructArray, *keys: str) -> Any:
-    return pc.struct_field(values, list(keys))
-
-
-@define(eq=False)
-class _Kind:
-    """The data points of one kind of metrics."""
-
-    name: str
-    points: _Level
-    metrics: _Level
-    scopes: _Level
-    resources: _Level
-    found: dict[str, tuple[Places, pa.StringArray, pa.StructArray]] = field(factory=dict[str, Any])
-
-    @property
-    def metric(self) -> Places:
-        """The number of the metric of each point."""
-        return self.points.parents
-
-    @property
-    def scope(self) -> Places:
-        return self.metrics.parents[self.metric]
-
-    @property
-    def resource(self) -> Places:
-        return self.scopes.parents[self.scope]
-
-    def field_of_metric(self, *keys: str) -> pa.Array:
-        """Returns for each point the value of a field of its metric."""
-        return _at(self.metrics.values, *keys).take(pa.array(self.metric))
-
-    def attribute(self, root: str, key: str) -> pa.StructArray:
-        """Returns for each point the `AnyValue` of an attribute of the point or its resource; of several, the last."""
-        if root not in self.found:
-            of = self.points.values if root == "attribute" else self.resources.values
-            lists = _at(of, "attributes") if root == "attribute" else _at(of, "resource", "attributes")
-            pairs = lists.flatten()
-            if pairs.null_count:
-                raise Refused
-            parents = pc.list_parent_indices(lists).to_numpy()
-            self.found[root] = parents, pairs.field("key"), pairs.field("value")
-        parents, names, values = self.found[root]
-        hits = np.flatnonzero(pc.equal(names, key).fill_null(False).to_numpy(zero_copy_only=False))
-        owners = self.points.values if root == "attribute" else self.resources.values
-        at = np.full(len(owners), -1)
-        at[parents[hits]] = hits
-        at = at if root == "attribute" else at[self.resource]
-        return values.take(pa.array(at, mask=at < 0))
-
-
-def _column(kind: _Kind, keys: FieldPath, type_: Type) -> pa.Array:
+def _column(kind: Kind, keys: FieldPath, type_: Type) -> pa.Array:
     """Returns the values of an attribute for the points of a kind. Raises `Refused`, `ArrowInvalid`."""
     root, *rest = keys
     if root in ("resource", "attribute"):
         return _plain(kind.attribute(root, rest[0]), type_)
     if root == "scope":
-        scopes = _at(kind.scopes.values, "scope", rest[0])
+        scopes = field_at(kind.scopes.values, "scope", rest[0])
         return _of_texts(scopes.take(pa.array(kind.scope)), type_)
     nothing = pa.nulls(len(kind.metric), arrow_type(type_))
     if root in FIELDS_OF and kind.name not in FIELDS_OF[root]:
@@ -392,6 +309,6 @@ def _plain(values: pa.StructArray, type_: Type) -> pa.Array:
 
 def _each(values: pa.StructArray, type_: Type) -> Iterator[pa.Array]:
     for key, read in _SOURCES:
-        column = _at(values, key)
+        column = field_at(values, key)
         if column.null_count < len(column):
             yield read(column, type_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow.compute
 
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.runtime.formats.lines.blocks import Places
+from cedilla.runtime.formats.otlp.levels import Kind, Refused
 from cedilla.runtime.records.otlp import MOMENTS, PointReader, instance_text
 
 pc: Any = pyarrow.compute
@@ -23,35 +24,7 @@ OF_INSTANCE: Mapping[str, FieldPath] = {
 """The identity that points of several names of one quantity share."""
 
 
-class Refused(Exception):
-    """The lines are not in the form that is parsed here."""
-
-
-class _Level(Protocol):
-    values: pa.StructArray
-    lines: Places
-
-
-class _Kind(Protocol):
-    """The data points of one kind of metrics: for each, the number of its metric, scope and resource."""
-
-    @property
-    def points(self) -> _Level: ...
-    @property
-    def metrics(self) -> _Level: ...
-    @property
-    def scopes(self) -> _Level: ...
-    @property
-    def resources(self) -> _Level: ...
-    @property
-    def metric(self) -> Places: ...
-    @property
-    def scope(self) -> Places: ...
-    @property
-    def resource(self) -> Places: ...
-
-
-def replaced_points(reader: PointReader, kinds: Sequence[_Kind]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def replaced_points(reader: PointReader, kinds: Sequence[Kind]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Returns True for each point of each kind if a newer name of it has a point of the same instance and time.
 
     Raises `Refused` if a resource has lists.
@@ -71,7 +44,7 @@ def replaced_points(reader: PointReader, kinds: Sequence[_Kind]) -> np.ndarray[A
     return ranks > newest[same.ravel()]
 
 
-def _instances(kind: _Kind, ranks: Mapping[str, tuple[int, int]]) -> tuple[Places, Places]:
+def _instances(kind: Kind, ranks: Mapping[str, tuple[int, int]]) -> tuple[Places, Places]:
     """Returns what points of several names share, a row each, and the rank of each point's name: 0 is the newest."""
     of_metrics = [ranks.get(name, (-1, 0)) for name in kind.metrics.values.field("name").to_pylist()]
     rows = np.array(of_metrics, np.int64)[kind.metric]
