@@ -7,8 +7,9 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from tests.kit.compare import plain
-from tests.kit.stream import Decoder, Item
+from tests.kit.compare import plain, texts
+from tests.kit.query import Query
+from tests.kit.stream import Decoder, Item, complaints, decode
 
 GAP = 2
 
@@ -112,3 +113,23 @@ class Oracle:
             for run in runs
             if run[0]["ts"] < least or not any(k == run[0]["k"] for _, k in self.opened)
         ]
+
+
+NAMES = {"ts", "k", "t", "i"}
+
+
+def check_epochs(run: Query, pieces: Sequence[Sequence[Item]]) -> None:
+    outputs = {emit: run.output_by_epoch(emit) for emit in ("by_time", "by_key", "best", "visits", "counted")}
+    assert len(run.reports) == len(pieces)
+    for epoch in range(len(pieces)):
+        oracle = Oracle(item for piece in pieces[: epoch + 1] for item in piece)
+        for emit, found in outputs.items():
+            expected: list[Item] = getattr(oracle, emit)()
+            got = plain(decode(found[epoch]))
+            if emit in ("by_time", "by_key"):
+                assert got == expected, (emit, epoch)
+            else:
+                assert texts(got) == texts(expected), (emit, epoch)
+    for emit, found in outputs.items():
+        names = {"counted": {"k", "sid", "n", "most"}, "visits": {*NAMES, "sid"}}.get(emit, NAMES)
+        assert list(complaints(found[-1], names)) == [], emit

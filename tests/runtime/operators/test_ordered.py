@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from itertools import pairwise, product
 from pathlib import Path
 from random import Random
@@ -12,11 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
-from tests.kit.compare import plain, texts
+from tests.kit.compare import texts
 from tests.kit.query import Query
-from tests.kit.stream import Decoder, Item, complaints, decode
+from tests.kit.stream import Decoder, Item, complaints
 from tests.kit.tiers import tiered
-from tests.runtime.operators.ordered_oracle import Oracle, random_stream
+from tests.runtime.operators.ordered_oracle import check_epochs, random_stream
 
 QUERY = """
 stream r(ts: double, k: int in {0, 1}, t: double, i: long) from json "in" punctuated on ts;
@@ -31,7 +30,6 @@ emit best to json "o/best";
 emit visits to json "o/visits";
 emit counted to json "o/counted";
 """
-NAMES = {"ts", "k", "t", "i"}
 
 
 # --- random streams ---
@@ -58,23 +56,6 @@ def test_random_streams_are_ordered_as_plain_python_orders_them(
     assert run.quarantine("r") == []
     assert run.executor().last.segments == {}
     check_epochs(run, pieces)
-
-
-def check_epochs(run: Query, pieces: Sequence[Sequence[Item]]) -> None:
-    outputs = {emit: run.output_by_epoch(emit) for emit in ("by_time", "by_key", "best", "visits", "counted")}
-    assert len(run.reports) == len(pieces)
-    for epoch in range(len(pieces)):
-        oracle = Oracle(item for piece in pieces[: epoch + 1] for item in piece)
-        for emit, found in outputs.items():
-            expected: list[Item] = getattr(oracle, emit)()
-            got = plain(decode(found[epoch]))
-            if emit in ("by_time", "by_key"):
-                assert got == expected, (emit, epoch)
-            else:
-                assert texts(got) == texts(expected), (emit, epoch)
-    for emit, found in outputs.items():
-        names = {"counted": {"k", "sid", "n", "most"}, "visits": {*NAMES, "sid"}}.get(emit, NAMES)
-        assert list(complaints(found[-1], names)) == [], emit
 
 
 # --- sort ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from tests.kit.stream import Item
 
@@ -32,3 +33,13 @@ def epochs_of_accents(rng: random.Random) -> list[list[Item]]:
     fourth: list[Item] = [{"$punctuation": f"[s = {s}]"} for s in range(0, KEYS, 2)]
     fourth += rows(range(1, KEYS, 30))
     return [first, second, third, fourth]
+
+
+def query_over_many(count: int) -> str:
+    attributes = ", ".join(f"a{n}: long" for n in range(count))
+    return f'stream r(t: double, {attributes}) from json "r"; emit r to json "o";'
+
+
+def accents_by_attributes(count: int, factor: Callable[[int], int]) -> list[Item]:
+    """One for each attribute."""
+    return [{"$accent": f"[[a{n} = 1, alter(t, y -> y * {factor(n)})]]"} for n in range(count)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,16 +17,7 @@ from cedilla.runtime.terminal.options import Options
 from tests.kit.errors import error_of
 from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item
-
-
-def query_over_many(count: int) -> str:
-    attributes = ", ".join(f"a{n}: long" for n in range(count))
-    return f'stream r(t: double, {attributes}) from json "r"; emit r to json "o";'
-
-
-def accents(count: int, factor: Callable[[int], int]) -> list[Item]:
-    """One for each attribute."""
-    return [{"$accent": f"[[a{n} = 1, alter(t, y -> y * {factor(n)})]]"} for n in range(count)]
+from tests.runtime.control.accents.streams import accents_by_attributes, query_over_many
 
 
 def check_refused(run: Query, items: list[Item]) -> None:
@@ -44,7 +34,7 @@ def test_alters_by_five_attributes_mean_each_combination(spark: SparkSession, tm
     rng = random.Random(5)
     rows: list[Item] = [{"t": 7560.0, **{f"a{n}": rng.randrange(2) for n in range(5)}} for _ in range(20)]
     run = Query(spark, tmp_path, query_over_many(5))
-    items: list[Item] = [*rows, *accents(5, lambda n: n + 2), *rows]
+    items: list[Item] = [*rows, *accents_by_attributes(5, lambda n: n + 2), *rows]
     run.write("r", items)
     run.process()
     decoder = Decoder()
@@ -60,7 +50,7 @@ def test_alters_by_five_attributes_mean_each_combination(spark: SparkSession, tm
 
 @pytest.mark.either_engine
 def test_more_combinations_than_can_be_announced_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    check_refused(Query(spark, tmp_path, query_over_many(60)), accents(7, lambda n: n + 2))
+    check_refused(Query(spark, tmp_path, query_over_many(60)), accents_by_attributes(7, lambda n: n + 2))
 
 
 @pytest.mark.either_engine
@@ -87,7 +77,7 @@ def test_attributes_that_decide_each_others_units_are_right_or_refused(tmp_path:
 def test_one_function_by_forty_attributes_takes_a_moment(tmp_path: Path) -> None:
     run = Query.without_engine(tmp_path, query_over_many(40))
     last: Item = {"t": 1.0, **{f"a{n}": n % 2 for n in range(40)}}
-    path = run.write("r", [*accents(18, lambda _: 2), last])
+    path = run.write("r", [*accents_by_attributes(18, lambda _: 2), last])
     simulate(run.query, Options(sources={"r": str(path)}, sinks={"r": str(tmp_path / "o")}))
 
 
