@@ -40,18 +40,18 @@ _MARKERS = 1024
 def parse_query(
     text: str,
     source: str = "<text>",
-    given: Mapping[str, Constant] | None = None,
+    overrides: Mapping[str, Constant] | None = None,
     *,
     keep_names: bool = False,
     check: Check | None = None,
 ) -> Query:
     """A whole `.rq` text (design, section 4).
 
-    Constants are put where they are named: those of `given` in place of their `let`. With `keep_names` the nodes
+    Constants are put where they are named: those of `overrides` in place of their `let`. With `keep_names` the nodes
     are still written by the name (`format_query`). Of a wrong text, a hint proposes an edit only if it passes
     `check`.
     """
-    return _parse(text, source, "query", Builder(source, given, keep_names=keep_names), check)
+    return _parse(text, source, "query", Builder(source, overrides, keep_names=keep_names), check)
 
 
 @lru_cache(_MARKERS)

@@ -41,7 +41,7 @@ def expression(
         type_ = types.get(name, LONG)
         zero = _zero(value, type_)
         cuts = tuple(map(type_.within, node.cuts))
-        texts = [_held(type_, bound, zero) for bound, _ in cuts]
+        texts = [_hidden_constant(type_, bound, zero) for bound, _ in cuts]
         # A comparison with ⊥ is not true, so ⊥ falls into the first piece, or the last.
         up = node.undefined == node.pieces[0]
         ordinary = _search(value, cuts, texts, [written(piece) for piece in node.pieces], up=up)
@@ -57,7 +57,7 @@ def expression(
 
 
 def point_cases(
-    node: Level, types: Mapping[str, Type], value: str, written: Callable[[Tree], str]
+    node: Level, types: Mapping[str, Type], value: str, write: Callable[[Tree], str]
 ) -> list[str]:
     """Returns the cases of a level's points; points with one subtree share a case."""
     at_points: dict[str, list[Value]] = {}
@@ -67,7 +67,7 @@ def point_cases(
         if not type_.has(point):
             continue
         if id(child) not in texts:
-            texts[id(child)] = written(child)
+            texts[id(child)] = write(child)
         at_points.setdefault(texts[id(child)], []).append(point)
     return [f"WHEN {_member(value, type_, points)} THEN {text}" for text, points in at_points.items()]
 
@@ -88,7 +88,7 @@ def truth(inside: bool) -> str:
     return "true" if inside else "false"
 
 
-def _held(type_: Type, constant: Value, zero: str) -> str:
+def _hidden_constant(type_: Type, constant: Value, zero: str) -> str:
     """Hides a constant from Spark's generated code, so that an epoch with other constants reuses compiled
     code.
 

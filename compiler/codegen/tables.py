@@ -59,11 +59,11 @@ def table(
     columns: Mapping[str, str],
     leaf: Callable[[Any], str],
     coefficients: Coefficients | None,
-    written: Callable[[Tree], str],
+    write: Callable[[Tree], str],
 ) -> Table | None:
     """Returns the table of a level's points; `None` if the attribute's type has no keys.
 
-    `columns`: attribute -> SQL of its value; `leaf`: leaf -> SQL; `written`: subtree -> SQL, for those that
+    `columns`: attribute -> SQL of its value; `leaf`: leaf -> SQL; `write`: subtree -> SQL, for those that
     are too large for a shape. The table may be used in later epochs, so the SQL must not depend on this one.
     """
     kind = kind_of(types.get(attribute, LONG))
@@ -82,7 +82,7 @@ def table(
             try:
                 text = writer.shape(child)
             except _TooLarge:
-                text, writer.constants = written(child), {}
+                text, writer.constants = write(child), {}
             for name, constants in writer.constants.items():
                 width[name] = max(width[name], len(constants))
             memo[id(child)] = shapes.setdefault(text, len(shapes)), writer.constants

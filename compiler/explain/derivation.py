@@ -39,7 +39,7 @@ def derivation_json(plan: Plan) -> dict[str, Any]:
             {
                 "name": node.name,
                 "line": node.line,
-                "made": _made(node),
+                "made": _description(node),
                 "inputs": [] if isinstance(node, Source) else list(node.inputs),
                 "attributes": [
                     {"name": name, "type": type_, "present": present, "values": values}
@@ -56,14 +56,14 @@ def derivation_json(plan: Plan) -> dict[str, Any]:
 def _text(plan: Plan, node: Source | Operator, schemes: Schemes) -> Iterator[str]:
     facts = plan.start[node.name]
     inputs = "" if isinstance(node, Source) else f" of {', '.join(node.inputs)}"
-    yield f"line {node.line}   {node.name} := {_made(node)}{inputs}"
+    yield f"line {node.line}   {node.name} := {_description(node)}{inputs}"
     yield from (f"  {row}" for row in columns([list(row) for row in _attributes(facts)]))
     yield f"    promises {schemes_text(schemes)}"
     if closed := closed_texts(facts, facts.closed):
         yield f"    closed from the start {', '.join(closed)}"
 
 
-def _made(node: Source | Operator) -> str:
+def _description(node: Source | Operator) -> str:
     if isinstance(node, Source):
         return f"{'table' if node.table else 'stream'} from {node.format} {node.path}"
     parameters = parameters_text(node)

@@ -150,7 +150,7 @@ def walk(
                     if kind == "add"
                     else _waits(plan, operator, kind, carried, described, side, state_safety)
                 )
-                held = _held(plan, operator, outcome, state_safety) if kind == "drop" else None
+                held = _delay(plan, operator, outcome, state_safety) if kind == "drop" else None
                 step = Step(operator, name, carried, described, outcome, waits, held)
                 steps.append(step)
                 if outcome.kind != "aborts":
@@ -191,7 +191,7 @@ def _waits(
     return ", and ".join(waits) or None
 
 
-def _held(plan: Plan, operator: Operator, outcome: Reaction, state_safety: Safety) -> str | None:
+def _delay(plan: Plan, operator: Operator, outcome: Reaction, state_safety: Safety) -> str | None:
     """Says how long state delays a Drop (G13). Operators that only count keep no values."""
     memories = (bound.memory for bound in state_safety.of(operator.name))
     keeps = any(not memory.accents and not memory.counts for memory in memories)

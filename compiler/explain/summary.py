@@ -93,7 +93,7 @@ def _parameter(name: str, value: object) -> str:
 def _keeps(operator: Operator, bounds: Iterable[StateBound]) -> str:
     groups: dict[str, list[str]] = {}
     for bound in bounds:
-        groups.setdefault(_until(bound), []).append(_kept(operator, bound))
+        groups.setdefault(_until(bound), []).append(_state_text(operator, bound))
     return (
         "; ".join(f"keeps {' and '.join(kept)}{until}" for until, kept in groups.items()) or "keeps nothing"
     )
@@ -106,7 +106,7 @@ def _until(bound: StateBound) -> str:
     return f" {how_long}: {bound.because}"
 
 
-def _kept(operator: Operator, bound: StateBound) -> str:
+def _state_text(operator: Operator, bound: StateBound) -> str:
     """Describes state by the names of the query."""
     what = bound.memory.what.replace("accents described by", "accents for some").replace(
         ", in the", " in the"

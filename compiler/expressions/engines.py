@@ -40,9 +40,9 @@ class Refusal:
     concerns: Callable[[Scalar], bool] = lambda call: True
 
 
-def _text(call: Scalar, place: int) -> str:
+def _text(call: Scalar, index: int) -> str:
     """Returns a constant argument as a text."""
-    argument = call.arguments[place] if place < len(call.arguments) else None
+    argument = call.arguments[index] if index < len(call.arguments) else None
     return str(argument.value) if isinstance(argument, syntax.Literal) else ""
 
 

@@ -220,7 +220,7 @@ def _read_primitive(
 ) -> Primitive:
     if isinstance(node, AddAttribute):
         if node.name in names:
-            raise _taken(f"the accent adds `{node.name}`", node.name, names[node.name], node.span)
+            raise _name_in_use(f"the accent adds `{node.name}`", node.name, names[node.name], node.span)
         if node.type.element is not None and not arrays:
             hint = "the aggregate that made the arrays can be part of this query"
             raise failure(
@@ -333,7 +333,7 @@ def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
     """Raises RQ460 if another attribute has the name, anywhere in the stream and at any time."""
     taken = node.field if node.field in types else names.get(node.field, node.name)
     if taken != node.name:
-        raise _taken(f"the accent renames `{node.name}`", node.field, taken, node.span)
+        raise _name_in_use(f"the accent renames `{node.name}`", node.field, taken, node.span)
     return Rename(node.name, node.field)
 
 
@@ -349,7 +349,7 @@ def _read_swap(node: SwapAttributes, types: Types, units: Units) -> Swap:
     return Swap(node.name, node.other)
 
 
-def _taken(what: str, name: str, of: str, span: Span) -> DiagnosticError:
+def _name_in_use(what: str, name: str, of: str, span: Span) -> DiagnosticError:
     why = f"the stream has an attribute of this name, `{name}`"
     if name != of:
         why = f"`{name}` is another name of `{of}`"

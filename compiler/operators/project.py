@@ -302,10 +302,10 @@ class Project(Operator):
 
     def parameters(self) -> dict[str, object]:
         rest = [" except ".join(filter(None, ("*", ", ".join(self.excepts))))] if self.rest else []
-        return {"items": [*rest, *(_written(name, e) for name, e in self.items.items())]}
+        return {"items": [*rest, *(_item_text(name, e) for name, e in self.items.items())]}
 
 
-def _written(name: str, expression: Expression) -> str:
+def _item_text(name: str, expression: Expression) -> str:
     text = format_expression(expression)
     return text if text == name else f"{text} as {name}"
 

@@ -57,15 +57,15 @@ def doubtful_attributes(node: syntax.Aggregate, of: Mapping[str, str]) -> Iterat
             yield from _doubtful(node.function, name, of[name], node.span)
 
 
-def _doubtful(function: str, written: str, unit: str | None, span: Span) -> Iterator[Diagnostic]:
+def _doubtful(function: str, argument: str, unit: str | None, span: Span) -> Iterator[Diagnostic]:
     if function not in _LINEAR or unit is None or units.circle(unit) is None:
         return
     yield Diagnostic(
         "RQ159",
         "warning",
-        f"{function} of the angle `{written}`: of 350 and 10 degrees avg is 180, and sum 360",
+        f"{function} of the angle `{argument}`: of 350 and 10 degrees avg is 180, and sum 360",
         span,
         (),
-        f"`avg_angle({written})` is the mean direction; `{function}({written} / 1 {unit})` of what never passes a "
+        f"`avg_angle({argument})` is the mean direction; `{function}({argument} / 1 {unit})` of what never passes a "
         "full circle, as a latitude",
     )

@@ -81,10 +81,10 @@ def operator_of(node: syntax.OneInput, common: dict[str, Any], source: Input) ->
         case syntax.Aggregate():
             return _aggregate(node, common, source)
         case _:
-            return _written(node, common, source)
+            return _operator(node, common, source)
 
 
-def _written(node: syntax.OneInput, common: dict[str, Any], source: Input) -> Operator:
+def _operator(node: syntax.OneInput, common: dict[str, Any], source: Input) -> Operator:
     """Builds an operator from the parts of its text. Raises RQ104 if a list has a name twice."""
     kind: type[Operator] = getattr(operators, type(node).__name__)
     values: dict[str, Any] = {}

@@ -102,11 +102,11 @@ class _Definitions:
             case syntax.Literal(int() | Fraction() as number, unit=None):
                 return Fraction(number), {}
             case syntax.Literal(int() | Fraction() as number, unit=str() as unit):
-                return Fraction(number), {self._known(unit, value.span): 1}
+                return Fraction(number), {self._checked_unit(unit, value.span): 1}
             case syntax.Literal(str() as unit):
-                return Fraction(1), {self._known(unit, value.span): 1}
+                return Fraction(1), {self._checked_unit(unit, value.span): 1}
             case syntax.Attribute(unit, None):
-                return Fraction(1), {self._known(unit, value.span): 1}
+                return Fraction(1), {self._checked_unit(unit, value.span): 1}
             case syntax.Binary("*" | "/" as operator, left, right):
                 (one, powers), (other, more) = self._product(left), self._product(right)
                 sign = 1 if operator == "*" else -1
@@ -119,7 +119,7 @@ class _Definitions:
                 pass
         raise failure("RQ151", "a unit is a product of numbers and units", value.span, hint=_FORM)
 
-    def _known(self, unit: str, span: Span) -> str:
+    def _checked_unit(self, unit: str, span: Span) -> str:
         return known_unit(self.own.full(unit), span, "or a unit that is defined above, `unit EUR;`")
 
 

@@ -53,10 +53,10 @@ class _Combination:
             return decided
         key = id(a), id(b)
         if key not in self.results:
-            self.results[key] = self._made(a, b, depth)
+            self.results[key] = self._combined(a, b, depth)
         return self.results[key]
 
-    def _made(self, a: Tree, b: Tree, depth: int) -> Tree:
+    def _combined(self, a: Tree, b: Tree, depth: int) -> Tree:
         at_a = order(a.attribute) if isinstance(a, Level) else None
         at_b = order(b.attribute) if isinstance(b, Level) else None
         if at_a is None and at_b is None:

@@ -208,16 +208,16 @@ def _word_of_definition(word: str) -> Any:
         return unit_of(f"[{word}={word}]")
 
 
-def _of_pint(written: str, name: str) -> Any:
+def _of_pint(spelling: str, name: str) -> Any:
     """Returns pint's unit, or `None`. Raises `UnknownUnit` for a prefix before a unit that takes none, as in `pct`."""
     from pint import PintError
 
     # Pint parses names as Python, so an invalid name may also be a syntax error, or a number.
     try:
-        unit = registry().parse_units(written)
+        unit = registry().parse_units(spelling)
     except (PintError, *_PROBLEMS):
         return None
-    for word in words(written):
+    for word in words(spelling):
         if word.startswith((_COUNT, _OWN)):
             continue
         prefix, whole, _ = next(iter(registry().parse_unit_name(word)), ("", word, ""))

@@ -154,7 +154,7 @@ class Builder(ClauseBuilder):
 
     def type(self, meta: Meta, name: Token, *parameters: Token | None) -> syntax.TypeName:
         numbers = [number for number in parameters if number is not None]
-        if self._known("RQ005", "type", name, syntax.TYPES, synonyms.TYPES):
+        if self._check_known("RQ005", "type", name, syntax.TYPES, synonyms.TYPES):
             self._check_parameters(meta, name, numbers)
         values = tuple(int(number) for number in numbers if number.isdecimal())
         return syntax.TypeName(str(name), values, span=self._span(meta))
@@ -163,7 +163,7 @@ class Builder(ClauseBuilder):
         return syntax.TypeName("array", element=element, span=self._span(meta))
 
     def array(self, meta: Meta, name: Token, element: syntax.TypeName) -> syntax.TypeName:
-        self._known("RQ005", "type", name, ("array",))
+        self._check_known("RQ005", "type", name, ("array",))
         return syntax.TypeName(str(name), element=element, span=self._span(meta))
 
     def _check_parameters(self, meta: Meta, name: Token, numbers: list[Token]) -> None:
@@ -201,10 +201,10 @@ class Builder(ClauseBuilder):
 
     def setting(self, meta: Meta, name: Token, value: Token, unit: Token | None = None) -> syntax.Setting:
         text = value if unit is None else f"{value} {unit}"
-        if self._known("RQ004", "setting", name, SETTINGS):
+        if self._check_known("RQ004", "setting", name, SETTINGS):
             if name not in SIZES:
                 at = Token.new_borrow_pos(value.type, text, value)
-                self._known("RQ004", f"value of setting `{name}`:", at, SETTINGS[name])
+                self._check_known("RQ004", f"value of setting `{name}`:", at, SETTINGS[name])
             elif (fault := size_fault(name, text)) is not None:
                 self._report("RQ004", fault[0], value, fault[1])
             else:

@@ -50,14 +50,14 @@ class MarkerBuilder(TermBuilder):
         span = self._span(meta)
         return tuple(
             syntax.AlterAttribute(name, mapping.parameter, mapping.body, inverse, unit, span=span)
-            for name in _each(names)
+            for name in _name_texts(names)
         )
 
     def alter_by_points(
         self, meta: Meta, names: Token | tuple[Token, ...], points: syntax.Points
     ) -> tuple[syntax.AlterAttribute, ...]:
         span = self._span(meta)
-        return tuple(syntax.AlterAttribute(name, "", points, span=span) for name in _each(names))
+        return tuple(syntax.AlterAttribute(name, "", points, span=span) for name in _name_texts(names))
 
     def by_points(self, meta: Meta, *points: tuple[syntax.Literal, syntax.Literal]) -> syntax.Points:
         return syntax.Points(points, span=self._span(meta))
@@ -66,7 +66,7 @@ class MarkerBuilder(TermBuilder):
         return self.value(meta, *tokens)
 
     def to_unit(self, meta: Meta, names: Token | tuple[Token, ...], unit: str) -> tuple[syntax.SetUnit, ...]:
-        return tuple(syntax.SetUnit(name, unit, span=self._span(meta)) for name in _each(names))
+        return tuple(syntax.SetUnit(name, unit, span=self._span(meta)) for name in _name_texts(names))
 
     def renaming(self, meta: Meta, field: Token, name: Token) -> syntax.RenameAttribute:
         return syntax.RenameAttribute(str(name), self._part(field), span=self._span(meta))
@@ -93,8 +93,8 @@ class MarkerBuilder(TermBuilder):
         *values: syntax.Literal | None,
     ) -> tuple[syntax.MissingValues, ...]:
         span, listed = self._span(meta), tuple(value for value in values if value is not None)
-        return tuple(syntax.MissingValues(name, listed, span=span) for name in _each(names))
+        return tuple(syntax.MissingValues(name, listed, span=span) for name in _name_texts(names))
 
 
-def _each(names: Token | tuple[Token, ...]) -> tuple[str, ...]:
+def _name_texts(names: Token | tuple[Token, ...]) -> tuple[str, ...]:
     return tuple(map(str, names)) if isinstance(names, tuple) else (str(names),)

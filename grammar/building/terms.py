@@ -57,12 +57,12 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     """
 
     def __init__(
-        self, source: str, given: Mapping[str, syntax.Constant] | None = None, *, keep_names: bool = False
+        self, source: str, overrides: Mapping[str, syntax.Constant] | None = None, *, keep_names: bool = False
     ) -> None:
         super().__init__()
         self.source = source
         self.problems: list[Diagnostic] = []
-        self.given = given or {}
+        self.given = overrides or {}
         self.keep_names = keep_names
         self.constants: dict[str, syntax.Constant] = {}
 
@@ -77,11 +77,11 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         span = at if isinstance(at, Span) else self._span(at)
         self.problems.append(Diagnostic(code, "error", message, span, help=help))
 
-    def _known(
-        self, code: str, what: str, word: Token, known: Iterable[str], others: Mapping[str, str] = _NO_OTHERS
+    def _check_known(
+        self, code: str, what: str, word: Token, names: Iterable[str], others: Mapping[str, str] = _NO_OTHERS
     ) -> bool:
         """Whether a word is known; else it is reported. `others`: what is called so elsewhere -> the known word."""
-        if word in (words := tuple(known)):
+        if word in (words := tuple(names)):
             return True
         guess = others.get(word.lower()) or suggest(word, words)
         listed = f"did you mean `{guess}`?" if guess else f"available: {', '.join(f'`{w}`' for w in words)}"
@@ -282,7 +282,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def _unit(self, unit: Token) -> str:
         """A unit of time in the singular."""
         if unit not in [f"{known_unit}s" for known_unit in syntax.UNITS]:
-            self._known("RQ006", "unit", unit, syntax.UNITS, synonyms.UNITS)
+            self._check_known("RQ006", "unit", unit, syntax.UNITS, synonyms.UNITS)
         return str(unit).removesuffix("s")
 
     def _named(self, name: Token) -> syntax.Literal:

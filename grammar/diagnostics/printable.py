@@ -50,8 +50,8 @@ def without_secrets(text: str) -> str:
     return text
 
 
-def _masked(found: re.Match[str]) -> str:
-    return f"{found[1]}***{'@' if found[0].endswith('@') else ''}"
+def _masked(match: re.Match[str]) -> str:
+    return f"{match[1]}***{'@' if match[0].endswith('@') else ''}"
 
 
 def for_people(text: str) -> str:

@@ -50,7 +50,7 @@ def format_query(query: Query, text: str | None = None) -> str:
     for statement in query.statements:
         start, end = statement.span.start, statement.span.end
         _keep_gap(lines, text[position:start])
-        lines += woven(text[start:end], partial(_written, statement)).split("\n")
+        lines += woven(text[start:end], partial(_statement_text, statement)).split("\n")
         position = end
     _keep_gap(lines, text[position:])
     while lines and not lines[-1]:
@@ -72,7 +72,7 @@ def _keep_gap(lines: list[str], gap: str) -> None:
             lines.append(row)
 
 
-def _written(statement: Statement, broken: bool) -> str:
+def _statement_text(statement: Statement, broken: bool) -> str:
     before = _broken.set(broken)
     try:
         return format_statement(statement)
@@ -106,12 +106,12 @@ def format_statement(statement: Statement) -> str:
             return f"use {quote(path)};"
         case syntax.Definition(name, relation):
             head = f"{name} := "
-            return f"{head}{_laid(relation, _Place(0, len(head), 1))};"
+            return f"{head}{_laid(relation, _Position(0, len(head), 1))};"
         case syntax.Emit(relation, format, path, original_units, units):
             fixed = ", ".join(f"{fixed_unit.name} in {unit_text(fixed_unit.unit)}" for fixed_unit in units)
             clauses = f"{' in original units' if original_units else ''}{f' with {fixed}' if fixed else ''}"
             tail = f" to {format} {quote(path)}{clauses};"
-            return f"emit {_laid(relation, _Place(0, len('emit '), len(tail)))}{tail}"
+            return f"emit {_laid(relation, _Position(0, len('emit '), len(tail)))}{tail}"
 
 
 def _stream(stream: syntax.StreamDeclaration) -> str:
@@ -232,69 +232,71 @@ def _between(relation: syntax.TwoInputs) -> tuple[str, str, _Types, _Types]:
 
 
 @frozen
-class _Place:
+class _Position:
     """Where a text begins: the indentation of its line, its own column; how much follows on its last line."""
 
     indent: int
     column: int
     tail: int = 0
 
-    def inside(self, tail: int = 0) -> _Place:
+    def inside(self, tail: int = 0) -> _Position:
         """A line of its own, one step further in."""
-        return _Place(self.indent + _STEP, self.indent + _STEP, tail)
+        return _Position(self.indent + _STEP, self.indent + _STEP, tail)
 
     def fits(self, text: str) -> bool:
         return self.column + len(text) + self.tail <= _width()
 
 
-def _laid(relation: Relation, place: _Place) -> str:
+def _laid(relation: Relation, position: _Position) -> str:
     """A relation, on one line where it fits; else its operators, inputs and parameters have lines of their own."""
     flat = format_relation(relation)
-    if place.fits(flat):
+    if position.fits(flat):
         return flat
     match relation:
         case syntax.Reference():
             return flat
         case syntax.Union() | syntax.Minus() | syntax.Intersect() | syntax.Join():
-            return _laid_chain(relation, place)
+            return _laid_chain(relation, position)
         case syntax.Applied(name, inputs):
-            return _laid_inputs(f"{name}(", inputs, place)
+            return _laid_inputs(f"{name}(", inputs, position)
         case _:
             head = f"{_operator(relation)}("
-            if place.column + len(head) <= _width():
-                return _laid_inputs(head, (relation.input,), place)
-            head, short = _laid_operator(relation, place.indent), format_relation(relation.input)
-            if _Place(place.indent, place.indent + len("]("), place.tail + 1).fits(short):
+            if position.column + len(head) <= _width():
+                return _laid_inputs(head, (relation.input,), position)
+            head, short = _laid_operator(relation, position.indent), format_relation(relation.input)
+            if _Position(position.indent, position.indent + len("]("), position.tail + 1).fits(short):
                 return f"{head}{short})"
-            return _laid_inputs(head, (relation.input,), place)
+            return _laid_inputs(head, (relation.input,), position)
 
 
-def _laid_inputs(head: str, inputs: tuple[Relation, ...], place: _Place) -> str:
-    margin = " " * place.indent
+def _laid_inputs(head: str, inputs: tuple[Relation, ...], position: _Position) -> str:
+    margin = " " * position.indent
     looser = (*_LOOSE, syntax.Intersect, syntax.Join) if len(inputs) > 1 else ()
-    lines = [f"{margin}{' ' * _STEP}{_laid_side(relation, place.inside(1), *looser)}" for relation in inputs]
+    lines = [
+        f"{margin}{' ' * _STEP}{_laid_side(relation, position.inside(1), *looser)}" for relation in inputs
+    ]
     return f"{head}\n{f',{chr(10)}'.join(lines)}\n{margin})"
 
 
-def _laid_chain(relation: syntax.TwoInputs, place: _Place) -> str:
+def _laid_chain(relation: syntax.TwoInputs, position: _Position) -> str:
     """`a` and, each on a line of its own, `union b`, `union c`."""
     word, on, left, right = _between(relation)
-    first = _Place(place.indent, place.column)
+    first = _Position(position.indent, position.column)
     if isinstance(relation.left, (syntax.Union, syntax.Minus, syntax.Intersect, syntax.Join)) and not (
         isinstance(relation.left, left)
     ):  # one chain is broken everywhere or nowhere
         begun = _laid_chain(relation.left, first)
     else:
         begun = _laid_side(relation.left, first, *left)
-    second = place.inside(len(on) + place.tail)
-    moved = _Place(second.indent, second.column + len(word) + 1, second.tail)
+    second = position.inside(len(on) + position.tail)
+    moved = _Position(second.indent, second.column + len(word) + 1, second.tail)
     return f"{begun}\n{' ' * second.indent}{word} {_laid_side(relation.right, moved, *right)}{on}"
 
 
-def _laid_side(relation: Relation, place: _Place, *looser: type[Relation]) -> str:
+def _laid_side(relation: Relation, position: _Position, *looser: type[Relation]) -> str:
     if not isinstance(relation, looser):
-        return _laid(relation, place)
-    return f"({_laid(relation, _Place(place.indent, place.column + 1, place.tail + 1))})"
+        return _laid(relation, position)
+    return f"({_laid(relation, _Position(position.indent, position.column + 1, position.tail + 1))})"
 
 
 def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
@@ -321,7 +323,7 @@ def _laid_operator(relation: syntax.OneInput, indent: int) -> str:
 def _laid_item(item: syntax.ProjectItem, indent: int) -> str:
     """A projected item; a `case` that is too long has a line for each branch."""
     flat = item_text(item)
-    if not isinstance(item.expression, syntax.Case) or _Place(indent, indent, 1).fits(flat):
+    if not isinstance(item.expression, syntax.Case) or _Position(indent, indent, 1).fits(flat):
         return flat
     branches = [branch_text(branch) for branch in item.expression.branches]
     if item.expression.otherwise is not None:

@@ -180,15 +180,15 @@ def is_word(token: str) -> bool:
     return token.isidentifier()
 
 
-def pieces(e: Editor, place: int) -> Iterator[re.Match[str]]:
+def pieces(e: Editor, offset: int) -> Iterator[re.Match[str]]:
     """Words, strings and signs of the statement from a place on."""
-    return statements.PIECE.finditer(e.text, place, e.bounds[1])
+    return statements.PIECE.finditer(e.text, offset, e.bounds[1])
 
 
-def with_depth(e: Editor, place: int) -> Iterator[tuple[re.Match[str], int]]:
+def with_depth(e: Editor, offset: int) -> Iterator[tuple[re.Match[str], int]]:
     """Pieces from a place on, each with the brackets that are open there and were not at the place."""
     depth = 0
-    for piece in pieces(e, place):
+    for piece in pieces(e, offset):
         depth += (piece[0] in "([{") - (piece[0] in ")]}")
         yield piece, depth
 

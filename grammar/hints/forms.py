@@ -68,7 +68,7 @@ def form_of_word(word: str) -> str | None:
     return next((forms[word] for forms in (OPERATORS, CLAUSES, STATEMENTS) if word in forms), None)
 
 
-def form_of(tokens: Sequence[Token], found: Token) -> str | None:
+def form_of(tokens: Sequence[Token], refused: Token) -> str | None:
     """The form of the construct in which `tokens`, those before the refused one, end; `None` in a plain expression."""
     words = [str(token) for token in tokens]
     if words[:1] == ["[["]:
@@ -83,7 +83,7 @@ def form_of(tokens: Sequence[Token], found: Token) -> str | None:
     if words.count("case") > words.count("end") and words[-1] != "end":
         return CASE
     operator = SIGNS.get(opened := _opened(words), opened)
-    if operator == "window" and {"rows", "row"} & {*words, str(found)}:
+    if operator == "window" and {"rows", "row"} & {*words, str(refused)}:
         return FORMS["window_2"].example
     if operator in OPERATORS:
         return OPERATORS[operator]

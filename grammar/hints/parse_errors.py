@@ -123,14 +123,14 @@ def _refused(slip: Slip, text: str, start: lalr.Start) -> Slip:
 
 
 def _slip_at(
-    before: tuple[Token, ...], found: Token, last: Token, slip: Slip, text: str, start: lalr.Start
+    before: tuple[Token, ...], refused: Token, last: Token, slip: Slip, text: str, start: lalr.Start
 ) -> Slip:
     """The slip at an earlier token, which ends where `last` does."""
-    found.end_pos, found.end_line, found.end_column = last.end_pos, last.end_line, last.end_column
+    refused.end_pos, refused.end_line, refused.end_column = last.end_pos, last.end_line, last.end_column
     accepts = lalr.accepted(before, start)
     if before and before[-1].type == "NUMBER":
         accepts -= {"NAME", "STRING"}
-    return Slip(found, before, accepts, slip.source, text[found.end_pos or 0 :])
+    return Slip(refused, before, accepts, slip.source, text[refused.end_pos or 0 :])
 
 
 _MAX_SHOWN = 5

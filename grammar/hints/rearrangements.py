@@ -77,8 +77,8 @@ def exchanged(e: Editor) -> Diagnostic | None:
     return None
 
 
-def _tokens(e: Editor, place: int) -> Iterator[Token]:
-    for piece in pieces(e, place):
+def _tokens(e: Editor, offset: int) -> Iterator[Token]:
+    for piece in pieces(e, offset):
         if not piece[0].isspace() and not piece[0].startswith("#"):
             yield Token("PIECE", piece[0], piece.start(), end_pos=piece.end())
 

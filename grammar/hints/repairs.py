@@ -274,12 +274,12 @@ def _may_miss(e: Editor, word: str, before: Sequence[Token], token: Token) -> bo
     return e.check is not None or word not in ("in", "unit")
 
 
-def _is_missing(e: Editor, place: int, word: str) -> bool:
+def _is_missing(e: Editor, offset: int, word: str) -> bool:
     def following(refused: Token) -> str | None:
         is_part = str(refused) not in word_synonyms.WORDS and not refused.startswith(OPERATORS)
         return f" {word} {refused}" if word in (",", "as", ":") and is_part else None
 
-    return e.repeated((place, place, f" {word} "), following)
+    return e.repeated((offset, offset, f" {word} "), following)
 
 
 CERTAIN: tuple[Repair, ...] = (

@@ -13,11 +13,11 @@ _BEGINS = re.compile(rf"\s*(?:(?:stream|table|operator|set|let|emit|accent|use)\
 _DEPTHS = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 
 
-def bounds(text: str, place: int) -> tuple[int, int]:
+def bounds(text: str, offset: int) -> tuple[int, int]:
     """The start and the end of the statement around a place; one that lacks its semicolon ends where the next
     begins."""
     ends = list(_ends(text))
-    before = bisect_right(ends, place)
+    before = bisect_right(ends, offset)
     return ends[before - 1] if before else 0, ends[before] if before < len(ends) else len(text)
 
 
@@ -32,10 +32,10 @@ def _ends(text: str) -> Iterator[int]:
             yield piece.end()
 
 
-def closes(text: str, place: int, depth: int) -> bool:
+def closes(text: str, offset: int, depth: int) -> bool:
     """Returns True if brackets that are open at a place close before another statement begins: a semicolon there
     parts the members of a list."""
-    for piece in PIECE.finditer(text, place):
+    for piece in PIECE.finditer(text, offset):
         if _BEGINS.match(text, piece.start()):
             return False
         depth += _DEPTHS.get(piece[0], 0)

@@ -97,7 +97,7 @@ def _sixties() -> Iterator[Conversion]:
 SIGN = Conversion("the opposite sign", _scale(-1), 2.0)
 
 
-def _known() -> Iterator[Conversion]:
+def _all_conversions() -> Iterator[Conversion]:
     yield from _factors()
     yield from _temperatures()
     yield from _sixties()
@@ -110,7 +110,7 @@ def _known() -> Iterator[Conversion]:
         yield from _both(f"{first} to {second}", f"{second} to {first}", _scale(factor), 5.0)
 
 
-CONVERSIONS = tuple(_known())
+CONVERSIONS = tuple(_all_conversions())
 """Those of attributes without a declared unit."""
 
 

@@ -111,11 +111,11 @@ def jumps_like(attribute: str, members: Mapping[str, Value], jump: Jump[Any]) ->
     return f"{where} jumps like {jump.name}, and no accent says so"
 
 
-def notes_on(jump: Jump[Any], place: str) -> tuple[str, ...]:
-    """Writes the notes on a jump. `place`: that of the first value after it."""
+def notes_on(jump: Jump[Any], position: str) -> tuple[str, ...]:
+    """Writes the notes on a jump. `position`: that of the first value after it."""
     others = (f"it could be {', '.join(jump.others)}, too",) if jump.others else ()
     middles = (
         f"about {jump.before:.4g} before it, {jump.after:.4g} after it; "
         f"the conversion explains {jump.confidence:.0%} of that"
     )
-    return (f"{place}: the first value after it", jump.note or middles, *others)
+    return (f"{position}: the first value after it", jump.note or middles, *others)

@@ -65,12 +65,12 @@ class Arrivals:
         """The last batch, `None` before the first."""
         return None if self._last is None else self._last.number
 
-    def batch(self, found: Mapping[str, Found]) -> tuple[int, dict[str, list[InputFile]]] | None:
+    def batch(self, listed: Mapping[str, Found]) -> tuple[int, dict[str, list[InputFile]]] | None:
         """A new batch: its number, and of each stream the files that none has had, in order; `None` if all are known.
 
         It is kept by `Checkpoint.order`, which is to be called before the next one is asked for.
         """
-        new = {name: self._new(name, files) for name, files in found.items()}
+        new = {name: self._new(name, files) for name, files in listed.items()}
         if not any(new.values()):
             return None
         if self._last is not None:
@@ -80,13 +80,13 @@ class Arrivals:
         self._see(self._last.files)
         return number, new
 
-    def added(self, found: Mapping[str, Sequence[FoundFile]]) -> dict[str, list[InputFile]]:
+    def added(self, listed: Mapping[str, Sequence[FoundFile]]) -> dict[str, list[InputFile]]:
         """Adds files of streams that no batch has had to the last batch, after its own, and returns them.
 
         They are kept by `Checkpoint.keep_order`.
         """
         assert self._last is not None
-        new = {name: in_order(self._unseen(name, files), ()) for name, files in found.items()}
+        new = {name: in_order(self._unseen(name, files), ()) for name, files in listed.items()}
         recorded = self._recorded(new)
         self._last = evolve(
             self._last,
@@ -95,16 +95,16 @@ class Arrivals:
         self._see(recorded)
         return new
 
-    def _new(self, name: str, found: Found) -> list[InputFile]:
-        data, markers = self._unseen(name, found.data), self._unseen(name, found.markers, is_markers=True)
-        new = in_order(data, markers, found.stop, found.by_name)
-        if data and found.is_whole:
-            self._check_places(name, found.data, data)
-        if found.by_name and new:
+    def _new(self, name: str, listed: Found) -> list[InputFile]:
+        data, markers = self._unseen(name, listed.data), self._unseen(name, listed.markers, is_markers=True)
+        new = in_order(data, markers, listed.stop, listed.by_name)
+        if data and listed.is_whole:
+            self._check_places(name, listed.data, data)
+        if listed.by_name and new:
             self._check_names(name, new)
         if name not in self._told:
             paths = (f.path for f in new if not f.is_markers and record_file(f.path) is None)
-            if (note := disorder_note(name, paths, by_name=found.by_name is not None)) is not None:
+            if (note := disorder_note(name, paths, by_name=listed.by_name is not None)) is not None:
                 self._told.add(name)
                 self.notes.append(note)
         return new
@@ -158,13 +158,13 @@ class Arrivals:
         for name, some in read.items():
             self._seen.setdefault(name, {}).update((file.path, file) for file in some)
 
-    def _unseen(self, name: str, found: Iterable[FoundFile], *, is_markers: bool = False) -> list[FoundFile]:
+    def _unseen(self, name: str, files: Iterable[FoundFile], *, is_markers: bool = False) -> list[FoundFile]:
         nothing = dict[str, ReadFile]()
         of_all, of_source = self._seen.get("", nothing), self._seen.get(name, nothing)
         folder = self.checkpoint.folders.folder(name, is_markers=is_markers)
         if folder is None or not folder.has_moved:  # which is soon asked of a hundred thousand files
-            return [file for file in found if file.path not in of_source and file.path not in of_all]
-        paths = ((file, folder.record(file.path)) for file in found)
+            return [file for file in files if file.path not in of_source and file.path not in of_all]
+        paths = ((file, folder.record(file.path)) for file in files)
         return [file for file, path in paths if path not in of_source and path not in of_all]
 
 

@@ -173,7 +173,7 @@ class Journal:
             for value, count in counts.items():
                 name = member_name(value)
                 if name in kept or len(kept) < MAX_MEMBERS:
-                    kept[name] = _seen(kept.get(name), now, now // 60, count)
+                    kept[name] = _with_count(kept.get(name), now, now // 60, count)
         self._pending.clear()
 
 
@@ -182,7 +182,7 @@ def member_name(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _seen(last: list[float] | None, now: float, minute: float, count: int) -> list[float]:
+def _with_count(last: list[float] | None, now: float, minute: float, count: int) -> list[float]:
     """Returns a record: when it was last seen, tuples in all, the minute, tuples in it and in the one before."""
     if last is None:
         return [now, count, minute, count, 0]

@@ -221,13 +221,13 @@ class _Recognition:
             ):
                 raise self._refused(f"{file.path} is not {before}, which was read by this name")
 
-    def _check_depth(self, known: Mapping[str, ReadFile], found: Iterable[FoundFile]) -> None:
+    def _check_depth(self, read_files: Mapping[str, ReadFile], files: Iterable[FoundFile]) -> None:
         """Files that were read, at other places in the folder, would be read again."""
-        read = {(name_of(f.path), f.length, f.modified) for f in known.values()}
-        for file in found:
-            if file.path not in known and (name_of(file.path), file.length, file.modified) in read:
+        read = {(name_of(f.path), f.length, f.modified) for f in read_files.values()}
+        for file in files:
+            if file.path not in read_files and (name_of(file.path), file.length, file.modified) in read:
                 raise self._refused(f"{file.path} was read, but at another place in the folder")
-        if self.source.format == DELTA and known:
+        if self.source.format == DELTA and read_files:
             raise self._refused("none of the files that were read is in it")
 
     def _refused(self, why: str) -> DiagnosticError:
@@ -238,13 +238,13 @@ class _Recognition:
 def check_content(
     source: Source,
     folder: KnownFolder,
-    found: Iterable[FoundFile],
+    files: Iterable[FoundFile],
     read: Mapping[str, Collection[ReadFile]],
 ) -> None:
     """Raise RQ452 where a folder of a source has files with the names of those that were read, and of none the length:
     another disk is mounted there, or the files were made again. One file may have grown, and is not read again."""
     lengths = {file.path: file.length for file in read.get(source.name, ())}
-    pairs = [(file, lengths[path]) for file in found if (path := folder.record(file.path)) in lengths]
+    pairs = [(file, lengths[path]) for file in files if (path := folder.record(file.path)) in lengths]
     if len(pairs) > 1 and all(length != file.length for file, length in pairs):
         file, length = pairs[0]
         message = (

@@ -81,13 +81,13 @@ def test_command(pages: tuple[str, ...], accept: bool) -> None:
     sys.exit(bool(wrong) and not accept)
 
 
-def _pages(given: tuple[str, ...]) -> list[Path]:
+def _pages(paths: tuple[str, ...]) -> list[Path]:
     """Returns the pages of paths. Raises `UsageError` if there are none."""
     pages: list[Path] = []
-    for path in map(Path, given):
+    for path in map(Path, paths):
         pages += sorted(path.rglob("test_*.md")) if path.is_dir() else [path]
     if not pages:
-        raise click.UsageError(f"no page test_*.md in {', '.join(given)}; `cedilla init` writes one")
+        raise click.UsageError(f"no page test_*.md in {', '.join(paths)}; `cedilla init` writes one")
     return pages
 
 

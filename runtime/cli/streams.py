@@ -54,11 +54,11 @@ def validate_command(
     schema, streams = _opened(stream, console)
     shown: list[Diagnostic] = []
 
-    def show(found: Diagnostic) -> None:
+    def show(diagnostic: Diagnostic) -> None:
         if len(shown) < limit:
-            shown.append(found)
+            shown.append(diagnostic)
             if form == "text":
-                console.out(render([found], {}) + "\n")
+                console.out(render([diagnostic], {}) + "\n")
 
     verdict = Verdict()
     with reported(console, {}):

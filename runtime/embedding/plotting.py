@@ -78,7 +78,7 @@ def _values(
         value = entry.values.get(attribute)
         if isinstance(value, bool | str | list) or value is None:
             continue
-        position = _place(units, entry.values, x, number)
+        position = _x_value(units, entry.values, x, number)
         accents += [(position, text) for text in pending]
         pending.clear()
         places.append(position)
@@ -94,7 +94,7 @@ def _about(text: str) -> set[str]:
     return {parse_accent(single).primitive.name for single in single_accents(text)}
 
 
-def _place(units: Units, values: Any, x: str | None, number: int) -> Any:
+def _x_value(units: Units, values: Any, x: str | None, number: int) -> Any:
     types = units.state.types
     name = x or next((n for n in values if n in types and types[n].name in ("timestamp", "date")), None)
     if name is None:

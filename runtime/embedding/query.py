@@ -191,7 +191,7 @@ def run(
 
 def _run_over(
     compiled: CompiledQuery,
-    given: Mapping[str, Any],
+    sources: Mapping[str, Any],
     options: Options,
     spark: SparkSession | None,
     on_report: Callable[[EpochReport], None] | None,
@@ -210,7 +210,7 @@ def _run_over(
             on_report(epoch)
 
     try:
-        data = _Data.of(compiled, given, root, as_lines=False)
+        data = _Data.of(compiled, sources, root, as_lines=False)
         is_lazy = data.kind == "spark"
         spark = spark or data.session or active_session(options)
         outputs = data.outputs(options)
@@ -248,12 +248,12 @@ class _Data:
     session: Any = None
 
     @classmethod
-    def of(cls, compiled: CompiledQuery, given: Mapping[str, Any], root: Path, *, as_lines: bool) -> _Data:
+    def of(cls, compiled: CompiledQuery, sources: Mapping[str, Any], root: Path, *, as_lines: bool) -> _Data:
         plan = compiled.plan
-        check_names("sources", given, [*(name for name, *_ in folders(plan)), *plan.source_of])
-        kinds: dict[str, Kind] = {name: kind_of(data, name) for name, data in given.items()}
+        check_names("sources", sources, [*(name for name, *_ in folders(plan)), *plan.source_of])
+        kinds: dict[str, Kind] = {name: kind_of(data, name) for name, data in sources.items()}
         staged: dict[str, StagedData] = {}
-        for name, data in given.items():
+        for name, data in sources.items():
             if kinds[name] == "path":
                 continue
             if name not in plan.source_of:
@@ -273,8 +273,8 @@ class _Data:
         kind: Kind = next(
             (data_kind for data_kind in kinds.values() if data_kind not in ("path", "rows")), "pandas"
         )  # type: ignore[assignment]
-        session = next((given[n].sparkSession for n, k in kinds.items() if k == "spark"), None)
-        of_paths = {name: data for name, data in given.items() if kinds[name] == "path"}
+        session = next((sources[n].sparkSession for n, k in kinds.items() if k == "spark"), None)
+        of_paths = {name: data for name, data in sources.items() if kinds[name] == "path"}
         sink_format = "parquet" if kind == "spark" and not as_lines else "json"
         return cls(rewritten(compiled, staged, sinks, sink_format), root, of_paths, kind, session)
 
@@ -290,13 +290,13 @@ class _Data:
         return evolve(options, sources={**options.sources, **self.paths}, allow_paths=allowed)
 
 
-def options_of(given: Mapping[str, Any]) -> Options:
+def options_of(values: Mapping[str, Any]) -> Options:
     """Returns options by name. Raises `DiagnosticError` RQ477 for an unknown name."""
     names = [option.name for option in fields(Options)]
-    for name in given:
+    for name in values:
         if name not in names:
             raise wrong(f"there is no option `{name}`", did_you_mean(name, names, "options"))
-    return Options(**given)
+    return Options(**values)
 
 
 def active_session(options: Options) -> SparkSession | None:

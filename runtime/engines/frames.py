@@ -28,9 +28,9 @@ from cedilla.runtime.records.lines import damaged, is_compressed
 from cedilla.runtime.records.rejections import beyond, beyond_in_unit
 
 
-def order(epoch: int, source: int = -1, place: str = "0L") -> str:
+def order(epoch: int, source: int = -1, position: str = "0L") -> str:
     """Returns SQL for the order of arrival of rows: epoch, source, position in its slice."""
-    return f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {place})"
+    return f"named_struct('epoch', {epoch}L, 'source', {source}, 'place', {position})"
 
 
 def is_connect(of: DataFrame | SparkSession) -> bool:

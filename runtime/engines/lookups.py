@@ -65,7 +65,7 @@ class Tables:
         return kept[_TABLES]
 
     def keep(
-        self, held: dict[Slot, _Built], slot: Slot, node: Level, spelling: object, table: Table
+        self, cache: dict[Slot, _Built], slot: Slot, node: Level, spelling: object, table: Table
     ) -> _Built:
         fields = {"key": table.key, "shape": "INT", **table.columns}
         columns = [
@@ -74,13 +74,13 @@ class Tables:
         ]
         rows = of_table(self.spark, pa.table(columns, list(fields)))
         if is_connect(self.spark):
-            frame = self._view(rows, (held is self.whole, slot))
+            frame = self._view(rows, (cache is self.whole, slot))
         else:
-            if (old := held.get(slot)) is not None:
+            if (old := cache.get(slot)) is not None:
                 old.frame.unpersist()
             frame = rows.persist()
-        held[slot] = _Built(node, spelling, table, frame)
-        return held[slot]
+        cache[slot] = _Built(node, spelling, table, frame)
+        return cache[slot]
 
     def _view(self, rows: DataFrame, purpose: tuple[bool, Slot]) -> DataFrame:
         """Returns the same rows as a named view in a server's memory. Otherwise each request for columns, and each job,
@@ -131,8 +131,8 @@ class Lookups:
     ) -> sql.Large:
         numbers = count()
 
-        def large(node: Level, written: Callable[[Tree], str], ordinary: str) -> str | None:
-            return self._level((*purpose, next(numbers)), node, leaf, coefficients, written, ordinary)
+        def large(node: Level, write: Callable[[Tree], str], ordinary: str) -> str | None:
+            return self._level((*purpose, next(numbers)), node, leaf, coefficients, write, ordinary)
 
         return large
 
@@ -149,7 +149,7 @@ class Lookups:
         node: Level,
         leaf: Callable[[Any], str],
         coefficients: Coefficients | None,
-        written: Callable[[Tree], str],
+        write: Callable[[Tree], str],
         ordinary: str,
     ) -> str | None:
         type_ = self._types.get(node.attribute, LONG)
@@ -183,20 +183,18 @@ class Lookups:
                 made = table(since)
                 assert made is not None
                 changed = tables_.keep(tables_.changed, slot, node, spelling, made)
-            cases += self._found(changed, type_)
+            cases += self._table_cases(changed, type_)
         elif since:
             here = Level(node.attribute, None, (), (None,), since)
-            cases += sql.point_cases(here, self._types, self._value(node.attribute), written)
-        cases += self._found(whole, type_)
+            cases += sql.point_cases(here, self._types, self._value(node.attribute), write)
+        cases += self._table_cases(whole, type_)
         value = self._value(node.attribute)
-        return (
-            f"CASE WHEN {value} IS NULL THEN {written(node.undefined)} {' '.join(cases)} ELSE {ordinary} END"
-        )
+        return f"CASE WHEN {value} IS NULL THEN {write(node.undefined)} {' '.join(cases)} ELSE {ordinary} END"
 
     def _value(self, attribute: str) -> str:
         return self._columns.get(attribute, column(attribute))
 
-    def _found(self, built: _Built, type_: Type) -> list[str]:
+    def _table_cases(self, built: _Built, type_: Type) -> list[str]:
         """Returns the cases for the points in a table, and registers the table for the join."""
         prefix = f"${len(self._joins)}_"
         self._joins.append((prefix, tables.key_sql(type_, self._value(built.node.attribute)), built.frame))

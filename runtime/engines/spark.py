@@ -31,11 +31,11 @@ def observed(
     observation = Observation()
     watched = frame.observe(observation, *(F.expr(text).alias(name) for name, text in counts.items()))
 
-    def seen() -> Mapping[str, int] | None:
+    def observed_counts() -> Mapping[str, int] | None:
         java: Any = observation._jo  # type: ignore[attr-defined]
         # `get` would wait forever.
         if not java.future().isCompleted() or not java.getRow().length():
             return None
         return observation.get
 
-    return watched, seen
+    return watched, observed_counts

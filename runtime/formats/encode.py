@@ -65,15 +65,16 @@ def encoded(
 _Encoding = tuple[Callable[[Affine], str], Callable[[Sequence[str]], str] | None]
 
 
-def _encoding(name: str, type_: Type, written: Type) -> _Encoding:
+def _encoding(name: str, type_: Type, written_type: Type) -> _Encoding:
     """Returns SQL for the values of a column under a function, and the same with the function's numbers in columns, if
-    there is one. `type_`: of the column; `written`: of the values. A value that a double may not keep fails (RQ310)."""
-    value, kind = column(name), data_type(written)
-    if written == type_:
+    there is one. `type_`: of the column; `written_type`: of the values. A value that a double may not keep fails
+    (RQ310)."""
+    value, kind = column(name), data_type(written_type)
+    if written_type == type_:
         return _in_doubles(value, kind)
     if (double := as_double(name, value, data_type(type_), kind)) is not None:
         return _in_doubles(f"({double})", kind)
-    before, after = _innermost(type_), _innermost(written)
+    before, after = _innermost(type_), _innermost(written_type)
     return lambda f: element_wise(
         partial(encoded_sql, type_=before, function=f, wanted=after), value, kind
     ), None

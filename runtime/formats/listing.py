@@ -50,7 +50,7 @@ def in_order(
     reading = [*filter(_has_bytes, data), *([stop] if stop else [])]
     marking = [*filter(_has_bytes, markers)]
     if by_name is None:
-        reading.sort(key=_place)
+        reading.sort(key=_order_key)
         marking.sort(key=lambda file: (file.modified, file.path))
         in_turn = merged(reading, marking, lambda file: file.modified)
     else:
@@ -70,5 +70,5 @@ def _has_bytes(file: FoundFile) -> bool:
     return file.length > 0
 
 
-def _place(file: FoundFile) -> tuple[int, str]:
+def _order_key(file: FoundFile) -> tuple[int, str]:
     return 0 if _EPOCH_FILE.search(file.path) else file.modified, in_stream_order(file.path)

@@ -81,14 +81,14 @@ class Marked(Format):
     ) -> Batch:
         return self._base.read(spark, _data(files), types, scratch, counted, searched)
 
-    def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
-        return self._of(file).rows_before(spark, file, place)
+    def rows_before(self, spark: SparkSession, file: InputFile, position: int) -> int:
+        return self._of(file).rows_before(spark, file, position)
 
     def place_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int | None:
         return self._of(file).place_of_row(spark, file, number)
 
-    def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
-        return self._of(file).line_at(spark, file, place)
+    def line_at(self, spark: SparkSession, file: InputFile, position: int) -> int:
+        return self._of(file).line_at(spark, file, position)
 
     def rows_at(
         self, spark: SparkSession, file: InputFile, places: Sequence[int]

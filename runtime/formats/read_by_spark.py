@@ -41,16 +41,16 @@ class ReadBySpark(Format):
         rows = self.rows(spark, files, types).where("`$accent` IS NULL AND `$punctuation` IS NULL")
         return rows.drop("$accent", "$punctuation", FILE)
 
-    def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
-        return self.rows(spark, {0: file}, {}).where(F.col(POSITION) < place).count()
+    def rows_before(self, spark: SparkSession, file: InputFile, position: int) -> int:
+        return self.rows(spark, {0: file}, {}).where(F.col(POSITION) < position).count()
 
     def place_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int | None:
         rows = self.rows(spark, {0: file}, {}).select(POSITION).orderBy(POSITION)
         row = rows.offset(number).first()
         return None if row is None else int(row[0])
 
-    def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
-        ordinal = self.rows_before(spark, file, place) + 1
+    def line_at(self, spark: SparkSession, file: InputFile, position: int) -> int:
+        ordinal = self.rows_before(spark, file, position) + 1
         row = self.lines(spark, {0: file}).where(F.col("ordinal") == ordinal).select("line").first()
         assert row is not None
         return int(row[0])

@@ -86,10 +86,10 @@ class Scan:
         return evolve(self, markers=tuple(m for m in self.markers if _stays(m, names)))
 
 
-def _stays(marker: MarkerLine, known: frozenset[str]) -> bool:
+def _stays(marker: MarkerLine, columns: frozenset[str]) -> bool:
     if marker.kind == "columns":
-        return unknown_columns(marker.text, known, "") is not None
-    return marker.kind != "suspicious_key" or is_near_marker(marker.text, known)
+        return unknown_columns(marker.text, columns, "") is not None
+    return marker.kind != "suspicious_key" or is_near_marker(marker.text, columns)
 
 
 @frozen
@@ -184,7 +184,7 @@ class Format(ABC):
         """Returns the scans of the files of several sources, with all of their markers."""
 
     @abstractmethod
-    def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
+    def rows_before(self, spark: SparkSession, file: InputFile, position: int) -> int:
         """Returns the number of rows of a file before a position in it, including markers."""
 
     @abstractmethod
@@ -192,7 +192,7 @@ class Format(ABC):
         """Returns the position in a file of the row with a number from 0; `None` if the file is shorter."""
 
     @abstractmethod
-    def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
+    def line_at(self, spark: SparkSession, file: InputFile, position: int) -> int:
         """Returns the line number, for messages, of the row at a position in a file."""
 
     def rows_at(

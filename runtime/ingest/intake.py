@@ -90,14 +90,14 @@ class SourceInput:
         return self._counts()
 
 
-def _observed(seen: Mapping[str, int] | None, scan: Scan) -> ReadCounts | None:
+def _observed(observed_counts: Mapping[str, int] | None, scan: Scan) -> ReadCounts | None:
     """Returns the counts that jobs made while reading, if they cover all tuples and none was rejected.
 
     If several jobs read the rows from memory, the counts are those of the first finished job, which may be too low.
     """
-    if seen is None or seen["rows"] != scan.tuples or seen["rejected"]:
+    if observed_counts is None or observed_counts["rows"] != scan.tuples or observed_counts["rejected"]:
         return None
-    return ReadCounts(seen["rows"], {})
+    return ReadCounts(observed_counts["rows"], {})
 
 
 def read(
@@ -115,7 +115,7 @@ def read(
     all tuples valid. A heartbeat waits for that job. `scratch`: a folder for tuples that are too many for memory.
     `counted_fields`: the fields whose values are counted.
     """
-    types = _asked(state, undeclared)
+    types = _files_and_types(state, undeclared)
     asked = Asked(part.format, part.with_tuples, types, part.counted(counted_fields), part.scan.searched)
     batch = ahead.read(source.name, asked, scratch)
     members = jobs.start(batch.members).result if counted_fields else dict
@@ -158,7 +158,7 @@ def _is_canonical(state: SourceState) -> bool:
     return not (are_decoded or any(otherwise))
 
 
-def _asked(state: SourceState, undeclared: Mapping[str, str]) -> Types:
+def _files_and_types(state: SourceState, undeclared: Mapping[str, str]) -> Types:
     """Returns the types of the fields to read."""
     return {**state.field_types, **{name: Type("string") for name in undeclared}}
 
@@ -214,7 +214,7 @@ def tuples(
 
     `state`: the source's state after all markers of the slice; its trees with positions say what applied at each one.
     """
-    lines = part.format.tuples(spark, part.with_tuples, _asked(state, undeclared))
+    lines = part.format.tuples(spark, part.with_tuples, _files_and_types(state, undeclared))
     return _canonical(spark, source, state, part, lines, undeclared, all_valid=False)
 
 
@@ -315,15 +315,17 @@ def _of(code: str, attribute: str) -> str:
     return quote(f"{code} {attribute}" if attribute else code)
 
 
-def _rejects(each: Rejection, source: str, lookups: Lookups) -> str | None:
+def _rejects(rejection: Rejection, source: str, lookups: Lookups) -> str | None:
     """Returns a rejection as SQL; `None` if it rejects nothing."""
-    if each.wrong not in regions.leaves(each.tree):
+    if rejection.wrong not in regions.leaves(rejection.tree):
         return None
-    purpose = (each.code, source, each.attribute)
-    where = lookups.expression(purpose, each.tree, lambda leaf: "true" if leaf is each.wrong else "false")
-    if not each.attribute:
+    purpose = (rejection.code, source, rejection.attribute)
+    where = lookups.expression(
+        purpose, rejection.tree, lambda leaf: "true" if leaf is rejection.wrong else "false"
+    )
+    if not rejection.attribute:
         return where
-    test = f"{column(each.attribute)} IS {'NOT ' if each.is_defined else ''}NULL"
+    test = f"{column(rejection.attribute)} IS {'NOT ' if rejection.is_defined else ''}NULL"
     return test if where == "true" else f"{test} AND {where}"
 
 

@@ -56,7 +56,7 @@ class Quarantine:
             total.update(part.read_counts.rejected)
             _refuse(self.spark, part, self.settings)
             if codes := [c for c in part.read_counts.rejected if not is_ignored(c, self.settings)]:
-                self._write(part, codes, self._place(name, epoch, self.run))
+                self._write(part, codes, self._epoch_folder(name, epoch, self.run))
                 self._aside.append(name)
                 notes += _about_whole_files(self.spark, part, codes, self._folder(name))
         return total, notes, self._set_markers_aside(read, epoch, markers)
@@ -69,7 +69,7 @@ class Quarantine:
             mine = [marker for marker in markers if marker.source == name]
             text, new_notes = marker_lines(self.spark, read[name].slice, mine, self.settings)
             warnings += new_notes
-            self.files.write(f"{self._place(name, epoch, self.run)}/{_MARKERS}", text)
+            self.files.write(f"{self._epoch_folder(name, epoch, self.run)}/{_MARKERS}", text)
             self._aside += [] if name in self._aside else [name]
         return warnings
 
@@ -94,17 +94,17 @@ class Quarantine:
     def _folder(self, source: str) -> str:
         return f"{self.checkpoint}/quarantine/{source}"
 
-    def _place(self, source: str, epoch: int, run: int) -> str:
+    def _epoch_folder(self, source: str, epoch: int, run: int) -> str:
         return f"{self._folder(source)}/{_ASIDE}{run:06d}/{epoch_name(epoch)}"
 
-    def _write(self, read: SourceInput, codes: Sequence[str], place: str) -> None:
+    def _write(self, read: SourceInput, codes: Sequence[str], folder: str) -> None:
         """Writes the rejected lines of a slice into one file, and replaces remains of an epoch that did not commit."""
         lines = _rejected_lines(self.spark, read, codes).coalesce(1)
-        lines.write.mode("overwrite").json(self.files.for_engine(place))
-        self.files.sync([file.path for file in self.files.list(place)], self.checkpoint)
+        lines.write.mode("overwrite").json(self.files.for_engine(folder))
+        self.files.sync([file.path for file in self.files.list(folder)], self.checkpoint)
 
     def _publish(self, source: str, epoch: int, run: int) -> None:
-        folder = self._place(source, epoch, run)
+        folder = self._epoch_folder(source, epoch, run)
         files = self.files.list(folder)
         for file in files:
             suffix = "-markers" if name_of(file.path) == _MARKERS else ""

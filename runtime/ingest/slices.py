@@ -76,21 +76,21 @@ class Slice:
         """Returns the slice with the paths of fields after renames."""
         return self if paths == self.format.paths else evolve(self, format=self.format.with_paths(paths))
 
-    def starting(self, place: int) -> Slice:
+    def starting(self, position: int) -> Slice:
         """Returns the slice from a position on. All files remain, because positions depend on the list of files."""
-        markers = (marker for marker in self.scan.markers if marker.position >= place)
-        return evolve(self, low=place, scan=Scan(tuple(markers)))
+        markers = (marker for marker in self.scan.markers if marker.position >= position)
+        return evolve(self, low=position, scan=Scan(tuple(markers)))
 
     def leaving_out(self, places: frozenset[int]) -> Slice:
         """Returns the slice without the lines at some positions."""
         return evolve(self, without=places, scan=Scan(self.scan.markers)) if places else self
 
-    def ending(self, place: int | None) -> Slice:
+    def ending(self, position: int | None) -> Slice:
         """Returns the slice before a position, if there is one."""
-        if place is None:
+        if position is None:
             return self
-        markers = (marker for marker in self.scan.markers if marker.position < place)
-        return evolve(self, high=place, scan=Scan(tuple(markers)))
+        markers = (marker for marker in self.scan.markers if marker.position < position)
+        return evolve(self, high=position, scan=Scan(tuple(markers)))
 
 
 def rows_before(spark: SparkSession, part: Slice, position: int) -> int:

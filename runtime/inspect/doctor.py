@@ -24,27 +24,29 @@ def examine(path: str) -> Integrity:
     return inspect(documents)
 
 
-def integrity_text(path: str, found: Integrity) -> str:
+def integrity_text(path: str, integrity: Integrity) -> str:
     """Writes the results, a line each; problems are diagnostics."""
-    looked = ", ".join(f"{kind} {count}" for kind, count in found.checked.items())
-    if found.problems:
+    looked = ", ".join(f"{kind} {count}" for kind, count in integrity.checked.items())
+    if integrity.problems:
         lines = [f"{path} is not whole: a run does not continue from it"]
     else:
-        start = "before the first epoch" if found.last == -1 else f"after epoch {found.last}"
+        start = "before the first epoch" if integrity.last == -1 else f"after epoch {integrity.last}"
         lines = [f"{path} is whole: the next run continues {start} (checked: {looked})"]
-    if found.torn is not None and not found.problems:
-        lines.append(f"torn: {found.torn}; its epoch is done again, unless an output has it already")
-    lines += [f"no record names {unnamed_path}; the next run deletes it" for unnamed_path in found.unnamed]
+    if integrity.torn is not None and not integrity.problems:
+        lines.append(f"torn: {integrity.torn}; its epoch is done again, unless an output has it already")
+    lines += [
+        f"no record names {unnamed_path}; the next run deletes it" for unnamed_path in integrity.unnamed
+    ]
     return "\n".join(lines)
 
 
-def integrity_json(found: Integrity) -> dict[str, Any]:
+def integrity_json(integrity: Integrity) -> dict[str, Any]:
     """The same as JSON values."""
     return {
-        "whole": not found.problems,
-        "epoch": found.last,
-        "torn": found.torn,
-        "problems": [to_json(problem) for problem in found.problems],
-        "unnamed": list(found.unnamed),
-        "checked": found.checked,
+        "whole": not integrity.problems,
+        "epoch": integrity.last,
+        "torn": integrity.torn,
+        "problems": [to_json(problem) for problem in integrity.problems],
+        "unnamed": list(integrity.unnamed),
+        "checked": integrity.checked,
     }

@@ -42,32 +42,34 @@ def _is_of(stored: Stored, name: str) -> bool:
     return stored.name == name or stored.name.startswith(f"{name}.")
 
 
-def _source(each: Mapping[str, Any]) -> dict[str, Any]:
+def _source(source: Mapping[str, Any]) -> dict[str, Any]:
     attributes = [
         f"{a['name']}{'?' if a['optional'] else ''}: {a['type']}{' in ' + a['unit'] if a['unit'] else ''}"
-        for a in each["attributes"]
+        for a in source["attributes"]
     ]
-    facts = [f"from {each['format']} {each['path']}", *attributes]
-    facts += [f"punctuated on {', '.join(scheme)}" for scheme in each["punctuated"]]
-    kind = "table" if each["table"] else "stream"
-    return _node(each["name"], kind, each["name"], (), each["line"], facts)
+    facts = [f"from {source['format']} {source['path']}", *attributes]
+    facts += [f"punctuated on {', '.join(scheme)}" for scheme in source["punctuated"]]
+    kind = "table" if source["table"] else "stream"
+    return _node(source["name"], kind, source["name"], (), source["line"], facts)
 
 
-def _operator(each: Mapping[str, Any]) -> dict[str, Any]:
-    invariants, keeps = each["invariants"], each["state"]["keeps"]
+def _operator(operator: Mapping[str, Any]) -> dict[str, Any]:
+    invariants, keeps = operator["invariants"], operator["state"]["keeps"]
     parameters = [
         f"{name}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
-        for name, value in each["parameters"].items()
+        for name, value in operator["parameters"].items()
     ]
     facts = [
         *parameters,
         f"passes {invariants['passes']}",
         f"propagates {invariants['propagates']}",
-        *([f"purges {invariants['purges']}"] if each["stateful"] else ["keeps nothing"]),
+        *([f"purges {invariants['purges']}"] if operator["stateful"] else ["keeps nothing"]),
         *(f"keeps {kept['what']}: {kept['bound']}, {kept['because']}" for kept in keeps),
-        *_reactions(each["reactions"]),
+        *_reactions(operator["reactions"]),
     ]
-    return _node(each["name"], each["operator"], each["name"], each["inputs"], each["line"], facts)
+    return _node(
+        operator["name"], operator["operator"], operator["name"], operator["inputs"], operator["line"], facts
+    )
 
 
 def _reactions(reactions: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -83,10 +85,10 @@ def _reactions(reactions: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _emit(each: Mapping[str, Any]) -> dict[str, Any]:
-    facts = [f"to {each['format']} {each['path']}"]
-    facts += ["in original units"] if each["original_units"] else []
-    return _node(f"emit {each['name']}", "emit", each["name"], (each["relation"],), each["line"], facts)
+def _emit(emit: Mapping[str, Any]) -> dict[str, Any]:
+    facts = [f"to {emit['format']} {emit['path']}"]
+    facts += ["in original units"] if emit["original_units"] else []
+    return _node(f"emit {emit['name']}", "emit", emit["name"], (emit["relation"],), emit["line"], facts)
 
 
 def _node(

@@ -70,9 +70,9 @@ class QuarantineCounts:
         return total
 
 
-def counts_of(found: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, int]]:
+def counts_of(by_source: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, int]]:
     """Returns the counts by source and code."""
-    return {s: {code: entry["count"] for code, entry in codes.items()} for s, codes in found.items()}
+    return {s: {code: entry["count"] for code, entry in codes.items()} for s, codes in by_source.items()}
 
 
 def _contents(content: bytes, attributes: Sequence[str]) -> _File:

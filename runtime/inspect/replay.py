@@ -92,10 +92,10 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
     return path
 
 
-def _replay(source: str, found: Sequence[FoundFile], code: str, before: Sequence[str]) -> Replay:
+def _replay(source: str, listed: Sequence[FoundFile], code: str, before: Sequence[str]) -> Replay:
     lines: list[SetAsideLine] = []
     files: list[str] = []
-    for path in (file.path for file in found):
+    for path in (file.path for file in listed):
         name = name_of(path)
         number = _FILE.fullmatch(name)
         if number is None or name in before:
@@ -207,7 +207,7 @@ def _add_to_record(root: str, replay: Replay) -> None:
     Files().write(f"{root}/{RECORD}", json.dumps(record))
 
 
-def texts(found: Sequence[Replay]) -> Iterator[str]:
+def texts(replays: Sequence[Replay]) -> Iterator[str]:
     """Yields the original lines."""
-    for replay in found:
+    for replay in replays:
         yield from (line.raw for line in replay.lines)

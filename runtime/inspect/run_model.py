@@ -174,11 +174,11 @@ class RunModel:
         name = file.rpartition("/")[2]
         return {**accent, "where": f"{name}:{line}" if line else name, "line": line}
 
-    def _line(self, file: str, place: int) -> int | None:
+    def _line(self, file: str, offset: int) -> int | None:
         """Returns the line of a position in a plain file that is still there."""
-        if (file, place) not in self._lines:
-            self._lines[file, place] = _line_of(file, place)
-        return self._lines[file, place]
+        if (file, offset) not in self._lines:
+            self._lines[file, offset] = _line_of(file, offset)
+        return self._lines[file, offset]
 
     # --- errors ---
 
@@ -322,15 +322,15 @@ def _shown(texts: Sequence[str]) -> list[str]:
     return [text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} ..." for text in texts[:MAX_SHOWN]]
 
 
-def _line_of(file: str, place: int) -> int | None:
+def _line_of(file: str, offset: int) -> int | None:
     path = local_path(file)
     if path is None or path.suffix in (".gz", ".zst", ".bz2", ".parquet"):
         return None
     try:
-        if place > _PLAIN_LINES:
+        if offset > _PLAIN_LINES:
             return None
         with Path(path).open("rb") as opened:
-            return opened.read(place).count(b"\n") + 1
+            return opened.read(offset).count(b"\n") + 1
     except OSError:
         return None
 

@@ -109,7 +109,7 @@ def status_of(
         files={name: progress.files for name, progress in commit.progress.items()},
         sources=tuple(_source(source, plan, commit) for source in plan.sources),
         outputs=tuple(_output(emit, plan, commit, facts) for emit in plan.emits),
-        waiting=(*_held(commit, facts), *_waiting(plan, facts, commit)),
+        waiting=(*_held_drops(commit, facts), *_waiting(plan, facts, commit)),
         state=tuple(stored(commit)),
         rows_waiting=rows_that_wait(releases(plan), commit.segments, facts, commit.epoch),
         doubtful=tuple(
@@ -150,10 +150,12 @@ def status_text(status: Status) -> str:
     lines += _error(status)
     lines += _block("to be read", _left(status))
     for stream in status.sources:
-        lines += _block(f"source {stream.name}", [*_counted(status.read, stream, "read"), *_told(stream)])
+        lines += _block(
+            f"source {stream.name}", [*_counted(status.read, stream, "read"), *_source_lines(stream)]
+        )
     for stream in status.outputs:
         lines += _block(
-            f"output {stream.name}", [*_counted(status.written, stream, "written"), *_told(stream)]
+            f"output {stream.name}", [*_counted(status.written, stream, "written"), *_source_lines(stream)]
         )
     waiting = (*(rows.text() for rows in status.rows_waiting), *status.waiting)
     lines += _block("waiting", waiting or ("nothing",))
@@ -190,7 +192,7 @@ def _size(state: Stored) -> str:
     return f"{state.name}: {rows}{state.bytes:,} bytes in {counted(state.segments, 'segment')}"
 
 
-def _told(stream: Stream) -> list[str]:
+def _source_lines(stream: Stream) -> list[str]:
     closed = [] if stream.closed is None else [f"closed: {stream.closed}"]
     offsets = ", ".join(f"{partition}: {offset}" for partition, offset in stream.offsets.items())
     read = [f"next offsets: {offsets}"] if offsets else []
@@ -241,9 +243,9 @@ def _output(emit: Emit, plan: Plan, commit: Commit, facts: Mapping[str, Facts]) 
     return Stream(emit.name, tuple(_accents(accents, now)), _closed(sink.closed, now), units=names.units)
 
 
-def _accents(found: Iterable[tuple[str, Tree]], facts: Facts) -> Iterator[str]:
+def _accents(changes: Iterable[tuple[str, Tree]], facts: Facts) -> Iterator[str]:
     """Yields the active accents on tuples that may still come."""
-    for change, region in found:
+    for change, region in changes:
         if (where := _where(region, facts)) is not None:
             yield f"{change} {where}"
 
@@ -266,14 +268,14 @@ def _text(region: Tree, facts: Facts, free: Tree) -> str:
     parts: list[str] = []
     for box in simple_boxes(possible(region, facts.universe), facts.universe, free):
         conditions = [
-            _written(name, members, facts.types) for name, members in box.items() if members is not True
+            _values_text(name, members, facts.types) for name, members in box.items() if members is not True
         ]
         parts.append(" and ".join(conditions) or "everything")
     shown = parts if len(parts) <= _SHOWN else [*parts[:_SHOWN], f"... {len(parts) - _SHOWN:,} more"]
     return "; ".join(shown)
 
 
-def _written(name: str, members: Any, types: Mapping[str, Type]) -> str:
+def _values_text(name: str, members: Any, types: Mapping[str, Type]) -> str:
     defined = regions.intersection(members, regions.defined(name))
     texts = (
         []
@@ -288,7 +290,7 @@ def _written(name: str, members: Any, types: Mapping[str, Type]) -> str:
 # --- what waits ------------------------------------------------------------------------------------------
 
 
-def _held(commit: Commit, facts: Mapping[str, Facts]) -> Iterator[str]:
+def _held_drops(commit: Commit, facts: Mapping[str, Facts]) -> Iterator[str]:
     """Yields Drops that wait for state (G13)."""
     for name, state in commit.state_facts.items():
         for attribute, region in state.retained.items():

@@ -169,9 +169,9 @@ def marker_name(number: int) -> str:
 
 
 def _derived(
-    plan: Plan, states: Mapping[str, SourceState], kept: Mapping[str, StateFacts]
+    plan: Plan, states: Mapping[str, SourceState], state_facts: Mapping[str, StateFacts]
 ) -> dict[str, Facts]:
-    return derive(plan, {name: state.facts() for name, state in states.items()}, kept)
+    return derive(plan, {name: state.facts() for name, state in states.items()}, state_facts)
 
 
 def _advanced(
@@ -229,7 +229,7 @@ def _is_dead(begun: SourceState, accent: Accent) -> bool:
     return regions.is_empty(regions.difference(described, begun.closed), begun.universe)
 
 
-def _steps(plan: Plan, source: str, accent: Accent, found: Safety) -> dict[str, list[tuple[Kind, Step]]]:
+def _steps(plan: Plan, source: str, accent: Accent, safety: Safety) -> dict[str, list[tuple[Kind, Step]]]:
     """Returns the steps of an accent by operator."""
     primitive = accent.primitive
     if isinstance(primitive, AtSource):
@@ -243,7 +243,7 @@ def _steps(plan: Plan, source: str, accent: Accent, found: Safety) -> dict[str, 
             kind = "alter"
     by_operator: dict[str, list[tuple[Kind, Step]]] = {}
     function = primitive.function if isinstance(primitive, Alter | ToUnit) else SCALED
-    for step in walk(plan, source, kind, attribute, accent.mentions, found, function)[0]:
+    for step in walk(plan, source, kind, attribute, accent.mentions, safety, function)[0]:
         by_operator.setdefault(step.operator.name, []).append((kind, step))
     return by_operator
 
@@ -349,13 +349,13 @@ def trace_text(traced: MarkerTrace) -> str:
     texts = {warning.span.source: traced.text for warning in traced.warnings if warning.span is not None}
     warnings = ["", render(traced.warnings, texts)] if traced.warnings else []
     rows = [
-        [f"{at.title} {at.relation}".strip(), _said(at), _why(at)]
+        [f"{at.title} {at.relation}".strip(), _announced_text(at), _why(at)]
         for at in (*traced.relations, *traced.outputs)
     ]
     return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *warnings])
 
 
-def _said(at: RelationEffect) -> str:
+def _announced_text(at: RelationEffect) -> str:
     texts = [*at.says.adds, *at.says.punctuations, *at.says.alters, *at.says.drops]
     return "   ".join(_first(texts)) or "nothing"
 

@@ -225,19 +225,19 @@ class _Query:
         return Attributes(*facts, _all_domains(self.document.plan))
 
 
-def _in_accent(at: Cursor, known: Attributes) -> Iterator[Item]:
+def _in_accent(at: Cursor, attributes: Attributes) -> Iterator[Item]:
     """Yields what an accent on a relation may name."""
     opened = at.open
     change = at.before[opened[-1] - 1].type if opened and at.before[opened[-1]] == "(" else ""
     if change == "UNIT" and at.type() == "COMMA":
         name = next((str(t) for t in at.before[opened[-1] :] if t.type == "NAME"), "")
-        yield from known.units_of(name)
+        yield from attributes.units_of(name)
     elif at.type() == "COLON":
         yield from (Item(name, "type") for name in TYPES)
     elif (name := _compared(at)) is not None:
-        yield from known.values(name)
+        yield from attributes.values(name)
     elif "NAME" in at.accepted and not (change == "RENAME" and at.type() == "LPAR"):
-        yield from known.items()
+        yield from attributes.items()
         if "ALTER" in at.accepted:
             yield from (Item(text.partition("(")[0], "keyword", text, text) for text in CHANGES.values())
 

@@ -42,9 +42,11 @@ class MarkerText:
         """Returns True if a place of the file is in the marker."""
         return self.places[0] <= offset <= self.places[-1]
 
-    def offset(self, place: int) -> int:
+    def offset(self, offset_in_file: int) -> int:
         """Returns the place in the marker of a place in the file."""
-        return next((n for n, position in enumerate(self.places) if position >= place), len(self.text))
+        return next(
+            (n for n, position in enumerate(self.places) if position >= offset_in_file), len(self.text)
+        )
 
 
 def markers_in(text: str) -> Iterator[MarkerText]:
@@ -82,11 +84,11 @@ def owner_of(path: Path, root: Path, queries: Iterable[Document]) -> Owner | Non
     return None
 
 
-def _others(root: Path, known: set[Path]) -> Iterator[Document]:
+def _others(root: Path, skipped: set[Path]) -> Iterator[Document]:
     for number, path in enumerate(sorted(root.rglob("*.rq"))):
         if number == _MAX_QUERIES:
             return
-        if path.resolve() not in known:
+        if path.resolve() not in skipped:
             try:
                 yield Document(path.read_text("utf-8"), str(path))
             except (OSError, UnicodeDecodeError):

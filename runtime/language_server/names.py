@@ -35,8 +35,8 @@ def names_of(tree: Tree[Token], source: str, read: Callable[[str], str | None]) 
     )
 
 
-def _rest(each: Occurrence) -> tuple[int, int, str, bool, bool]:
-    return each.start, each.end, each.source, each.defines, each.declares
+def _rest(occurrence: Occurrence) -> tuple[int, int, str, bool, bool]:
+    return occurrence.start, occurrence.end, occurrence.source, occurrence.defines, occurrence.declares
 
 
 @mutable
@@ -186,7 +186,7 @@ class _Reader:
                 for name in _tokens(part):
                     made[name] = self._add(name, "attribute", self.symbols.new(), defines=True)
             elif hole.is_calls or hole.rule in ("items", "renamings"):
-                made |= self._made(part, scope)
+                made |= self._new_names(part, scope)
             else:
                 self._attributes(part, scope)
             if hole.field == "by":
@@ -196,7 +196,7 @@ class _Reader:
         output = _output(node, form.rule, scope, made, by)
         return {name: symbol for name, symbol in output.items() if name not in left_out}
 
-    def _made(self, part: Part, scope: Scope) -> Scope:
+    def _new_names(self, part: Part, scope: Scope) -> Scope:
         """Reads new names with what they are computed from; an item without a new name keeps its own."""
         made: Scope = {}
         for node in part.children if isinstance(part, Tree) else ():
@@ -310,18 +310,18 @@ def alias_of(node: Tree[Token]) -> Token | None:
     return next((part for part in reversed(node.children[1:]) if isinstance(part, Token)), None)
 
 
-def _output(node: Tree[Token], rule: str, scope: Scope, made: Scope, by: list[Token]) -> Scope:
+def _output(node: Tree[Token], rule: str, scope: Scope, new_names: Scope, by: list[Token]) -> Scope:
     """Returns the attributes of an operator's output."""
     if rule == "project":
         items = node.children[0]
         keeps_rest = isinstance(items, Tree) and any(isinstance(child, Token) for child in items.children)
-        return {**scope, **made} if keeps_rest else made
+        return {**scope, **new_names} if keeps_rest else new_names
     if rule == "rename":
         old = {str(child.children[0]) for child in _trees(node.children[0], "renamed")}
-        return {**{name: symbol for name, symbol in scope.items() if name not in old}, **made}
+        return {**{name: symbol for name, symbol in scope.items() if name not in old}, **new_names}
     if rule == "aggregate":
-        return {**{str(name): scope[name] for name in by if name in scope}, **made}
-    return {**scope, **made}
+        return {**{str(name): scope[name] for name in by if name in scope}, **new_names}
+    return {**scope, **new_names}
 
 
 def _token(part: Part) -> Token:

@@ -79,8 +79,8 @@ def applied(text: str, edits: list[Edit]) -> str:
     return text
 
 
-def _moved(place: int, edits: list[Edit]) -> int:
-    return place + sum(len(edit.new) - (edit.end - edit.start) for edit in edits if edit.end <= place)
+def _moved(offset: int, edits: list[Edit]) -> int:
+    return offset + sum(len(edit.new) - (edit.end - edit.start) for edit in edits if edit.end <= offset)
 
 
 _TYPE = re.compile(r"\s*\??\s*:\s*\w+(?:\s*\([^)]*\))?")

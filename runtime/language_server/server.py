@@ -133,11 +133,11 @@ def on_close(ls: CedillaServer, params: lsp.DidCloseTextDocumentParams) -> None:
     _publish(ls, params.text_document.uri, [])
 
 
-def _publish(ls: CedillaServer, uri: str, found: list[lsp.Diagnostic]) -> None:
-    ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found))
+def _publish(ls: CedillaServer, uri: str, diagnostics: list[lsp.Diagnostic]) -> None:
+    ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics))
 
 
-def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
+def _offsets(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
     """Returns the place of a finding; of one in a file that the query uses, the name of that file."""
     span = diagnostic.span
     if span is None:
@@ -148,11 +148,11 @@ def _place(document: Document, diagnostic: Diagnostic) -> tuple[int, int]:
     return start, start + (len(span.source) if start else 0)
 
 
-def _finding(diagnostic: Diagnostic, place: lsp.Range) -> lsp.Diagnostic:
+def _finding(diagnostic: Diagnostic, location: lsp.Range) -> lsp.Diagnostic:
     help = [] if diagnostic.help is None else [f"help: {diagnostic.help}"]
     notes = [f"note: {note}" for note in diagnostic.notes]
     return lsp.Diagnostic(
-        place,
+        location,
         "\n".join([diagnostic.message, *notes, *help]),
         severity=_SEVERITIES[diagnostic.severity],
         code=diagnostic.code,
@@ -193,7 +193,7 @@ def _checked(
     """Yields the findings about a text with their places in it: of a query, or of the markers of a stream."""
     if not is_stream(uri):
         document = ls.document(uri)
-        yield from ((document, d, _place(document, d)) for d in document.diagnostics)
+        yield from ((document, d, _offsets(document, d)) for d in document.diagnostics)
         return
     for checked in marker_lines.check_markers(_path(uri), text, ls.owner(uri)):
         yield from ((checked, d, marker_lines.span_of(checked.marker, d)) for d in checked.diagnostics)
@@ -248,7 +248,7 @@ def on_completion(ls: CedillaServer, params: lsp.CompletionParams) -> lsp.Comple
     return lsp.CompletionList(False, [_item(item, range_, n, is_stream(uri)) for n, item in enumerate(items)])
 
 
-def _item(item: Item, place: lsp.Range, number: int, in_json: bool) -> lsp.CompletionItem:
+def _item(item: Item, replaced: lsp.Range, number: int, in_json: bool) -> lsp.CompletionItem:
     new = item.label if item.insert is None else item.insert
     has_places = item.insert is not None and "$" in item.insert
     return lsp.CompletionItem(
@@ -258,7 +258,7 @@ def _item(item: Item, place: lsp.Range, number: int, in_json: bool) -> lsp.Compl
         documentation=item.text or None,
         sort_text=f"{number:04}",
         insert_text_format=lsp.InsertTextFormat.Snippet if has_places else lsp.InsertTextFormat.PlainText,
-        text_edit=lsp.TextEdit(place, new.replace('"', '\\"') if in_json else new),
+        text_edit=lsp.TextEdit(replaced, new.replace('"', '\\"') if in_json else new),
     )
 
 

@@ -22,13 +22,13 @@ def parsed(text: str) -> tuple[str, Tree[Token] | None]:
         try:
             return text, lalr.parse(text, "query")
         except UnexpectedInput as error:
-            text = without_statement(text, _place(error, text))
+            text = without_statement(text, _wrong_offset(error, text))
         except RecursionError:
             break
     return "", None
 
 
-def _place(error: UnexpectedInput, text: str) -> int:
+def _wrong_offset(error: UnexpectedInput, text: str) -> int:
     """Returns a place in the statement that is wrong: the one before, if that lacks its semicolon."""
     token = getattr(error, "token", None)
     position = len(text) if token is not None and token.type == "$END" else error.pos_in_stream or 0
@@ -37,9 +37,9 @@ def _place(error: UnexpectedInput, text: str) -> int:
     return pieces[-1].start() if pieces and pieces[-1][0] != ";" else position
 
 
-def without_statement(text: str, place: int) -> str:
+def without_statement(text: str, offset: int) -> str:
     """Returns a text with blanks for the statement around a place."""
-    start, end = statements.bounds(text, place)
+    start, end = statements.bounds(text, offset)
     return text[:start] + re.sub(r"\S", " ", text[start:end]) + text[end:]
 
 

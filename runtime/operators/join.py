@@ -187,15 +187,15 @@ def split_left(
     operator: Matching,
     pending: DataFrame | None,
     new: DataFrame | None,
-    known: DataFrame | None,
+    earlier: DataFrame | None,
     fresh: DataFrame | None,
 ) -> LeftTuples:
-    """Splits the left tuples by right keys, `known` before this epoch and `fresh`."""
+    """Splits the left tuples by right keys, `earlier` before this epoch and `fresh`."""
     newly_matched = None
     if pending is not None and fresh is not None:
         newly_matched = where_key(pending, "semi", fresh, operator.on)
         pending = where_key(pending, "anti", fresh, operator.on)
-    keys = stacked(known, fresh)
+    keys = stacked(earlier, fresh)
     if new is None or keys is None:
         return LeftTuples(newly_matched, pending, None, new)
     matched, unmatched = (where_key(new, how, keys, operator.on) for how in ("semi", "anti"))

@@ -59,7 +59,7 @@ class SortDataflow(Dataflow):
             placed = _in_order(ready.withColumn(_PLACE, number), [F.col(_PLACE)])
         else:
             placed = ready.orderBy(*by).withColumn(_PLACE, F.monotonically_increasing_id())
-        return placed.withColumn(ORDER, F.expr(order(epoch.number, place=column(_PLACE)))).drop(_PLACE)
+        return placed.withColumn(ORDER, F.expr(order(epoch.number, position=column(_PLACE)))).drop(_PLACE)
 
     def _say_clear(self, epoch: Epoch, operator: Sort, passable: Tree, waiting: Sequence[DataFrame]) -> None:
         """Reports closed regions beyond the passable ones that contain no waiting tuple: the output closes them too

@@ -87,7 +87,7 @@ def _called(operator: User, frames: list[DataFrame]) -> DataFrame:
         if isinstance(result, DataFrame) and is_connect(result):
             _ = result.schema  # a server reports errors in a plan only on such a request
     except Exception as problem:
-        message = f"{operator.function} of `{operator.label}` failed: {_said(problem)}"
+        message = f"{operator.function} of `{operator.label}` failed: {_one_line(problem)}"
         raise _failed("RQ408", operator, message, _GIVEN) from problem
     if not isinstance(result, DataFrame):
         message = (
@@ -188,7 +188,7 @@ def function_of(operator: User) -> Function:
     try:
         module = importlib.import_module(name)
     except Exception as problem:
-        message = f"the module `{name}` of `{operator.label}` cannot be loaded: {_said(problem)}"
+        message = f"the module `{name}` of `{operator.label}` cannot be loaded: {_one_line(problem)}"
         hint = "modules are looked for next to the query's file, on PYTHONPATH and in the working directory"
         raise _failed("RQ407", operator, message, hint) from problem
     function = getattr(module, attribute, None)
@@ -204,7 +204,7 @@ def function_of(operator: User) -> Function:
     return function
 
 
-def _said(problem: Exception) -> str:
+def _one_line(problem: Exception) -> str:
     """Returns an exception on one line, without the plan that Spark appends."""
     return f"{type(problem).__name__}: {str(problem).strip().partition(chr(10))[0]}"
 

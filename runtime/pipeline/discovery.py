@@ -49,9 +49,9 @@ def drive(
         executor.files, executor.plan, in_folders, tables, recorded, on_step, interval is None
     )
 
-    def take(found: Mapping[str, Found]) -> None:
+    def take(listed: Mapping[str, Found]) -> None:
         executor.checkpoint.check_there()
-        new = arrivals.batch({s.name: found.get(s.name, Found()) for s in streams})
+        new = arrivals.batch({s.name: listed.get(s.name, Found()) for s in streams})
         if new is not None:
             executor.notes += tuple(arrivals.notes)
             arrivals.notes.clear()

@@ -46,12 +46,12 @@ def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagn
     return noted if marker.translate else [in_stream(d, marker.text, file.shown, line) for d in noted]
 
 
-def _going_on(place: str, epoch: int) -> str:
+def _going_on(location: str, epoch: int) -> str:
     """Returns notes: what is committed, and which line to mend."""
     done = (
         f"what comes before it is committed, up to epoch {epoch}" if epoch >= 0 else "nothing comes before it"
     )
-    return f"{done}; nothing is lost: mend or delete {place}, and the next run continues there"
+    return f"{done}; nothing is lost: mend or delete {location}, and the next run continues there"
 
 
 def report(

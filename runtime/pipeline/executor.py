@@ -147,7 +147,11 @@ class Executor:
     # --- batches and epochs ---
 
     def process(
-        self, batch: int, found: Listed, interrupted: Callable[[], bool] = lambda: False, more: More = dict
+        self,
+        batch: int,
+        new_files: Listed,
+        interrupted: Callable[[], bool] = lambda: False,
+        more: More = dict,
     ) -> None:
         """Run the epochs of a micro-batch that are not committed yet, and of what `more` comes meanwhile; the next is
         planned while one runs.
@@ -161,7 +165,7 @@ class Executor:
             self.last = evolve(self.last, batch=batch, progress={})
         self.tables.look(self.plan, self.last.sources)
         tables = unread_tables(self.files, self.plan, self.last.sources)
-        ordered = self.checkpoint.order(batch, {**found, **tables})
+        ordered = self.checkpoint.order(batch, {**new_files, **tables})
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
         growing = OpenBatch(batch, ordered, self.checkpoint, self.topics, more, self.last.progress)
         try:

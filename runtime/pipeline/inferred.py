@@ -18,10 +18,12 @@ class Inferred:
     added: Mapping[str, Mapping[str, Type]]
 
     @classmethod
-    def of(cls, known: Mapping[str, Mapping[str, Type]], states: Mapping[str, SourceState]) -> Inferred:
+    def of(
+        cls, types_before: Mapping[str, Mapping[str, Type]], states: Mapping[str, SourceState]
+    ) -> Inferred:
         """Returns the attributes in the states that were not known before."""
         new = {
-            source: {name: type_ for name, type_ in state.types.items() if name not in known[source]}
+            source: {name: type_ for name, type_ in state.types.items() if name not in types_before[source]}
             for source, state in states.items()
         }
         return cls({source: types for source, types in new.items() if types})

@@ -34,7 +34,7 @@ class Outputs:
     sinks: dict[str, Sink] = field(init=False)
 
     @sinks.default  # type: ignore[reportAttributeAccessIssue]
-    def _made(self) -> dict[str, Sink]:
+    def _create_sinks(self) -> dict[str, Sink]:
         return {
             emit.name: CallbackSink(self.on_epoch) if self.on_epoch else self._sink(emit)
             for emit in self.plan.emits
@@ -53,12 +53,12 @@ class Outputs:
             if not self.is_fresh(emit):
                 raise old_results(emit)
 
-    def check_not_ahead(self, known: Set[str], epoch: int) -> None:
+    def check_not_ahead(self, names: Set[str], epoch: int) -> None:
         """Raises RQ479 if a known output contains later epochs than the checkpoint: they would come twice."""
         if epoch < 0:
             self.check_fresh()
         for emit in self.plan.emits:
-            if emit.name in known and (last := self.sinks[emit.name].last_epoch()) > epoch:
+            if emit.name in names and (last := self.sinks[emit.name].last_epoch()) > epoch:
                 what = f"the checkpoint {self.checkpoint} ends with epoch {epoch}"
                 raise older(what, f"the output {emit.path}, which has epoch {last}")
 

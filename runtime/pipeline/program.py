@@ -230,7 +230,7 @@ def start(
             on_report,
             on_epoch,
             options.conf,
-            lambda changes: options.yes or _asked(consent, changes),
+            lambda changes: options.yes or _ask(consent, changes),
             topics,
         )
         try:
@@ -254,7 +254,7 @@ def _ends(pressed: Callable[[], bool], growth: MemoryGrowth | None) -> bool:
     return False
 
 
-def _asked(consent: Callable[[Changes], bool], changes: Changes) -> bool:
+def _ask(consent: Callable[[Changes], bool], changes: Changes) -> bool:
     """Ask, where Ctrl-C is an answer."""
     with handled(signal.SIGINT, signal.default_int_handler):
         return consent(changes)

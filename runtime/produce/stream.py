@@ -76,11 +76,11 @@ class Stream:
 
     @classmethod
     def of(
-        cls, to: str, known: Schema | None, markers: str | None, on_warning: Callable[[Diagnostic], None]
+        cls, to: str, schema: Schema | None, markers: str | None, on_warning: Callable[[Diagnostic], None]
     ) -> Stream:
         """Returns the end of a stream with a schema; `None`: the schema of its first lines."""
         stream = cls.__new__(cls)
-        stream._open(to, known, markers, on_warning)
+        stream._open(to, schema, markers, on_warning)
         return stream
 
     def _open(
@@ -112,7 +112,7 @@ class Stream:
                     except DiagnosticError as error:
                         raise _cannot_continue(self.name, error.diagnostics[0]) from None
         except BaseException:
-            self._each("abandon")
+            self._on_targets("abandon")
             raise
 
     # --- tuples and markers ---
@@ -216,13 +216,13 @@ class Stream:
 
     def flush(self) -> None:
         """Makes all lines visible to readers: in a folder, a new file appears."""
-        self._each("flush")
+        self._on_targets("flush")
 
     def close(self) -> None:
         """Flushes, and releases the stream."""
-        self._each("close")
+        self._on_targets("close")
 
-    def _each(self, action: str) -> None:
+    def _on_targets(self, action: str) -> None:
         for target in dict.fromkeys((self._tuples, self._markers)):
             if isinstance(target, Target):
                 getattr(target, action)()
@@ -289,11 +289,11 @@ def _beside(tuples: Target | Writable, markers: str) -> Published:
     raise failure("RQ435", message, hint="a folder for the tuples, or markers among them")
 
 
-def _cannot_continue(name: str, found: Diagnostic) -> DiagnosticError:
+def _cannot_continue(name: str, problem: Diagnostic) -> DiagnosticError:
     """Returns RQ436: an invalid stream has no state to continue from."""
-    message = f"{name} cannot be continued, it is not valid: {found.code}: {found.message}"
+    message = f"{name} cannot be continued, it is not valid: {problem.code}: {problem.message}"
     hint = f"`cedilla validate {name}` shows all that is wrong; mend it, or begin another stream"
-    return failure("RQ436", message, hint=hint, notes=found.notes[-1:])
+    return failure("RQ436", message, hint=hint, notes=problem.notes[-1:])
 
 
 def _unit(unit: str) -> str:

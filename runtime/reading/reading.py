@@ -179,12 +179,12 @@ class Reading:
                 raise unreadable(position, problem, TYPES_HINT) from None
 
 
-def _take(units: Units, place: str, text: str) -> None:
+def _take(units: Units, location: str, text: str) -> None:
     try:
         units.accent(text)
     except DiagnosticError as error:
         raise DiagnosticError(
-            Diagnostic(d.code, d.severity, d.message, None, (*d.notes, f"{place}: {text}"), d.help)
+            Diagnostic(d.code, d.severity, d.message, None, (*d.notes, f"{location}: {text}"), d.help)
             for d in error.diagnostics
         ) from None
 

@@ -39,7 +39,7 @@ def spark_frame(spark: SparkSession, folder: str, units: str, declared: Mapping[
     slices = [dict(enumerate(files[first : first + MAX_FILES])) for first in range(0, len(files), MAX_FILES)]
     format_ = _format(files)
     declared_units = Units(declared)
-    types = _seen(spark, format_, slices)
+    types = _value_types(spark, format_, slices)
     accents = [[m for m in scan.markers if m.kind == "accent"] for scan in format_.scans(spark, slices)]
     texts = [[(marker.wire(declared), marker.position) for marker in part] for part in accents]
     declared_units.declare(
@@ -137,7 +137,7 @@ def _exactly(state: SourceState, name: str, *, is_decoding: bool) -> tuple[Calla
 # -----------------------------------------------------------------------------
 
 
-def _seen(spark: SparkSession, format_: Format, slices: Sequence[Numbered]) -> dict[str, Type]:
+def _value_types(spark: SparkSession, format_: Format, slices: Sequence[Numbered]) -> dict[str, Type]:
     """Returns the attributes of tuples with the types of their values.
 
     Reads the files once, twice if there are texts.

@@ -191,7 +191,9 @@ class Units:
             final = {n: _through(end.scale.get(n, IDENTITY), canonical, v) for n, v in canonical.items()}
         result = dict(item)
         exact = (self if end is None else end).state.numbers.raw_types
-        result.update({n: _written(v, item[n], is_exact=n in exact) for n, v in final.items() if v != raw[n]})
+        result.update(
+            {n: _output_value(v, item[n], is_exact=n in exact) for n, v in final.items() if v != raw[n]}
+        )
         return result
 
     def _value(self, name: str, value: Any) -> Value:
@@ -223,7 +225,7 @@ def _through(tree: Tree, row: Mapping[str, Value], value: Value) -> Value:
     return value if function.is_identity or isinstance(value, float) else applied(function, value)
 
 
-def _written(value: Value, came: Any, *, is_exact: bool) -> Any:
+def _output_value(value: Value, came: Any, *, is_exact: bool) -> Any:
     """Writes a value as an output does: a double, or all digits of a whole number that doubles cannot hold, or of an
     altered decimal (`is_exact`).
 

@@ -28,39 +28,39 @@ _BLOCK = 1 << 20
 def lines_in(
     file: Path,
     format_: str | None = None,
-    known: Set[str] = frozenset(),
+    columns: Set[str] = frozenset(),
     limit: int = LONGEST_LINE,
 ) -> Generator[Line]:
     """Yields the lines of a file in JSON Lines, or the records of a CSV file, by its format or its name. Also yields
-    the first line of a CSV file if none of its columns is in `known`. `limit`: the greatest number of bytes of a line.
+    the first line of a CSV file if none of its columns is in `columns`. `limit`: the longest line, in bytes.
 
     Raises `DiagnosticError` as `lines.opened` does, RQ426 if the first line of a CSV file names no columns, and RQ212
     if it names markers.
     """
     is_csv = _has_name_of_csv(file) if format_ is None else format_ == "csv"
-    return _csv_lines(file, known, limit) if is_csv else lines_of(file, limit)
+    return _csv_lines(file, columns, limit) if is_csv else lines_of(file, limit)
 
 
 def _has_name_of_csv(file: Path) -> bool:
     return (file.with_suffix("") if is_compressed(file) else file).suffix.lower() == ".csv"
 
 
-def _csv_lines(file: Path, known: Set[str], limit: int) -> Generator[Line]:
+def _csv_lines(file: Path, columns: Set[str], limit: int) -> Generator[Line]:
     if str(file) == "-":
-        yield from _records(sys.stdin.buffer, "<stdin>", known, limit)
+        yield from _records(sys.stdin.buffer, "<stdin>", columns, limit)
         return
     with opened(file) as stream:
-        yield from _records(stream, str(file), known, limit)
+        yield from _records(stream, str(file), columns, limit)
 
 
-def _records(stream: BinaryIO, name: str, known: Set[str], limit: int) -> Generator[Line]:
+def _records(stream: BinaryIO, name: str, columns: Set[str], limit: int) -> Generator[Line]:
     records = records_of(iter(lambda: stream.read(_BLOCK), b""), limit)
     header: Header | None = None
     for record, number in records:
         line = Line(record.decode("utf-8", "replace"), f"{name}:{number}")
         if header is None:
             header = _header(record, line, limit)
-            if known and known.isdisjoint(header.names):
+            if columns and columns.isdisjoint(header.names):
                 yield evolve(line, is_csv=True, is_header=True)
             continue
         if len(record) > limit:

@@ -127,11 +127,11 @@ def bad_header(problem: str) -> tuple[str, str]:
     )
 
 
-def unknown_columns(header: str, known: Set[str], source: str) -> tuple[str, str] | None:
+def unknown_columns(header: str, columns: Set[str], source: str) -> tuple[str, str] | None:
     """Returns message and hint for a file whose first line names no attribute of a source (RQ426); `None` if it names
-    one. `known`: the columns of its attributes."""
+    one. `columns`: the columns of its attributes."""
     names = header_of(header.encode(), LARGEST).names
-    if not known or not known.isdisjoint(names):
+    if not columns or not columns.isdisjoint(names):
         return None
     message = f"a CSV file cannot be read: no attribute of `{source}` is a column of it"
     if any(_NUMBER.fullmatch(name) for name in names):
@@ -139,8 +139,8 @@ def unknown_columns(header: str, known: Set[str], source: str) -> tuple[str, str
             f"{message}, and its first line looks like a record",
             "the first line of each file names its columns",
         )
-    near = next((f"did you mean `{guess}` by `{n}`? " for n in names if (guess := suggest(n, known))), "")
-    return message, f"{near}known columns: {', '.join(sorted(known))}"
+    near = next((f"did you mean `{guess}` by `{n}`? " for n in names if (guess := suggest(n, columns))), "")
+    return message, f"{near}known columns: {', '.join(sorted(columns))}"
 
 
 def fields_of(record: str, separator: str) -> list[str | None]:

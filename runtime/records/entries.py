@@ -46,9 +46,9 @@ def entries_of(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[
     return _xml(file, types) if start.startswith(b"<") else entries_in(lines_of(file, LONGEST_OUTPUT_LINE))
 
 
-def unreadable(place: str, problem: object, hint: str | None = None) -> DiagnosticError:
+def unreadable(location: str, problem: object, hint: str | None = None) -> DiagnosticError:
     """Returns RQ423: the item is not part of a stream."""
-    return failure("RQ423", f"{place}: {problem}", hint=hint)
+    return failure("RQ423", f"{location}: {problem}", hint=hint)
 
 
 # --- JSON Lines ----------------------------------------------------------------------------------------------
@@ -66,11 +66,11 @@ def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
         yield _entry(line.place, item)
 
 
-def _entry(place: str, item: dict[str, Any]) -> Entry:
+def _entry(location: str, item: dict[str, Any]) -> Entry:
     for kind in ("accent", "punctuation"):
         if (text := item.get(f"${kind}")) is not None:
-            return Entry(place, {}, kind, str(text))
-    return Entry(place, {name: value for name, value in item.items() if value is not None})
+            return Entry(location, {}, kind, str(text))
+    return Entry(location, {name: value for name, value in item.items() if value is not None})
 
 
 # --- Parquet -------------------------------------------------------------------------------------------------
@@ -113,13 +113,13 @@ def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]
             yield Entry(position, _values(xmltext.leaves(token), types(), position))
 
 
-def _values(texts: Mapping[str, str], types: Mapping[str, Type], place: str) -> dict[str, Any]:
+def _values(texts: Mapping[str, str], types: Mapping[str, Type], location: str) -> dict[str, Any]:
     for name in texts.keys() - types.keys():
-        raise unreadable(place, f"the type of `{name}` is not known, and XML does not tell it", TYPES_HINT)
+        raise unreadable(location, f"the type of `{name}` is not known, and XML does not tell it", TYPES_HINT)
     try:
         return {name: _value(types[name], text) for name, text in texts.items()}
     except ValueError as problem:
-        raise unreadable(place, problem, TYPES_HINT) from None
+        raise unreadable(location, problem, TYPES_HINT) from None
 
 
 def _value(type_: Type, text: str) -> Any:

@@ -117,15 +117,15 @@ _COPYING = "._COPYING_"
 """Suffix of the names under which Hadoop copies files; Spark ignores them."""
 
 
-def merged(data: Iterable[T], markers: Iterable[T], place: Callable[[T], Any]) -> Iterator[tuple[T, bool]]:
+def merged(data: Iterable[T], markers: Iterable[T], key: Callable[[T], Any]) -> Iterator[tuple[T, bool]]:
     """Merges the files of a stream and of its folder of markers, each in order. Yields each file and True for marker
     files.
 
-    A marker file comes before the first file of tuples whose `place`, its time or its name, is not smaller.
+    A marker file comes before the first file of tuples whose `key`, its time or its name, is not smaller.
     """
     waiting = list(markers)[::-1]
     for file in data:
-        while waiting and place(waiting[-1]) <= place(file):
+        while waiting and key(waiting[-1]) <= key(file):
             yield waiting.pop(), True
         yield file, False
     yield from ((file, True) for file in reversed(waiting))

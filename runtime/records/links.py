@@ -19,9 +19,9 @@ def check_links(places: Iterable[Path], folder: Path, allowed: Iterable[Path]) -
                 raise failure("RQ484", message, hint="remove the link: it would be read again and again")
 
 
-def check_inside(place: Path, folder: Path, allowed: Iterable[Path]) -> None:
+def check_inside(path: Path, folder: Path, allowed: Iterable[Path]) -> None:
     """Raises `DiagnosticError` RQ484 for a file outside of all these folders. Links are followed."""
-    target = place.resolve()
+    target = path.resolve()
     if not any(target.is_relative_to(root.resolve()) for root in (folder, Path(), *allowed)):
         message = f"{folder} has a file that is at {target}, outside of the query's folder and the working directory"
         raise failure("RQ484", message, hint=f"`--allow-path {target.parent}` allows it")

@@ -88,7 +88,7 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
     nested.line, nested.whole, nested.paths = item.line, item, dict(paths)
     for name, keys in paths.items():
         if isinstance(keys, EitherPath):
-            nested.paths[name], value = _found(item, keys, paths)
+            nested.paths[name], value = _value_with_path(item, keys, paths)
         else:
             value = _value(item, keys)
             value = None if _is_other_form(item, keys, value, paths) else value
@@ -148,7 +148,7 @@ def after_renames(item: Mapping[str, Any], paths: Paths) -> JsonObject:
     return by_names(whole, paths)
 
 
-def _found(item: JsonObject, either: EitherPath, paths: Paths) -> tuple[FieldPath, Any]:
+def _value_with_path(item: JsonObject, either: EitherPath, paths: Paths) -> tuple[FieldPath, Any]:
     """Returns the path where a tuple has the value of an attribute, and the value: `TwoValues` for different ones."""
     values = ((keys, _value(item, keys)) for keys in either.every)
     own_values = [

@@ -115,12 +115,12 @@ def is_fatal(code: str, settings: Mapping[str, str]) -> bool:
     return code != REPLACED and settings[_setting(code)] == "abort"
 
 
-def refusal(code: str, count: int, reason: str, place: str, raw: str) -> DiagnosticError:
-    """Returns the error that ends the query after rejected tuples. `reason`, `place`, `raw`: those of the first one."""
+def refusal(code: str, count: int, reason: str, location: str, raw: str) -> DiagnosticError:
+    """Returns the error that ends the query after rejected tuples. `reason`, `location`, `raw`: of the first one."""
     setting = _setting(code)
     hint = f"`set {setting} = quarantine;` sets them aside"
     message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
-    return failure(code, message, hint=hint, notes=(f"{place}: {raw}",))
+    return failure(code, message, hint=hint, notes=(f"{location}: {raw}",))
 
 
 def beyond(attribute: str) -> DiagnosticError:

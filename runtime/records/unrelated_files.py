@@ -22,9 +22,9 @@ def is_asked(source: Source) -> bool:
     return source.format in ("json", "xml", "parquet") and all(a.optional for a in source.attributes)
 
 
-def names_read(source: Source, known: Iterable[str]) -> frozenset[str]:
-    """Returns the keys under which a source reads attributes. `known`: its attributes by all of their names."""
-    return source.columns(known)
+def names_read(source: Source, attributes: Iterable[str]) -> frozenset[str]:
+    """Returns the keys under which a source reads attributes. `attributes`: its attributes by all of their names."""
+    return source.columns(attributes)
 
 
 def keys_of(blocks: Iterable[bytes], names: Set[str], form: str) -> list[str] | None:
@@ -66,9 +66,9 @@ def _keys_of_elements(blocks: Iterable[bytes], names: Set[str]) -> list[str] | N
     return list(dict.fromkeys(name.decode("utf-8", "replace") for name in names_in_start))
 
 
-def unrelated_file(source: Source, file: str, keys: Sequence[str], known: Iterable[str]) -> Diagnostic:
-    """Returns RQ320. `keys`: the keys of the first tuple of the file; `known`: the attributes."""
-    names = sorted(known)
+def unrelated_file(source: Source, file: str, keys: Sequence[str], attributes: Iterable[str]) -> Diagnostic:
+    """Returns RQ320. `keys`: the keys of the first tuple of the file; `attributes`: the attributes."""
+    names = sorted(attributes)
     shown = ", ".join(f"`{key}`" for key in keys[:_MAX_SHOWN]) + (", ..." if len(keys) > _MAX_SHOWN else "")
     message = f"no tuple of {file} has an attribute of `{source.name}`: all of them are empty"
     near = next(

@@ -109,10 +109,10 @@ def function_of(alter: Change) -> tuple[Callable[[Any], Any], Callable[[Any], An
         return (lambda y: codes.get(y, y)), (lambda y: back.get(y, y))
     shift = evaluate(alter.body, alter.parameter, Fraction(0))
     slope = evaluate(alter.body, alter.parameter, Fraction(1)) - shift
-    return _each(lambda y: y * slope + shift), _each(lambda y: (y - shift) / slope)
+    return _elementwise(lambda y: y * slope + shift), _elementwise(lambda y: (y - shift) / slope)
 
 
-def _each(function: Callable[[Fraction], Fraction]) -> Callable[[Any], Any]:
+def _elementwise(function: Callable[[Fraction], Fraction]) -> Callable[[Any], Any]:
     def one(y: Any) -> Any:
         return y if isinstance(y, str) or is_odd(y) else function(Fraction(as_it_is("", y)))
 
@@ -169,17 +169,17 @@ class Decoder:
                 row = {**row, change.name: function_of(change)[1](row[change.name])}
             yield change, met, row
 
-    def _matches(self, row: Item, place: int, conditions: Sequence[syntax.Condition]) -> bool:
-        """Returns True if a tuple meets the conditions of a marker after `place` accents.
+    def _matches(self, row: Item, accent_count: int, conditions: Sequence[syntax.Condition]) -> bool:
+        """Returns True if a tuple meets the conditions of a marker after `accent_count` accents.
 
         A condition on a name of a rename is one on its attribute, for tuples that use this name. A condition
         with units is about the canonical value.
         """
         if any(map(has_units, conditions)):
-            canonical = next((earlier for *_, earlier in reversed([*self._back(row, place)])), row)
+            canonical = next((earlier for *_, earlier in reversed([*self._back(row, accent_count)])), row)
             measured = [self._measured(c) for c in conditions if has_units(c)]
             return matches(canonical, measured) and self._matches(
-                row, place, [c for c in conditions if not has_units(c)]
+                row, accent_count, [c for c in conditions if not has_units(c)]
             )
         by = {c.attribute for c in conditions} & self.names.keys()
         if not by:
@@ -187,7 +187,7 @@ class Decoder:
         by_name = {**row, **{name: row.get(self.names[name]) for name in by}}
         return matches(
             by_name, conditions, lambda name, value: self.read(self.names.get(name, name), value)
-        ) and all(self._name(row, place, self.names[name]) == name for name in by)
+        ) and all(self._name(row, accent_count, self.names[name]) == name for name in by)
 
     def _measured(self, condition: syntax.Condition) -> syntax.Condition:
         """Converts the constants of a condition to the unit of canonical values."""
@@ -211,9 +211,9 @@ class Decoder:
             condition, attribute=self.names.get(condition.attribute, condition.attribute), pattern=pattern
         )
 
-    def _name(self, row: Item, place: int, attribute: str) -> str:
-        """Returns the name of an attribute in a tuple after `place` accents."""
-        for change, met, _ in self._back(row, place):
+    def _name(self, row: Item, accent_count: int, attribute: str) -> str:
+        """Returns the name of an attribute in a tuple after `accent_count` accents."""
+        for change, met, _ in self._back(row, accent_count):
             if met and change.name == attribute and isinstance(change, syntax.RenameAttribute):
                 return change.field
             if met and change.name == attribute and isinstance(change, syntax.AddAttribute):

@@ -370,15 +370,15 @@ class Reference:
 _KINDS = ("accent", "punctuation", "malformed", "columns")
 
 
-def _marker(item: Item, place: int) -> MarkerLine | None:
+def _marker(item: Item, position: int) -> MarkerLine | None:
     """Parses a marker; `$malformed`: a malformed one, `$stray`: a tuple in a folder of markers."""
     if "$stray" in item:
-        return MarkerLine("malformed", str(item["$stray"]), place, problem=STRAY, code="RQ224")
+        return MarkerLine("malformed", str(item["$stray"]), position, problem=STRAY, code="RQ224")
     kind = next((k for k in _KINDS if item.get(f"${k}") is not None), None)
     if kind is None:
         return None
     text, partition = str(item[f"${kind}"]), item.get(PARTITION)
-    return MarkerLine(kind, text, place, problem=item.get("$problem"), partition=partition)
+    return MarkerLine(kind, text, position, problem=item.get("$problem"), partition=partition)
 
 
 def _beaten(beat: Heartbeat, state: SourceState, came: Sequence[tuple[Row, Item]]) -> SourceState:

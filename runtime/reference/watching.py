@@ -28,12 +28,12 @@ class SimulatedWatches:
         """Returns the monitors at the start of a plan."""
         return cls({source.name: Monitor.of(source) for source in monitored_sources(plan)})
 
-    def add(self, source: str, row: Row, place: str) -> None:
+    def add(self, source: str, row: Row, location: str) -> None:
         """Takes a canonical tuple that was not rejected."""
         if (watch := self.watches.get(source)) is not None:
             group = tuple(key_value(row.get(name)) for name in watch.by)
             if crc32(repr(group).encode()) % watch.share == 0:
-                self._taken.setdefault(source, []).append((group, place, row))
+                self._taken.setdefault(source, []).append((group, location, row))
 
     def step(
         self, before: Mapping[str, SourceState], after: Mapping[str, SourceState]

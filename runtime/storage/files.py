@@ -156,10 +156,10 @@ class Files:
         with self._of(path) as store:
             return store.open(path)
 
-    def checksum(self, found: Iterable[FoundFile]) -> str | None:
+    def checksum(self, files: Iterable[FoundFile]) -> str | None:
         """Returns the checksum of the names and contents of files of one folder, by name; `None` for stores that check
         contents themselves."""
-        paths = [file.path for file in found]
+        paths = [file.path for file in files]
         with self._of(paths[0] if paths else "") as store:
             return store.checksum(paths)
 

@@ -175,7 +175,7 @@ class LocalStore(Store):
 
     def rename(self, old: str, new: str) -> None:
         if _local(new).exists():
-            raise _taken(old)
+            raise _in_use(old)
         _local(old).rename(_local(new))
 
     def publish(self, old: str, new: str) -> None:
@@ -199,7 +199,7 @@ class LocalStore(Store):
         power the file is whole, missing, or torn; its reader has to detect that."""
         local = _local(path)
         if local.exists():
-            raise _taken(path)
+            raise _in_use(path)
         self.write(path, content, durable=False)
         _sync([local, local.parent])
 
@@ -220,8 +220,8 @@ class LocalStore(Store):
         _sync({*places, *(f for local in places for f in local.parents if f.is_relative_to(top))})
 
 
-def _write(place: Path, content: bytes, durable: bool) -> None:
-    with place.open("wb") as file:
+def _write(path: Path, content: bytes, durable: bool) -> None:
+    with path.open("wb") as file:
         file.write(content)
         if durable:
             file.flush()
@@ -233,15 +233,15 @@ def _sync(places: Collection[Path]) -> None:
     list(_SYNCS.map(_sync_one, places))
 
 
-def _sync_one(place: Path) -> None:
-    handle = os.open(place, os.O_RDONLY)
+def _sync_one(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def _taken(old: str) -> FileExistsError:
+def _in_use(old: str) -> FileExistsError:
     return FileExistsError(errno.EEXIST, f"{old} cannot be moved there, where something is already")
 
 
@@ -317,7 +317,7 @@ class RemoteStore(Store):
             return
         if self._renames:
             if self.exists(new):
-                raise _taken(old)
+                raise _in_use(old)
             self._system.mv(old, new)
             return
         for published in sorted(self.entries(old), key=lambda entry: in_stream_order(entry.path)):
@@ -340,7 +340,7 @@ class RemoteStore(Store):
         """Writes with one conditional put, which the service refuses if an object exists."""
         if self._renames:
             if self.exists(path):
-                raise _taken(path)
+                raise _in_use(path)
             self.write(path, content)
         else:
             self._system.pipe_file(path, content, mode="create")

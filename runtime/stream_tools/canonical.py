@@ -209,17 +209,17 @@ class Writer:
             if self._is_of_tuples(box, self._original, True):
                 yield accent_text(conditions, drop.primitive)
 
-    def _is_of_tuples(self, box: Box, original: Maps, there: Tree) -> bool:
+    def _is_of_tuples(self, box: Box, original: Maps, tuples: Tree) -> bool:
         """Returns True if a box describes possible canonical tuples of a region.
 
         `original`: the functions from its values to canonical ones, which domains use.
         """
-        if there is True and self._altered.isdisjoint(box):
+        if tuples is True and self._altered.isdisjoint(box):
             return True
-        return self._may_be(regions.box(box), original, there)
+        return self._may_be(regions.box(box), original, tuples)
 
-    def _may_be(self, raw: Tree, original: Maps, there: Tree) -> bool:
-        region = regions.intersection(translate(raw, original), there)
+    def _may_be(self, raw: Tree, original: Maps, tuples: Tree) -> bool:
+        region = regions.intersection(translate(raw, original), tuples)
         return not regions.is_empty(region, self._canonical)
 
     def _punctuation(self, marker: CanonicalMarker) -> Iterator[str]:

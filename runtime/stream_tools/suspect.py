@@ -113,11 +113,11 @@ class Suspects:
                     yield self._suspect(follower, group, name, jump)
                 series[name] = new_series(self.schema.source, name, follower.state)
 
-    def text(self, name: str, found: int) -> str:
+    def text(self, name: str, count: int) -> str:
         """Summarises the examined stream in one line."""
         by = f" by {', '.join(self.by)}" if self.by else ""
         wrong = f", {self.passed_over:,} lines passed over (`cedilla validate`)" if self.passed_over else ""
-        return f"{name}: {found:,} suspects ({self.tuples:,} tuples, {self._count:,} sequences{by}{wrong})"
+        return f"{name}: {count:,} suspects ({self.tuples:,} tuples, {self._count:,} sequences{by}{wrong})"
 
     def _row(self, follower: StreamChecker, row: Row, line: Line) -> Iterator[Suspect]:
         group = tuple(row.canonical.get(name) for name in self.by)

@@ -32,9 +32,9 @@ def _paths(named: Paths) -> dict[str, str]:
     return {name: os.fspath(path) for name, path in named.items()}
 
 
-def _several(given: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
+def _several(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Names or paths; a single one need not be in a list."""
-    several = [given] if isinstance(given, str | os.PathLike) else given
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
     return tuple(os.fspath(path) for path in several)
 
 

@@ -44,9 +44,9 @@ def check_modules(plan: Plan, allowed: Iterable[str]) -> None:
             raise failure("RQ483", message, operator.span, hint=hint)
 
 
-def allowed_folders(given: Iterable[str]) -> tuple[str, ...]:
+def allowed_folders(folders: Iterable[str]) -> tuple[str, ...]:
     """Returns the folders that the user allows, beside the working directory."""
-    return (*given, *filter(None, os.environ.get(ALLOWED, "").split(os.pathsep)))
+    return (*folders, *filter(None, os.environ.get(ALLOWED, "").split(os.pathsep)))
 
 
 def check_permitted(

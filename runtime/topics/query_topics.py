@@ -197,7 +197,7 @@ class Topics:
             check()
             wait([answer], _POLL)
         self._answer = None
-        return self._taken(answer.result())
+        return self._fetched(answer.result())
 
     def fetched(self) -> Fetched:
         """Returns the next files that are there, without waiting. Leaves a failure to `fetch`, which raises it."""
@@ -207,13 +207,13 @@ class Topics:
         if not self._answer.done() or self._answer.exception() is not None:
             return {}
         answer, self._answer = self._answer, None
-        return self._taken(answer.result())
+        return self._fetched(answer.result())
 
-    def _taken(self, taken: Answer) -> Fetched:
-        self._had_some = any(taken.files.values())
-        self._notes += taken.notes
+    def _fetched(self, answer: Answer) -> Fetched:
+        self._had_some = any(answer.files.values())
+        self._notes += answer.notes
         return {
-            subscription.source: taken.files.get(subscription.source, [])
+            subscription.source: answer.files.get(subscription.source, [])
             for subscription in self._subscriptions
         }
 

@@ -156,29 +156,29 @@ def _answering(
     return endpoint
 
 
-def _trace(feed: Feed, given: dict[str, object]) -> object:
+def _trace(feed: Feed, request: dict[str, object]) -> object:
     """Answers what a marker would do now."""
     feed.get()
     folder = feed.model.folder
     if folder is None:
         raise ValueError("the run has no checkpoint yet")
-    plan, source = folder.stored.plan, str(given["source"])
+    plan, source = folder.stored.plan, str(request["source"])
     if source not in plan.source_of:
         raise ValueError(f"the query has no source {source}")
-    return trace_json(trace(plan, [(source, str(given["marker"]))], folder.commit))
+    return trace_json(trace(plan, [(source, str(request["marker"]))], folder.commit))
 
 
-def _rows(feed: Feed, given: dict[str, object]) -> object:
+def _rows(feed: Feed, request: dict[str, object]) -> object:
     """Answers with the newest rows of an output."""
     feed.get()
     folder = feed.model.folder
     if folder is None:
         raise ValueError("the run has no checkpoint yet")
-    units = given.get("units")
+    units = request.get("units")
     chosen = (
         {str(n): str(u) for n, u in units.items()} if isinstance(units, dict) else str(units or "as written")
     )
-    return newest_rows(folder, str(given["output"]), chosen)
+    return newest_rows(folder, str(request["output"]), chosen)
 
 
 @cache

@@ -269,7 +269,7 @@ MUTATIONS = (
     Mutation(
         "N4 a unit accent leads from the unit in force",
         "runtime/control/accents/unit_accents.py",
-        "        function = change.function.after(undone)",
+        "        function = after(change.function, undone)",
         "        function = change.function",
     ),
     Mutation(

@@ -24,10 +24,10 @@ def written(pattern: str) -> str:
     """Writes the expression for an engine: classes are of ASCII, `.` is all but `\\n`, `$` is the very end of
     the text.
     """
-    return "".join(map(_written, _TOKEN.findall(pattern)))
+    return "".join(map(_engine_token, _TOKEN.findall(pattern)))
 
 
-def _written(token: str) -> str:
+def _engine_token(token: str) -> str:
     match token:
         case ".":
             return r"[^\n]"

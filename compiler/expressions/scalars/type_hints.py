@@ -31,9 +31,9 @@ _HOW = {
 """Kind that is required, kind that is there -> what to write."""
 
 
-def conversion(wanted: str, found: Type, expression: Expression) -> str | None:
+def conversion(wanted: str, actual: Type, expression: Expression) -> str | None:
     """How a value of one type becomes one of another; `wanted`: `number` or the name of a type."""
-    kind = "number" if found.is_numeric else found.name
+    kind = "number" if actual.is_numeric else actual.name
     if kind == "number" and wanted in ("timestamp", "date") and isinstance(expression, Binary | Literal):
         return f'a {wanted} is a string in ISO form: "2025-01-31"'
     if isinstance(expression, Literal) and wanted == "boolean":
@@ -41,7 +41,7 @@ def conversion(wanted: str, found: Type, expression: Expression) -> str | None:
     if isinstance(expression, Literal) and isinstance(expression.value, str):
         is_number = wanted == "number" and _NUMBER.fullmatch(expression.value)
         return f"a number is written without quotes: `{expression.value}`" if is_number else None
-    how = _HOW.get((wanted, kind)) or (_HOW.get((wanted, "any")) if found.element is None else None)
+    how = _HOW.get((wanted, kind)) or (_HOW.get((wanted, "any")) if actual.element is None else None)
     return None if how is None else how.format(x=format_expression(expression))
 
 

@@ -139,7 +139,7 @@ def conjunctions(
         if members is True or (outer and members.undefined):
             continue
         domain = {attribute: universe.get(attribute, regions.ANYTHING)}
-        terms = list(_written(attribute, members, types.get(attribute, Type("double")), domain))
+        terms = list(_conditions(attribute, members, types.get(attribute, Type("double")), domain))
         if not terms:
             return
         alternatives[attribute] = terms
@@ -152,16 +152,16 @@ def possible(attribute: str, members: Tree, type_: Type, domain: Domain) -> Tree
     """Returns a set without ⊥ as `texts` writes it: without ranges that contain no value of the domain."""
     if not isinstance(members, Level):
         return members
-    texts = _written(attribute, members, type_, {attribute: domain})
+    texts = _conditions(attribute, members, type_, {attribute: domain})
     return regions.union(*(values for _, values in texts))
 
 
-def _written(attribute: str, members: Level, type_: Type, domain: Universe) -> Iterator[tuple[str, Tree]]:
+def _conditions(attribute: str, members: Level, type_: Type, domain: Universe) -> Iterator[tuple[str, Tree]]:
     """Yields the conditions that together describe a set without ⊥, each with the values that meet it."""
     if type_.name == "boolean" and any(members.pieces) and not all(map(members.at, (False, True))):
         # No value is before, between or after the two values.
         if isinstance(only := regions.values(attribute, filter(members.at, (False, True))), Level):
-            yield from _written(attribute, only, type_, domain)
+            yield from _conditions(attribute, only, type_, domain)
         return
     inside = sorted(v for v, hit in members.points.items() if hit)
     if inside:

@@ -98,27 +98,27 @@ class MarkerEffects:
 def advance(
     plan: Plan,
     states: Mapping[str, SourceState],
-    found: Mapping[str, Sequence[MarkerLine]],
-    place: Callable[[str, MarkerLine], str] = lambda source, marker: "",
+    new_markers: Mapping[str, Sequence[MarkerLine]],
+    location_of: Callable[[str, MarkerLine], str] = lambda source, marker: "",
     first: Set[str] = frozenset(),
 ) -> MarkerEffects:
     """Applies the markers of every source, in the order of the sources' declarations.
 
-    A marker that aborts stops only its own source, so that everything before it is committed. `place`: returns the
-    position of a marker of a source, for messages. `first`: the sources whose first marker precedes all tuples of the
-    epoch; only there can a domain grow or a zone change (theory N1, N13).
+    A marker that aborts stops only its own source, so that everything before it is committed. `location_of`: returns
+    the position of a marker of a source, for messages. `first`: the sources whose first marker precedes all tuples of
+    the epoch; only there can a domain grow or a zone change (theory N1, N13).
     """
-    result = _begun(plan, MarkerEffects(states, states), found, first)
+    result = _begun(plan, MarkerEffects(states, states), new_markers, first)
     for source in plan.sources:
-        every = found.get(source.name, ())
+        every = new_markers.get(source.name, ())
         markers, at = [m for m in every if not m.in_data] if source.markers_only else every, 0
         while at < len(markers) and source.name not in result.stops:
             group = group_at(source, result.states[source.name], markers, at)
             if group is None:
-                result, at = _with_next(plan, result, source.name, markers[at], place), at + 1
+                result, at = _with_next(plan, result, source.name, markers[at], location_of), at + 1
             else:
                 result, at = (
-                    _with_group(plan, result, source.name, group, group.members, place),
+                    _with_group(plan, result, source.name, group, group.members, location_of),
                     at + len(group.members),
                 )
         if len(markers) < len(every):
@@ -143,7 +143,7 @@ def _with_group(
     source: str,
     group: MarkerGroup,
     members: Sequence[GroupedMarker],
-    place: Callable[[str, MarkerLine], str],
+    location_of: Callable[[str, MarkerLine], str],
 ) -> MarkerEffects:
     """Returns the effects after some markers of a group. Valid markers are applied together; otherwise the group is
     halved until the invalid marker is alone."""
@@ -154,19 +154,19 @@ def _with_group(
     if len(members) < MIN_GROUP:
         for member in members:
             if source not in result.stops:
-                result = _with_next(plan, result, source, member.marker, place)
+                result = _with_next(plan, result, source, member.marker, location_of)
         return result
-    state = apply_group(result.states[source], group, members, partial(place, source), check)
+    state = apply_group(result.states[source], group, members, partial(location_of, source), check)
     if state is not None:
         accents = result.accents + len(members) * (group.kind == "accent")
         punctuations = result.punctuations + len(members) * (group.kind == "punctuation")
         states = {**result.states, source: state}
         return evolve(result, states=states, accents=accents, punctuations=punctuations)
     middle = len(members) // 2
-    result = _with_group(plan, result, source, group, members[:middle], place)
+    result = _with_group(plan, result, source, group, members[:middle], location_of)
     if source in result.stops:
         return result
-    return _with_group(plan, result, source, group, members[middle:], place)
+    return _with_group(plan, result, source, group, members[middle:], location_of)
 
 
 def _with_next(
@@ -174,13 +174,13 @@ def _with_next(
     result: MarkerEffects,
     source: str,
     marker: MarkerLine,
-    place: Callable[[str, MarkerLine], str],
+    location_of: Callable[[str, MarkerLine], str],
 ) -> MarkerEffects:
     """Returns the effects after one more marker, which may be a stop."""
     if marker.kind == "columns":
         return _with_columns(plan, result, source, marker)
     try:
-        at = place(source, marker) if marker.kind == "accent" else ""
+        at = location_of(source, marker) if marker.kind == "accent" else ""
         state, kind, warnings = _apply(plan, result.states, source, marker, at)
     except EpochMustEnd as cut:
         if cut.state is not None:
@@ -215,7 +215,7 @@ def _with_columns(plan: Plan, result: MarkerEffects, source: str, marker: Marker
 
 
 def _apply(
-    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
+    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, location: str
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     if marker.kind in ("malformed", "suspicious_key"):
         message, hint = marker.problem or problem(marker.text)
@@ -223,8 +223,8 @@ def _apply(
     text = marker.wire(states[source].field_types)
     singles = single_accents(text) if marker.kind == "accent" else (text,)
     if len(singles) == 1:
-        return _apply_single(plan, states, source, marker, place)
-    return _apply_several(plan, states, source, marker, singles, place)
+        return _apply_single(plan, states, source, marker, location)
+    return _apply_several(plan, states, source, marker, singles, location)
 
 
 def _apply_several(
@@ -233,14 +233,14 @@ def _apply_several(
     source: str,
     marker: MarkerLine,
     singles: Sequence[str],
-    place: str,
+    location: str,
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     """Applies an accent of several attributes, or nothing of it. `singles`: the same for each attribute."""
     begun, warnings = states[source], list[Diagnostic]()
     for text in singles:
         single = evolve(marker, text=text, translate=None)
         try:
-            state, _, more = _apply_single(plan, states, source, single, place)
+            state, _, more = _apply_single(plan, states, source, single, location)
         except EpochMustEnd as cut:
             if cut.state is None:
                 raise
@@ -253,10 +253,10 @@ def _apply_several(
 
 
 def _apply_single(
-    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
+    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, location: str
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     try:
-        return _applied(plan, states, source, marker, place)
+        return _applied(plan, states, source, marker, location)
     except DiagnosticError as error:
         if (about := _passed_over(plan, states[source], source, marker, error)) is None:
             raise
@@ -274,7 +274,7 @@ def _passed_over(
 
 
 def _applied(
-    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, place: str
+    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, location: str
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     state = states[source]
     if marker.kind == "punctuation":
@@ -293,7 +293,7 @@ def _applied(
     accent = evolve(accent, description=within(accent.description, marker.partition))
     warnings = tuple(with_statement(source, warning) for warning in warnings_about(state, accent))
     check_doubtful(plan.settings, warnings)
-    after = with_accent(state, accent, marker.position, place)
+    after = with_accent(state, accent, marker.position, location)
     if marker.position > 0 and (before := expecting(state, accent, after)) is not None:
         raise EpochMustEnd(before)
     live = regions.difference(state.canonical(accent.description), state.closed)
@@ -307,12 +307,12 @@ def _applied(
 
 
 def _begun(
-    plan: Plan, result: MarkerEffects, found: Mapping[str, Sequence[MarkerLine]], first: Set[str]
+    plan: Plan, result: MarkerEffects, new_markers: Mapping[str, Sequence[MarkerLine]], first: Set[str]
 ) -> MarkerEffects:
     """Returns the sources after growths and zones at the epoch's beginning. The marker itself is counted later and
     then adds nothing."""
     for source in plan.sources:
-        marker = next((m for m in found.get(source.name, ()) if not m.in_data), None)
+        marker = next((m for m in new_markers.get(source.name, ()) if not m.in_data), None)
         if source.name not in first or marker is None or marker.kind != "accent":
             continue
         state = result.begun[source.name]

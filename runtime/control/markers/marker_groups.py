@@ -179,7 +179,7 @@ def _round_key(accent: Accent) -> tuple[object, ...] | None:
 
 
 def apply_group(
-    state: SourceState, group: MarkerGroup, members: Sequence[GroupedMarker], place: Place, check: Check
+    state: SourceState, group: MarkerGroup, members: Sequence[GroupedMarker], location_of: Place, check: Check
 ) -> SourceState | None:
     """Returns the state after some consecutive markers of a group; `None` if they must be applied one by one."""
     by_round: dict[int, list[GroupedMarker]] = {}
@@ -192,7 +192,7 @@ def apply_group(
             if group.kind == "punctuation":
                 next_ = _closed(state, step)
             else:
-                next_ = _evolved(state, step, place, check, alters)
+                next_ = _evolved(state, step, location_of, check, alters)
             if next_ is None:
                 return None
             state = next_
@@ -266,7 +266,11 @@ def _closed(state: SourceState, step: _Step) -> SourceState | None:
 
 
 def _evolved(
-    state: SourceState, step: _Step, place: Place, check: Check, alters: list[tuple[GroupedMarker, Altered]]
+    state: SourceState,
+    step: _Step,
+    location_of: Place,
+    check: Check,
+    alters: list[tuple[GroupedMarker, Altered]],
 ) -> SourceState | None:
     """Returns the state after the accents of a round; `None` if they must be applied one by one. Extends `alters` by
     those that are remembered."""
@@ -290,7 +294,7 @@ def _evolved(
             if _is_repeated(state, name, functions, live) or misnamed(state, change, functions) is not None:
                 return None
             next_ = state.naming(change).with_functions(name, functions, functions, places)
-            alters += _last_alters(step, place)
+            alters += _last_alters(step, location_of)
         case ToUnit() as change if _is_altered(state, name) and _has_all(state, name, where, step):
             next_ = state.naming(change)
             for alter in alters_of(state, accent, change):
@@ -298,7 +302,7 @@ def _evolved(
                     return None
                 functions = restrict_to(alter.description, alter.primitive.function)
                 next_ = next_.with_functions(name, functions, functions, places)
-                alters += _last_alters(step, place, alter)
+                alters += _last_alters(step, location_of, alter)
         case _:
             return None
     if not regions.is_empty(live, state.universe):
@@ -345,7 +349,7 @@ def _is_repeated(state: SourceState, name: str, functions: Tree, live: Tree) -> 
 
 
 def _last_alters(
-    step: _Step, place: Place, alter: Accent | None = None
+    step: _Step, location_of: Place, alter: Accent | None = None
 ) -> Iterator[tuple[GroupedMarker, Altered]]:
     """Yields the last Alters, up to the number that is remembered. `alter`: an Alter that unit accents expand to, for
     some of the tuples."""
@@ -358,5 +362,7 @@ def _last_alters(
         if where is not False:
             yield (
                 member,
-                Altered(primitive.attribute, primitive.function, where, place(member.marker), accent.text),
+                Altered(
+                    primitive.attribute, primitive.function, where, location_of(member.marker), accent.text
+                ),
             )

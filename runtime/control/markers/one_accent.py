@@ -45,8 +45,8 @@ class EpochMustEnd(Exception):
         self.state = state
 
 
-def with_accent(state: SourceState, accent: Accent, position: int, place: str = "") -> SourceState:
-    """Returns the state after an accent. `place`: its position, for messages about later accents.
+def with_accent(state: SourceState, accent: Accent, position: int, location: str = "") -> SourceState:
+    """Returns the state after an accent. `location`: its position, for messages about later accents.
 
     Raises `DiagnosticError`: RQ205 (adds an existing attribute), RQ206 (drops or alters a missing one), RQ208 (adds it
     with another type), RQ219 (names a unit that values are not in), RQ239 (missing values depend on each other), RQ240
@@ -54,7 +54,7 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
     `EpochMustEnd` if it adds an attribute that this epoch dropped.
     """
     check_swapped(state.swaps, accent, state.types)
-    after = _applied(state, accent, position, place)
+    after = _applied(state, accent, position, location)
     if after.sentinels is not state.sentinels:
         check_order(after.sentinels, accent)
     if after.swaps.here:
@@ -62,7 +62,7 @@ def with_accent(state: SourceState, accent: Accent, position: int, place: str = 
     return after
 
 
-def _applied(state: SourceState, accent: Accent, position: int, place: str) -> SourceState:
+def _applied(state: SourceState, accent: Accent, position: int, location: str) -> SourceState:
     where, places = state.canonical(accent.description), positions_after(position)
     live = regions.difference(where, state.closed)
     match accent.primitive:
@@ -99,7 +99,7 @@ def _applied(state: SourceState, accent: Accent, position: int, place: str) -> S
             _require(state, accent, attribute, where, live, "alters")
             named = state.naming(change)
             for alter in alters_of(state, accent, change):
-                named = with_accent(named, alter, position, place)
+                named = with_accent(named, alter, position, location)
             return named
         case SourceAlter(attribute, function):
             _require(state, accent, attribute, where, live, "alters")
@@ -115,7 +115,7 @@ def _applied(state: SourceState, accent: Accent, position: int, place: str) -> S
             if (composed := misnamed(state, change, raw)) is not None:
                 raise unit_accents.not_in_unit(accent, change, composed, state.named_units.get(attribute, ()))
             state = state.naming(change).with_functions(attribute, raw, restrict_to(where, function), places)
-            return state.remembering([Altered(attribute, function, where, place, accent.text)])
+            return state.remembering([Altered(attribute, function, where, location, accent.text)])
 
 
 def expecting(state: SourceState, accent: Accent, after: SourceState) -> SourceState | None:

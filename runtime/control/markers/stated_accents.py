@@ -90,10 +90,10 @@ def _with_first(
     the number of these accents."""
     markers = [MarkerLine("accent", accent.text, number) for number, accent in enumerate(stated)]
 
-    def place(_: str, marker: MarkerLine) -> str:
+    def location(_: str, marker: MarkerLine) -> str:
         return f"line {stated[marker.position].line}"
 
-    effects = advance(plan, states, {source: markers}, place, {source})
+    effects = advance(plan, states, {source: markers}, location, {source})
     stop = effects.stops.get(source)
     if stop is not None and stop.diagnostics:
         span = stated[stop.marker.position].span

@@ -81,7 +81,7 @@ def passed_over(
     """
     if error.diagnostics[0].code != "RQ207":
         return None
-    readable = _known(source, state)
+    readable = _names_read(source, state)
     if kind == "punctuation":
         conditions = parse_punctuation(text, "<punctuation>").conditions
         unknown = [
@@ -120,16 +120,16 @@ def with_passed_over(state: SourceState, marker: PassedOver) -> tuple[SourceStat
     return (state if after == before else evolve(state, undeclared=after)), notes
 
 
-def _known(source: Source, state: SourceState) -> set[str]:
+def _names_read(source: Source, state: SourceState) -> set[str]:
     """Returns all names that the query reads: attributes, fields and paths."""
     paths = source.paths_after(state.names.of).values()
     every = (column for keys in paths for column in alternatives(keys))
     return {*state.field_types, *outer_keys(paths), *map(path_text, every)}
 
 
-def _is_near(name: str, known: Collection[str]) -> bool:
+def _is_near(name: str, names: Collection[str]) -> bool:
     """Returns True if a name may be a misspelling of a known one; names that differ only in digits do not count."""
-    others = [other for other in known if _without_digits(other) != _without_digits(name)]
+    others = [other for other in names if _without_digits(other) != _without_digits(name)]
     if resembles(name, others):
         return True
     lower = name.lower()

@@ -159,15 +159,15 @@ class SourceState:
     @property
     def field_types(self) -> Mapping[str, Type]:
         """Returns the types of the fields of raw tuples: attributes by all of their names."""
-        types, names = self._written(self.types_of_raw), self.names.of
+        types, names = self._written_types(self.types_of_raw), self.names.of
         return {**types, **{name: types[of] for name, of in names.items()}} if names else types
 
     @property
     def written_types(self) -> Mapping[str, Type]:
         """Returns the types of attributes for constants of markers: local times have a zone."""
-        return self._written(self.types)
+        return self._written_types(self.types)
 
-    def _written(self, types: Mapping[str, Type]) -> Mapping[str, Type]:
+    def _written_types(self, types: Mapping[str, Type]) -> Mapping[str, Type]:
         return {**types, **{n: evolve(types[n], zone=zone) for n, zone in self.zones.items() if n in types}}
 
     def canonical(self, raw: Tree) -> Tree:

@@ -55,9 +55,9 @@ class CsvBatches:
     def schema(self) -> pa.Schema:
         return schema_of(self.types)
 
-    def batch(self, block: CsvBlock, place: int) -> pa.RecordBatch:
-        """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
-        return RecordBatches(self.types, block.header, block.none, paths=self.paths).batch(block, place)
+    def batch(self, block: CsvBlock, start: int) -> pa.RecordBatch:
+        """Returns the tuples of a block. `start`: the position in the slice where its file begins."""
+        return RecordBatches(self.types, block.header, block.none, paths=self.paths).batch(block, start)
 
 
 @frozen

@@ -86,13 +86,13 @@ class CsvPart(Part):
                     length, rest = passed(stream, rest)
                     at += length
 
-    def _endless(self, row: bytes, place: int, header: Header | None, header_text: str) -> CsvBlock:
+    def _endless(self, row: bytes, offset: int, header: Header | None, header_text: str) -> CsvBlock:
         """Returns the first bytes of a line that is too long. If it is the first line, the query ends."""
         bounds = (np.zeros(1, np.int64), np.array([len(row)]))
         if header is not None:
-            return CsvBlock(row + b"\n", place, *bounds, header, header_text, None, exceeds=self.longest)
+            return CsvBlock(row + b"\n", offset, *bounds, header, header_text, None, exceeds=self.longest)
         header, header_text = csv_records.header_of(row, self.longest), row.decode("utf-8", "replace")
-        return CsvBlock(row + b"\n", place, *bounds, header, header_text, 0, exceeds=self.longest)
+        return CsvBlock(row + b"\n", offset, *bounds, header, header_text, 0, exceeds=self.longest)
 
 
 def _rows_apart(block: CsvBlock, longest: int) -> Iterator[CsvBlock]:

@@ -30,12 +30,12 @@ class Records(JsonLines):
         ]
 
 
-def copy_of(file: InputFile, place: int) -> str | None:
+def copy_of(file: InputFile, offset: int) -> str | None:
     """Returns file and line of the local copy of a record, which users may repair; `None` if the file is not such a
     copy."""
     if record_file(file.path) is None:
         return None
-    _, line = next(lines_at(Part(file.path, 0), [place]))
+    _, line = next(lines_at(Part(file.path, 0), [offset]))
     return f"{file.path}:{line}"
 
 

@@ -66,8 +66,8 @@ class TextBatches(ABC):
     def item(self, row: bytes) -> JsonObject:
         """Returns the object in a row. Raises `ValueError` with the reason if the row is malformed."""
 
-    def batch(self, block: Block, place: int) -> pa.RecordBatch:
-        """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
+    def batch(self, block: Block, start: int) -> pa.RecordBatch:
+        """Returns the tuples of a block. `start`: the position in the slice where its file begins."""
         starts, ends = self.tuple_lines(block)
         if block.exceeds is not None:
             pieces = [[*self.columns([({}, too_long(block.exceeds))] * len(starts)), pa.array(starts)]]
@@ -77,7 +77,7 @@ class TextBatches(ABC):
             one_array([piece[n] for piece in pieces]) if pieces else pa.array([], field.type)
             for n, field in enumerate(self.schema)
         )
-        return pa.record_batch([*columns, pc.add(places, place + block.place)], schema=self.schema)
+        return pa.record_batch([*columns, pc.add(places, start + block.place)], schema=self.schema)
 
     def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
         """Yields the columns and positions of rows, one list for each piece that is parsed at once."""

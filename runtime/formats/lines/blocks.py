@@ -210,17 +210,17 @@ def _blocks(stream: Any, begin: int, end: int | None, longest: int) -> Iterator[
             at += length
 
 
-def _lines_apart(text: bytes, place: int, longest: int) -> Iterator[Block]:
+def _lines_apart(text: bytes, offset: int, longest: int) -> Iterator[Block]:
     """Yields whole lines in blocks, those that are too long in blocks of their own."""
-    block = Block(text, place)
+    block = Block(text, offset)
     at = 0
     for begin, end in _too_long(block, longest) if len(text) > longest else ():
         if begin > at:
-            yield Block(text[at:begin], place + at)
-        yield Block(text[begin : min(end, begin + longest + EXCESS)] + b"\n", place + begin, exceeds=longest)
+            yield Block(text[at:begin], offset + at)
+        yield Block(text[begin : min(end, begin + longest + EXCESS)] + b"\n", offset + begin, exceeds=longest)
         at = end + 1
     if at < len(text):
-        yield Block(text[at:], place + at) if at else block
+        yield Block(text[at:], offset + at) if at else block
 
 
 def _too_long(block: Block, longest: int) -> list[tuple[int, int]]:
@@ -265,13 +265,13 @@ def _with_feeds(text: bytes) -> bytes:
     return _RETURN.sub(b"\n", text) if is_mixed else text
 
 
-def row_count(file: Part, place: int | None = None) -> int:
+def row_count(file: Part, offset: int | None = None) -> int:
     """Returns the number of lines of a file that are not blank, before a position if one is given."""
     count = 0
     for block in file.blocks():
         starts, _ = block.lines()
-        if place is not None and block.place + len(block.text) >= place:
-            return count + int(np.searchsorted(starts, place - block.place))
+        if offset is not None and block.place + len(block.text) >= offset:
+            return count + int(np.searchsorted(starts, offset - block.place))
         count += len(starts)
     return count
 

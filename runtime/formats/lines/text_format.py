@@ -167,15 +167,15 @@ class TextFormat(Format):
         of_slices = zip(results, slices, searched, strict=True)
         return [evolve(result.scan(files), searched=blocks) for result, files, blocks in of_slices]
 
-    def rows_before(self, spark: SparkSession, file: InputFile, place: int) -> int:
-        return row_count(self.whole(file), place)
+    def rows_before(self, spark: SparkSession, file: InputFile, position: int) -> int:
+        return row_count(self.whole(file), position)
 
     def place_of_row(self, spark: SparkSession, file: InputFile, number: int) -> int | None:
         return place_of_row(self.whole(file), number)
 
-    def line_at(self, spark: SparkSession, file: InputFile, place: int) -> int:
+    def line_at(self, spark: SparkSession, file: InputFile, position: int) -> int:
         whole = self.whole(file)
-        return whole.shown(next(lines_at(whole, [place]))[1])
+        return whole.shown(next(lines_at(whole, [position]))[1])
 
     def rows_at(
         self, spark: SparkSession, file: InputFile, places: Sequence[int]
@@ -259,12 +259,12 @@ class _Found:
     markers: list[MarkerLine] = field(factory=list[MarkerLine])
     tuples: Counter[int] = field(factory=Counter[int])
 
-    def add(self, file: int, kind: str, text: str, place: int, end: int) -> None:
+    def add(self, file: int, kind: str, text: str, start: int, end: int) -> None:
         if kind:
             begin = file * NEXT_FILE
-            self.markers.append(self.marker_line(kind, text, begin + place, begin + end))
+            self.markers.append(self.marker_line(kind, text, begin + start, begin + end))
         else:
-            self.tuples[file] += place
+            self.tuples[file] += start
 
     def scan(self, files: Numbered) -> Scan:
         markers = tuple(sorted(self.markers, key=lambda marker: marker.position))
@@ -283,7 +283,7 @@ _BATCH_SIZE = 1000
 """Number of rows of a batch."""
 
 
-def _place(row: Mapping[str, Any]) -> int:
+def _position(row: Mapping[str, Any]) -> int:
     return int(row[POSITION])
 
 
@@ -295,8 +295,8 @@ class _Run:
     last: int = -1
 
     def __call__(self, row: Mapping[str, Any]) -> tuple[int, int]:
-        self.number += _place(row) < self.last
-        self.last = _place(row)
+        self.number += _position(row) < self.last
+        self.last = _position(row)
         return self.number, file_of(self.last)
 
 
@@ -311,7 +311,7 @@ class _Located:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # Not all engines keep the order of rows on the way to a task; at best they keep it within a batch.
-        located = self.rows(row for batch in batches for row in sorted(batch.to_pylist(), key=_place))
+        located = self.rows(row for batch in batches for row in sorted(batch.to_pylist(), key=_position))
         while some := list(islice(located, _BATCH_SIZE)):
             yield pa.RecordBatch.from_pylist(some, _LOCATED)
 

@@ -51,8 +51,8 @@ class Batches(Protocol):
     @property
     def schema(self) -> pa.Schema: ...
 
-    def batch(self, block: Any, place: int) -> pa.RecordBatch:
-        """Returns the tuples of a block. `place`: the position in the slice where its file begins."""
+    def batch(self, block: Any, start: int) -> pa.RecordBatch:
+        """Returns the tuples of a block. `start`: the position in the slice where its file begins."""
         ...
 
 

@@ -297,7 +297,7 @@ _SOURCES: tuple[tuple[str, Callable[[pa.Array, Type], pa.Array]], ...] = (
 
 
 def _plain(values: pa.StructArray, type_: Type) -> pa.Array:
-    columns = list(_each(values, type_))
+    columns = list(_value_columns(values, type_))
     return (
         pc.coalesce(*columns)
         if len(columns) > 1
@@ -307,7 +307,7 @@ def _plain(values: pa.StructArray, type_: Type) -> pa.Array:
     )
 
 
-def _each(values: pa.StructArray, type_: Type) -> Iterator[pa.Array]:
+def _value_columns(values: pa.StructArray, type_: Type) -> Iterator[pa.Array]:
     for key, read in _SOURCES:
         column = field_at(values, key)
         if column.null_count < len(column):

@@ -79,7 +79,7 @@ class DeltaLog:
             changes = [(kind, a[kind]) for a in actions for kind in ("add", "remove") if a.get(kind)]
             files = [a for kind, a in changes if kind == "add" and a["dataChange"]]
             removed = any(kind == "remove" and a.get("dataChange", True) for kind, a in changes)
-            taken = [self._found(a["path"], entry.file.modified, a["size"]) for a in files]
+            taken = [self._listed_file(a["path"], entry.file.modified, a["size"]) for a in files]
         except (ValueError, KeyError, AttributeError, TypeError) as problem:
             message = f"version {entry.version} of {self.table} cannot be read: {problem}"
             raise failure(
@@ -99,9 +99,9 @@ class DeltaLog:
         self._check(
             {}, {"partitionColumns": metadata.partition_columns, "configuration": metadata.configuration}
         )
-        return [self._found(add["path"], add["modification_time"], add["size_bytes"]) for add in added]
+        return [self._listed_file(add["path"], add["modification_time"], add["size_bytes"]) for add in added]
 
-    def _found(self, path: str, modified: int, size: int) -> FoundFile:
+    def _listed_file(self, path: str, modified: int, size: int) -> FoundFile:
         name = unquote(path)
         whole = name if re.match(r"[a-zA-Z][\w+.-]*:/|/", name) else f"{self.table}/{name}"
         self.files.check_inside(whole, self.table)

@@ -47,15 +47,15 @@ class XmlBatches(TextBatches):
         assert isinstance(block, XmlBlock)
         return tuple_lines(block)
 
-    def batch(self, block: Block, place: int) -> pa.RecordBatch:
+    def batch(self, block: Block, start: int) -> pa.RecordBatch:
         """Returns the tuples of a block, parsed at once if its elements are known."""
         assert isinstance(block, XmlBlock)
         elements = block.elements
         may_be = elements is not None and not elements.has_markers and is_utf8(block.text)
         columns = self._columns(elements) if elements is not None and may_be else None
         if columns is None:
-            return super().batch(block, place)
-        return pa.record_batch([*columns, pa.array(block.starts + (place + block.place))], schema=self.schema)
+            return super().batch(block, start)
+        return pa.record_batch([*columns, pa.array(block.starts + (start + block.place))], schema=self.schema)
 
     def item(self, row: bytes) -> JsonObject:
         """Returns the object in an element. An empty text is a value only for strings."""

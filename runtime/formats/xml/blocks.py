@@ -57,8 +57,8 @@ class XmlPart(Part):
 _NONE = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-def _blocks(text: bytes, place: int, root: bytes, *, is_last: bool) -> Iterator[XmlBlock]:
-    """Yields the complete part of a text in blocks; the first starts at its beginning. `place`: the text's position in
+def _blocks(text: bytes, offset: int, root: bytes, *, is_last: bool) -> Iterator[XmlBlock]:
+    """Yields the complete part of a text in blocks; the first starts at its beginning. `offset`: the text's position in
     the file."""
     at = 0
     while at < len(text):
@@ -66,7 +66,7 @@ def _blocks(text: bytes, place: int, root: bytes, *, is_last: bool) -> Iterator[
         elements = elements_of(window)
         if elements is not None:
             whole = int(elements.ends[-1])
-            yield XmlBlock(window[:whole], place + at, elements.starts, elements.ends, elements)
+            yield XmlBlock(window[:whole], offset + at, elements.starts, elements.ends, elements)
             at += whole
             if elements.all_in_order and at + _WINDOW_SIZE - whole < len(text):
                 continue  # the next window starts with the rest of this one
@@ -77,5 +77,5 @@ def _blocks(text: bytes, place: int, root: bytes, *, is_last: bool) -> Iterator[
         if whole == at:
             return
         starts, ends = np.array(pairs, np.int64).reshape(-1, 2).T - at
-        yield XmlBlock(text[at:whole], place + at, starts, ends, None)
+        yield XmlBlock(text[at:whole], offset + at, starts, ends, None)
         at = whole

@@ -114,10 +114,10 @@ def test_links_inside_of_the_working_directory_are_read(home: Path) -> None:
 def test_the_log_of_a_table_names_no_file_outside_of_it(home: Path, path: str) -> None:
     log = DeltaLog(Files(), "r", str(home / "r"))
     with pytest.raises(DiagnosticError, match="RQ484"):
-        log._found(path.format(beside=home.parent / "beside"), 0, 1)
+        log._listed_file(path.format(beside=home.parent / "beside"), 0, 1)
     allowed = DeltaLog(Files([str(home.parent / "beside")]), "r", str(home / "r"))
-    assert allowed._found(path.format(beside=home.parent / "beside"), 0, 1).path.endswith("/1.parquet")
-    assert log._found("part-1.parquet", 0, 1).path.endswith("r/part-1.parquet")
+    assert allowed._listed_file(path.format(beside=home.parent / "beside"), 0, 1).path.endswith("/1.parquet")
+    assert log._listed_file("part-1.parquet", 0, 1).path.endswith("r/part-1.parquet")
 
 
 def test_the_folder_of_the_query_is_its_own(home: Path) -> None:
