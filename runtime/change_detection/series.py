@@ -150,8 +150,10 @@ class Series(Generic[Place]):
 
     def _leave_zeros_out(self) -> None:
         self.is_sparse, self._model = True, None
-        left = [(place, value) for place, value in zip(self._places, self._values, strict=True) if value]
-        self._places, self._values = [place for place, _ in left], [value for _, value in left]
+        left = [
+            (position, value) for position, value in zip(self._places, self._values, strict=True) if value
+        ]
+        self._places, self._values = [position for position, _ in left], [value for _, value in left]
         self._history = array("d", (value for value in self._history if value))
         self._start, self._fitted, self._new = len(self._history), 0, min(self._new, len(left))
 

@@ -116,8 +116,8 @@ def _swap(one: Series[Place], other: Series[Place], name: str) -> Jump[Place] | 
         sum(sum(side[split:]) for side in pair.crossed),
     )
     end = split - len(values[0])
-    place, middles = one.places[end], one.exchange(other, end)
-    return Jump(place, f"a swap with `{name}`", IDENTITY, gain / (gain + left), *middles)
+    start, middles = one.places[end], one.exchange(other, end)
+    return Jump(start, f"a swap with `{name}`", IDENTITY, gain / (gain + left), *middles)
 
 
 def _means(values: Sequence[float], length: int) -> list[float]:

@@ -56,11 +56,11 @@ class ReadAhead:
         `scratch`: the folder of the epoch for tuples that are too many for memory.
         """
         ahead = self._ahead.pop(source, None)
-        found = None if ahead is None else ahead.result()
+        batch_ahead = None if ahead is None else ahead.result()
         if self._next is not None:
             self._ahead[source] = self.jobs.prefetch(partial(self._read_next, source, asked, *self._next))
-        if found is not None and found[0] == asked:
-            return found[1]
+        if batch_ahead is not None and batch_ahead[0] == asked:
+            return batch_ahead[1]
         return asked.read(self.spark, f"{scratch}/{source}")
 
     def _read_next(

@@ -120,10 +120,10 @@ def on_change(
     if not is_stream(uri):
         ls.owners.clear()
         affected += filter(is_stream, ls.workspace.text_documents)
-    for each in affected:
-        text, positions = ls.text(each)
-        found = _checked(ls, each, text)
-        _publish(ls, each, [_finding(d, positions.range(*place)) for _, d, place in found])
+    for uri in affected:
+        text, positions = ls.text(uri)
+        diagnostics = _checked(ls, uri, text)
+        _publish(ls, uri, [_finding(d, positions.range(*offsets)) for _, d, offsets in diagnostics])
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)

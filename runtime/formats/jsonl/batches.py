@@ -45,8 +45,8 @@ pc: Any = pyarrow.compute
 
 def tuple_lines(block: Block) -> tuple[Places, Places]:
     """Returns the starts and ends of the lines of a block that are tuples."""
-    found = markers_in(block) if block.markers is None else block.markers
-    return tuple_rows(*block.lines(), found)
+    markers = markers_in(block) if block.markers is None else block.markers
+    return tuple_rows(*block.lines(), markers)
 
 
 @frozen
