@@ -21,6 +21,8 @@ _ENVIRONMENT = {
     "SAIL_RUNTIME__STACK_SIZE": str(128 << 20),
     # A folder that is overwritten would still be read with its old contents.
     "SAIL_EXECUTION__FILE_LISTING_CACHE__TYPE": "none",
+    # Sail ends a session that is idle for 20 minutes, and a query may wait for files for days: ten years.
+    "SAIL_SPARK__SESSION_TIMEOUT_SECS": str(10 * 365 * 86_400),
     # Sail reports each session and each query that it abandons.
     "RUST_LOG": "error",
 }

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines.frames import of_table
-from cedilla.runtime.engines.sail import sail_session
+from cedilla.runtime.engines.sail import _ENVIRONMENT, sail_session
 
 
 def test_a_session_has_the_settings_of_sparks(sail: SparkSession) -> None:
@@ -82,3 +82,33 @@ def test_without_the_engine_the_message_says_how_to_install_it(monkeypatch: pyte
         pass
     (found,) = caught.value.diagnostics
     assert (found.code, found.help) == ("RQ424", "pip install 'cedilla[sail]'")
+
+
+IDLE = """
+import time
+from cedilla.runtime.engines import sail
+
+with sail.sail_session() as session:
+    session.range(3).count()
+    time.sleep(4)
+    print(session.range(3).count())
+"""
+
+
+@pytest.mark.parametrize(("seconds", "survives"), [(None, True), ("1", False)])
+def test_a_session_survives_hours_without_work(seconds: str | None, survives: bool) -> None:
+    """The second case shows that Sail reads the variable of this name."""
+    name = "SAIL_SPARK__SESSION_TIMEOUT_SECS"
+    environment = {key: value for key, value in os.environ.items() if key != name}
+    environment |= {} if seconds is None else {name: seconds}
+    run = subprocess.run(
+        [sys.executable, "-c", IDLE],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (run.returncode == 0, run.stdout.endswith("3\n")) == (survives, survives)
+    assert survives or "is not running" in run.stderr
+    assert int(_ENVIRONMENT[name]) > 365 * 86_400

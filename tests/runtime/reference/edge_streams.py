@@ -59,8 +59,8 @@ def shown(value: Any) -> Any:
     """A value that equals its like; the last digits of a double depend on the order in which it was computed."""
     if isinstance(value, list):
         return tuple(map(shown, value))
-    if value in ("NaN", "Infinity", "-Infinity"):
-        value = float(value)
+    if isinstance(value, Decimal) or value in ("NaN", "Infinity", "-Infinity"):
+        value = float(value)  # the digits of doubles are those of the engine
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\S+Z", value):
         value = datetime.fromisoformat(value)
     return f"{value + 0.0:.12g}" if isinstance(value, float) else repr(value)
