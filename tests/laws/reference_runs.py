@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
@@ -93,7 +94,7 @@ def plain(value: Any, *, odd: bool = False, exact: bool = False) -> Any:
         return value
     if isinstance(value, date):
         return key(value.isoformat())
-    if exact:
+    if exact or not math.isfinite(value):
         return key(value)
     is_double = isinstance(value, Decimal) and len(value.as_tuple().digits) <= 17
     exactly = Fraction(float(value) if is_double else value)
