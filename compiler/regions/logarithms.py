@@ -32,11 +32,8 @@ _COEFFICIENTS = [float(_LN**n / factorial(n)) for n in range(1, 11)]
 
 
 @frozen(cache_hash=True)
-class Logarithm:
-    """The function `y -> step * log10(y / reference)` of positive numbers: decibels with step 10, pH with step -1.
-
-    Only the control plane computes it, for bounds of markers. Sources undo it by its inverse.
-    """
+class _Scale:
+    """The parameters that a logarithm and the power that undoes it share."""
 
     step: Fraction = field(converter=Fraction)
     reference: Fraction = field(converter=Fraction)
@@ -47,6 +44,14 @@ class Logarithm:
     @property
     def rises(self) -> bool:
         return self.step > 0
+
+
+@frozen(cache_hash=True)
+class Logarithm(_Scale):
+    """The function `y -> step * log10(y / reference)` of positive numbers: decibels with step 10, pH with step -1.
+
+    Only the control plane computes it, for bounds of markers. Sources undo it by its inverse.
+    """
 
     @property
     def domain(self) -> tuple[Bound, Bound]:
@@ -72,18 +77,8 @@ class Logarithm:
 
 
 @frozen(cache_hash=True)
-class Power:
+class Power(_Scale):
     """The function `y -> reference * 10 ** (y / step)`, which undoes a logarithm."""
-
-    step: Fraction = field(converter=Fraction)
-    reference: Fraction = field(converter=Fraction)
-
-    is_identity = False
-    coefficients = None
-
-    @property
-    def rises(self) -> bool:
-        return self.step > 0
 
     @property
     def domain(self) -> tuple[Bound, Bound]:

@@ -233,7 +233,7 @@ def _between(relation: syntax.TwoInputs) -> tuple[str, str, _Types, _Types]:
 
 @frozen
 class _Position:
-    """Where a text begins: the indentation of its line, its own column; how much follows on its last line."""
+    """The beginning of a text: the indentation of its line, and its column. `tail`: the length of what follows."""
 
     indent: int
     column: int
