@@ -19,7 +19,7 @@ def test_cedilla_takes_part_on_each_of_its_engines(suite: str) -> None:
     contests = list(import_module(f"tests.benchmarks.suites.{suite}").contests(wanted))
     assert len({contest.key for contest in contests}) == len(contests)
     for contest in contests:
-        competitors = {each.name: each for each in contest.competitors}
+        competitors = {competitor.name: competitor for competitor in contest.competitors}
         assert contest.baseline in competitors
         if contest.key != "startup/commands":  # which run no query
             ours, sails = competitors["cedilla"], competitors["cedilla-sail"]

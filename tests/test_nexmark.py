@@ -165,8 +165,8 @@ def test_columns_of_a_result(spark: SparkSession, data: Data, query: str) -> Non
     schema = spark.sql(oracle.sql(query)).schema
     stated = spark.createDataFrame([], oracle.columns(query)).schema
     wide = {"int": "bigint"}
-    found = {f.name: f.dataType.simpleString() for f in schema.fields}
-    assert {n: wide.get(t, t) for n, t in found.items()} == {
+    actual = {f.name: f.dataType.simpleString() for f in schema.fields}
+    assert {n: wide.get(t, t) for n, t in actual.items()} == {
         f.name: f.dataType.simpleString() for f in stated.fields
     }
 

@@ -77,13 +77,13 @@ def test_imports_point_towards_grammar(folder: str) -> None:
 
 def test_only_pygments_itself_imports_the_lexer() -> None:
     """Pygments is no dependency."""
-    found = {
+    actual = {
         str(file.relative_to(ROOT))
         for folder in FOLDERS
         for file in source_files(folder)
         if any(re.match(r"pygments\b|cedilla\.grammar\.highlighting\b", name) for name in imports(file))
     }
-    assert found == {"grammar/highlighting.py"}
+    assert actual == {"grammar/highlighting.py"}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -56,7 +56,7 @@ def difference(
 ) -> list[str]:
     """A few rows that only one of two outputs has, as text; each is a path and a format."""
     left, right = rows(spark, *one, compared), rows(spark, *other, compared)
-    found: list[str] = []
+    result: list[str] = []
     for sign, frame in (("-", left.exceptAll(right)), ("+", right.exceptAll(left))):
-        found += [f"{sign} {json.dumps(r.asDict(), default=str)}" for r in frame.limit(_SHOWN).collect()]
-    return found
+        result += [f"{sign} {json.dumps(r.asDict(), default=str)}" for r in frame.limit(_SHOWN).collect()]
+    return result

@@ -50,24 +50,29 @@ class Harness:
         with ExitStack() as stack:
             workers: dict[str, Worker] = {}
             entered = [c for c in contest.competitors if not self.only or c.name in self.only]
-            for each in entered:
+            for competitor in entered:
                 try:
-                    workers[each.name] = self._ready(each, stack)
-                    runs[each.name] = []
+                    workers[competitor.name] = self._ready(competitor, stack)
+                    runs[competitor.name] = []
                 except CallFailed as problem:
-                    self._failed(each, problem, failed)
+                    self._failed(competitor, problem, failed)
             for round_ in range(self.rounds or contest.rounds):
-                for each in entered:
-                    if each.name in failed:
+                for competitor in entered:
+                    if competitor.name in failed:
                         continue
                     try:
-                        answer = self._call(workers[each.name], each, each.arguments, f"{each.name}-{round_}")
+                        answer = self._call(
+                            workers[competitor.name],
+                            competitor,
+                            competitor.arguments,
+                            f"{competitor.name}-{round_}",
+                        )
                     except CallFailed as problem:
-                        self._failed(each, problem, failed)
+                        self._failed(competitor, problem, failed)
                         continue
-                    runs[each.name].append(answer)
+                    runs[competitor.name].append(answer)
                     main = answer["figures"][contest.main]
-                    self.say(f"  round {round_ + 1} {each.name}: {main:,.3g} {UNITS[contest.main][0]}")
+                    self.say(f"  round {round_ + 1} {competitor.name}: {main:,.3g} {UNITS[contest.main][0]}")
                 mismatch += self._judge(contest, {n: r[-1] for n, r in runs.items() if len(r) == round_ + 1})
                 shutil.rmtree(self.scratch, ignore_errors=True)
                 if mismatch:
@@ -121,19 +126,19 @@ class Harness:
             sums[name] = compare.checksum(self.judge(), answer["output"], answer["format"], contest.compared)
             answer["rows_compared"] = sums[name].rows
         first = next((n for n in ("reference", contest.baseline) if n in sums), next(iter(sums)))
-        found: list[str] = []
+        result: list[str] = []
         if not sums[first].rows:
-            found.append(f"{first} has no rows to compare")
+            result.append(f"{first} has no rows to compare")
         for name, sum_ in sums.items():
             if sum_ != sums[first]:
-                found.append(
+                result.append(
                     f"{name} has {sum_.rows} rows, {first} {sums[first].rows}; they differ (- {first}):"
                 )
                 one, other = ((answers[n]["output"], answers[n]["format"]) for n in (first, name))
-                found += compare.difference(self.judge(), contest.compared, one, other)
-        for line in found:
+                result += compare.difference(self.judge(), contest.compared, one, other)
+        for line in result:
             self.say(f"  NOT EQUAL: {line}")
-        return found
+        return result
 
 
 def _file_name(text: str) -> str:
@@ -156,13 +161,13 @@ def ratios(contest: Contest, runs: Mapping[str, list[dict[str, Any]]]) -> dict[s
     mine = runs.get(contest.baseline)
     if not mine:
         return {}
-    found: dict[str, dict[str, float]] = {}
+    result: dict[str, dict[str, float]] = {}
     for name, theirs in runs.items():
         if name == contest.baseline or not theirs:
             continue
-        found[name] = {}
+        result[name] = {}
         for figure in mine[0]["figures"].keys() & theirs[0]["figures"].keys():
             a, b = (median(run["figures"][figure] for run in each) for each in (mine, theirs))
             if a and b:
-                found[name][figure] = a / b if UNITS[figure][1] else b / a
-    return found
+                result[name][figure] = a / b if UNITS[figure][1] else b / a
+    return result

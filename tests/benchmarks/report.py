@@ -129,13 +129,13 @@ def _spread(values: Mapping[str, float]) -> tuple[float, float, float]:
 
 def _draw(axes: Any, title: str, rows: Mapping[str, _Dots]) -> None:
     labelled: set[str] = set()
-    for place, dots in enumerate(rows.values()):
+    for position, dots in enumerate(rows.values()):
         for competitor, (middle, least, most) in dots.items():
             label = None if competitor in labelled else competitor
             labelled.add(competitor)
             colour = _COLOURS.get(competitor, _OTHERS)
-            axes.plot([least, most], [place, place], color=colour, lw=1)
-            axes.plot(middle, place, "o", color=colour, ms=5, label=label)
+            axes.plot([least, most], [position, position], color=colour, lw=1)
+            axes.plot(middle, position, "o", color=colour, ms=5, label=label)
     axes.set_yticks(range(len(rows)), list(rows), fontsize=8)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xscale("log")

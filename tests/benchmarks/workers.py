@@ -120,9 +120,9 @@ class Worker:
     def _cpu_seconds(self) -> float:
         """What the process and its children have taken so far, those included that have ended."""
         total = 0.0
-        for each in self._family():
+        for process in self._family():
             try:
-                total += sum(each.cpu_times()[:4])
+                total += sum(process.cpu_times()[:4])
             except psutil.NoSuchProcess:
                 continue
         return total

@@ -94,10 +94,13 @@ def slip_text(line: str, stream: str) -> str:
     except DiagnosticError as error:
         found = error.diagnostics
     said = [line]
-    for each in found:
-        assert each.span is not None
-        assert is_marker or each.span.line == sources.count("\n") + 1, each
-        words = line[each.span.column - 1 :][: each.span.end - each.span.start]
-        said += [f"  {each.code} `{words}`: {each.message}", *(f"    {note}" for note in each.notes)]
-        said.append(f"    -> {each.help}")
+    for diagnostic in found:
+        assert diagnostic.span is not None
+        assert is_marker or diagnostic.span.line == sources.count("\n") + 1, diagnostic
+        words = line[diagnostic.span.column - 1 :][: diagnostic.span.end - diagnostic.span.start]
+        said += [
+            f"  {diagnostic.code} `{words}`: {diagnostic.message}",
+            *(f"    {note}" for note in diagnostic.notes),
+        ]
+        said.append(f"    -> {diagnostic.help}")
     return "\n".join(said)

@@ -98,7 +98,7 @@ def in_microseconds(line: str) -> str:
     """Returns a line of telemetry in which `cart-0` reports µs."""
     request = json.loads(line)
     for resource in request["resourceMetrics"]:
-        names = {each["value"]["stringValue"] for each in resource["resource"]["attributes"]}
+        names = {attribute["value"]["stringValue"] for attribute in resource["resource"]["attributes"]}
         (latency, _) = resource["scopeMetrics"][0]["metrics"]
         if "cart-0" in names:
             latency["unit"] = "us"

@@ -29,11 +29,11 @@ def test_a_case_gives_what_its_page_says(page: Path, tmp_path: Path, monkeypatch
     (name,) = _FILE.findall(text)
     assert query == (ROOT / "queries" / f"{name}.rq").read_text("utf-8")
     aside: list[str] = []
-    found = re.search(r"^emit (\w+) to", query, re.MULTILINE)
-    assert found is not None
+    actual = re.search(r"^emit (\w+) to", query, re.MULTILINE)
+    assert actual is not None
     simulate(
         query,
-        Options(sinks={found[1]: str(tmp_path)}),
+        Options(sinks={actual[1]: str(tmp_path)}),
         on_rejected=lambda line, code: aside.append(code),
     )
     assert read_output(tmp_path) == [json.loads(line) for line in result.splitlines()]

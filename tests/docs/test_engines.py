@@ -35,10 +35,10 @@ def test_what_an_engine_computes_otherwise_is_refused_there(call: str) -> None:
     assert compile_query(text).program == compile_query(text, engine="connect").program
     with pytest.raises(DiagnosticError) as caught:
         compile_query(text, engine="sail")
-    (found,) = caught.value.diagnostics
-    assert (found.code, found.severity) == ("RQ425", "error")
-    assert found.span is not None
-    assert found.help is not None
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.severity) == ("RQ425", "error")
+    assert diagnostic.span is not None
+    assert diagnostic.help is not None
 
 
 @pytest.mark.parametrize("call", SAME)

@@ -170,9 +170,9 @@ RULE_ROWS = [row for section, row in rule_rows() if section != PAPERS]
 
 @pytest.mark.parametrize("row", RULE_ROWS, ids=lambda row: row["rule"])
 def test_every_rule_names_files_and_tests_that_exist(row: dict[str, str]) -> None:
-    found = re.findall(r"`([^`]+)`", row["files"])
-    assert found
-    for file in found:
+    actual = re.findall(r"`([^`]+)`", row["files"])
+    assert actual
+    for file in actual:
         assert (ROOT / file).is_file(), file
     check_tests(row["tests"])
 

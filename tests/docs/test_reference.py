@@ -62,7 +62,7 @@ def reported(code: Code) -> list[tuple[str, Severity]]:
     found: list[tuple[str, Severity]] = []
 
     def report(diagnostics: Iterable[Diagnostic]) -> None:
-        found.extend((each.code, each.severity) for each in diagnostics)
+        found.extend((diagnostic.code, diagnostic.severity) for diagnostic in diagnostics)
 
     try:
         if code.markers:
@@ -70,7 +70,11 @@ def reported(code: Code) -> list[tuple[str, Severity]]:
                 report(traced.warnings)
             return found
         if not code.lines:
-            report(each for each in all_diagnostics(query, "q") if each.code != UNUSED or code.name == UNUSED)
+            report(
+                diagnostic
+                for diagnostic in all_diagnostics(query, "q")
+                if diagnostic.code != UNUSED or code.name == UNUSED
+            )
         if not found:
             write_folders(source, code.lines)
             simulate(

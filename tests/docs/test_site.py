@@ -16,9 +16,9 @@ def test_the_navigation_has_every_page() -> None:
             case str():
                 return [entry]
             case list():
-                return [path for each in entry for path in paths(each)]
+                return [path for value in entry for path in paths(value)]
             case _:
-                return [path for each in entry.values() for path in paths(each)]
+                return [path for value in entry.values() for path in paths(value)]
 
     pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     assert {path for path in paths(navigation(DOCS)) if path.endswith(".md")} == pages

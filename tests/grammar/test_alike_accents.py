@@ -39,21 +39,25 @@ def test_alike_accents_are_what_each_is_alone(monkeypatch: pytest.MonkeyPatch, n
 
 
 def test_functions_may_differ_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
+    collected: list[str] = []
     parse = parser.lalr.parse
-    monkeypatch.setattr(parser.lalr, "parse", lambda text, start: (seen.append(text), parse(text, start))[1])
+    monkeypatch.setattr(
+        parser.lalr, "parse", lambda text, start: (collected.append(text), parse(text, start))[1]
+    )
     for number in range(100, 200):
         parse_accent(f"[[robot = {number}, alter(torque, y -> y * {number} + {number + 300})]]")
-    assert len(seen) == 1
+    assert len(collected) == 1
 
 
 def test_the_parser_sees_accents_of_a_fleet_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
+    collected: list[str] = []
     parse = parser.lalr.parse
-    monkeypatch.setattr(parser.lalr, "parse", lambda text, start: (seen.append(text), parse(text, start))[1])
+    monkeypatch.setattr(
+        parser.lalr, "parse", lambda text, start: (collected.append(text), parse(text, start))[1]
+    )
     for number in range(1000, 1100):
         parse_accent(f"[[robot = {number}, alter(t, y -> y * 5 + 1)]]")
-    assert len(seen) == 1
+    assert len(collected) == 1
 
 
 class _Never:

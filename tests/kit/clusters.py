@@ -77,9 +77,9 @@ class Process:
         if self.process.poll() is None:
             below = self.below()
             self.process.kill()
-            for each in below:
-                if each.is_running():
-                    each.kill()
+            for process in below:
+                if process.is_running():
+                    process.kill()
             psutil.wait_procs(below, 10)
         self.process.wait()
 

@@ -53,8 +53,8 @@ def columns_checked() -> Iterator[None]:
         test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
         times[key := (test, name, str(expected))] += 1
         if test.startswith(WHERE) and times[key] <= 2:
-            found = {name: kind.simpleString() for name, kind in columns_in(frame).items()}
-            assert found == expected, name
+            actual = {name: kind.simpleString() for name, kind in columns_in(frame).items()}
+            assert actual == expected, name
 
     def checked(epoch: Epoch, name: str, frame: DataFrame) -> DataFrame:
         compare(name, frame, epoch.columns(name))

@@ -36,9 +36,9 @@ class Complaint:
 
 def complaints() -> list[Complaint]:
     """Returns all complaints in the order of their page."""
-    found: list[Complaint] = []
+    result: list[Complaint] = []
     for case in cases(PAGE):
         head = _HEAD.search(case.text)
         assert head is not None, case.title
-        found.append(Complaint(case, head["write"], head["seen"]))
-    return found
+        result.append(Complaint(case, head["write"], head["seen"]))
+    return result

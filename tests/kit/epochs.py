@@ -43,7 +43,7 @@ def outputs(
     state = StateStore(session, Files(), str(root / "state"), jobs)
     sources = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
     closed_by_state: Any = {}
-    found: dict[str, list[str]] = {emit.name: [] for emit in plan.emits}
+    result: dict[str, list[str]] = {emit.name: [] for emit in plan.emits}
     for number, items in enumerate(epochs):
         base, segments = sources, dict(state.segments)
         sources = {name: _after(plan, name, given, items.get(name, ())) for name, given in sources.items()}
@@ -62,20 +62,20 @@ def outputs(
             frames = flow(epoch)
             for emit in plan.emits:
                 if epoch.has_rows(emit.relation):
-                    found[emit.name] += _rows(frames[emit.name])
+                    result[emit.name] += _rows(frames[emit.name])
             closed_by_state = dict(epoch.closed_by_state)
             wait_all(jobs.take())
             planned = dict(state.segments)
             state.commit(planned, state.measured(planned), state.unused(segments))
         sources = {name: given.next_epoch() for name, given in sources.items()}
     jobs.close()
-    return found
+    return result
 
 
 def _after(plan: Plan, name: str, state: SourceState, items: Sequence[Item]) -> SourceState:
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         if not is_tuple(item):
-            state = state.punctuate(read_punctuation(item["$punctuation"], state.types), place)
+            state = state.punctuate(read_punctuation(item["$punctuation"], state.types), position)
     return state.close(True) if plan.source_of[name].table else state
 
 
@@ -83,10 +83,10 @@ def _frame(
     session: SparkSession, number: int, plan: Plan, source: Source, items: Sequence[Item]
 ) -> DataFrame:
     types = {attribute.name: attribute.type for attribute in source.attributes}
-    rows = [(place, item) for place, item in enumerate(items) if is_tuple(item)]
+    rows = [(position, item) for position, item in enumerate(items) if is_tuple(item)]
     columns = {name: [_value(type_, item.get(name)) for _, item in rows] for name, type_ in types.items()}
     arrays = [pa.array(columns[name], arrow_type(type_)) for name, type_ in types.items()]
-    table = pa.table([*arrays, pa.array([place for place, _ in rows], pa.int64())], [*types, _PLACE])
+    table = pa.table([*arrays, pa.array([position for position, _ in rows], pa.int64())], [*types, _PLACE])
     frame = of_table(session, table)
     # PySpark makes a session's own timestamps of Arrow's.
     names = [f"CAST({column(name)} AS {type_.spark}) AS {column(name)}" for name, type_ in types.items()]

@@ -173,8 +173,8 @@ def integrity(root: Path) -> Integrity:
 
 def assert_whole(root: Path) -> None:
     """Asserts that nothing is damaged, and that no remains of other epochs exist."""
-    found = integrity(root)
-    assert (found.problems, found.unnamed, found.torn) == ((), (), None), found
+    actual = integrity(root)
+    assert (actual.problems, actual.unnamed, actual.torn) == ((), (), None), actual
     assert [*root.glob("out/*/_staging"), *root.glob("ck/quarantine/*/_*")] == []
 
 

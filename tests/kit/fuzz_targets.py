@@ -33,7 +33,9 @@ def take_query(text: str) -> None:
 
 def check_codes(error: DiagnosticError, text: str) -> None:
     assert error.diagnostics
-    assert all(len(each.code) == 5 and each.code.startswith("RQ") for each in error.diagnostics)
+    assert all(
+        len(diagnostic.code) == 5 and diagnostic.code.startswith("RQ") for diagnostic in error.diagnostics
+    )
     assert render(error.diagnostics, {"<text>": text})
 
 
@@ -60,7 +62,7 @@ def follow(rng: Random, lines: Iterator[str]) -> None:
             checker = StreamChecker(rng.choice(schemas))
         with in_time(text):
             _, found = checker.take(Line(text, "f:1"))
-            assert all(each.code.startswith("RQ") for each in found)
+            assert all(diagnostic.code.startswith("RQ") for diagnostic in found)
 
 
 def write_file(path: Path, name: str, lines: Sequence[str]) -> Path:

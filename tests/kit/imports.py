@@ -47,16 +47,16 @@ def imported_packages(package_of: Callable[[Path], str] = package_of) -> dict[st
         for top in FOLDERS
         for f in source_files(top)
     }
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for file in homes.values():
         package = package_of(file)
-        targets = found.setdefault(package, set())
+        targets = result.setdefault(package, set())
         for module in imports(file):
             home = homes.get(module) or homes.get(f"{module}.__init__")
             if home is not None and package_of(home).partition("/")[0] == package.partition("/")[0]:
                 targets.add(package_of(home))
         targets.discard(package)
-    return found
+    return result
 
 
 def allowed_imports(folder: str) -> dict[str, set[str]]:

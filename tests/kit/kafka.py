@@ -73,8 +73,8 @@ def copied_jars(home: Path, group: str, artifact: str, version: str) -> Path:
             ["mvn", "-q", "-B", *copy], cwd=home, check=False, stdout=subprocess.PIPE, text=True
         )
         if done.returncode:
-            said = next(iter(done.stdout.strip().splitlines()), f"exit status {done.returncode}")
-            raise OSError(f"the jars of {artifact} cannot be had from Maven Central: {said}")
+            output = next(iter(done.stdout.strip().splitlines()), f"exit status {done.returncode}")
+            raise OSError(f"the jars of {artifact} cannot be had from Maven Central: {output}")
         aside.rename(jars)
     return jars
 
@@ -216,17 +216,17 @@ class Broker:
         consumer = self._consumer()
         left = self._count(consumer, name)
         consumer.assign([library().TopicPartition(name, p, 0) for p in range(left)])
-        found: list[list[tuple[bytes | None, bytes]]] = [[] for _ in range(left)]
+        result: list[list[tuple[bytes | None, bytes]]] = [[] for _ in range(left)]
         while left:
             message = consumer.poll(_SECONDS)
             assert message is not None
             if message.error() is None:
-                found[message.partition()].append((message.key(), message.value()))
+                result[message.partition()].append((message.key(), message.value()))
             else:
                 assert message.error().code() == library().KafkaError._PARTITION_EOF, message.error()
                 left -= 1
         consumer.close()
-        return found
+        return result
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def at_places(state: SourceState, places: list[int]) -> list[Any]:
         "closed": state.placed_closed,
         **{f"{i}{name}": t for i, of in enumerate(trees) for name, t in of.items()},
     }
-    return [{name: _at(tree, place) for name, tree in placed.items()} for place in places]
+    return [{name: _at(tree, position) for name, tree in placed.items()} for position in places]
 
 
 def _at(tree: Tree, place: int) -> Tree:

@@ -206,8 +206,8 @@ class Query:
         simulated = self.simulate()
         assert texts(_meant(self.output(emit))) == texts(_meant(simulated.output(emit)))
         rejections = self.rejections(emit)
-        assert [(each.place, each.text) for each in rejections] == [
-            (each.place, each.text) for each in simulated.rejections
+        assert [(rejection.place, rejection.text) for rejection in rejections] == [
+            (rejection.place, rejection.text) for rejection in simulated.rejections
         ]
         return [*filter(is_tuple, self.output(emit))], rejections
 
@@ -239,11 +239,11 @@ class Query:
     def output_by_epoch(self, emit: str) -> list[list[Item]]:
         """The lines of an output as they were after each epoch."""
         folder, items, length = self.root / "out" / emit, self.output(emit), 0
-        found: list[list[Item]] = []
+        result: list[list[Item]] = []
         for report in self.reports:
             length += len(read_lines(*(folder / f"epoch={report.number:012d}").glob("*")))
-            found.append(items[:length])
-        return found
+            result.append(items[:length])
+        return result
 
     def sources(self) -> list[str]:
         """The sources of which there are files, in an order."""
@@ -304,4 +304,4 @@ def physical(frame: DataFrame) -> str:
 def read_columns(plan: str) -> list[str]:
     """The columns that each scan reads; the row's index is none of the file."""
     found = re.findall(r"ReadSchema: struct<([^>]*)>", plan)
-    return [each.replace(",_tmp_metadata_row_index:bigint", "") for each in found]
+    return [schema.replace(",_tmp_metadata_row_index:bigint", "") for schema in found]

@@ -66,9 +66,9 @@ def options(root: Path, name: str) -> list[str]:
 def averages(root: Path, name: str) -> dict[tuple[str, int], Item]:
     """The rows of an output in its first units, by place and window."""
     rows = decode(read_output(root / name / "average"))
-    found = {(row["l"], row["wid"]): {n: float(row[n]) for n in ("t", "p") if n in row} for row in rows}
-    assert len(found) == len(rows), "a group was passed twice"
-    return found
+    result = {(row["l"], row["wid"]): {n: float(row[n]) for n in ("t", "p") if n in row} for row in rows}
+    assert len(result) == len(rows), "a group was passed twice"
+    return result
 
 
 def cedilla(*arguments: str, python: str | None = None) -> subprocess.Popen[str]:
@@ -85,9 +85,9 @@ def cedilla(*arguments: str, python: str | None = None) -> subprocess.Popen[str]
 
 def finished(process: subprocess.Popen[str]) -> str:
     """What a command has written, which went well."""
-    said = process.communicate(timeout=900)[0]
-    assert process.returncode == 0, said
-    return said
+    output = process.communicate(timeout=900)[0]
+    assert process.returncode == 0, output
+    return output
 
 
 def prepared(root: Path) -> Path:

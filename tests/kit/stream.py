@@ -69,23 +69,23 @@ _KEY = re.compile(r"`([^`]+)`|([^.`]+)")
 
 def nested(item: Item) -> Item:
     """A tuple whose fields with a path as their name, `box.t`, are inside of objects."""
-    found: Item = {}
+    result: Item = {}
     for name, value in item.items():
         *outer, last = (quoted or plain for quoted, plain in _KEY.findall(name))
-        into = found
+        into = result
         for key in outer:
             into = into.setdefault(key, {})
         into[last] = value
-    return found
+    return result
 
 
 def flat(item: Item, outer: str = "") -> Item:
     """The same in the other direction."""
-    found: Item = {}
+    result: Item = {}
     for key, value in item.items():
         name = f"{outer}`{key}`" if "." in key else f"{outer}{key}"
-        found |= flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
-    return found
+        result |= flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return result
 
 
 def decode(stream: Iterable[Item]) -> list[Item]:
@@ -100,20 +100,20 @@ def complaints(stream: Iterable[Item], initial: set[str], read: Reader = as_it_i
     `read`: a value as it is compared.
     """
     decoder = Decoder(read)
-    seen: list[tuple[str, int]] = []  # attribute, which accent
+    collected: list[tuple[str, int]] = []  # attribute, which accent
     for index, item in enumerate(stream):
         row = decoder.feed(item)
         if row is None:
             if "$accent" in item and isinstance(
                 decoder.accents[-1].primitive, syntax.AddAttribute | syntax.DropAttribute
             ):
-                seen.append((decoder.accents[-1].primitive.name, len(decoder.accents) - 1))
+                collected.append((decoder.accents[-1].primitive.name, len(decoder.accents) - 1))
             continue
         if decoder.closed(row):
             yield f"item {index}: {item} comes after a punctuation that closes it"
         for name in item:
             present = name in initial
-            for attribute, number in seen:
+            for attribute, number in collected:
                 accent = decoder.accents[number]
                 # A description is in the units of its own place in the stream.
                 if attribute == name and matches(decoder.raw_at(row, number), accent.description, read):

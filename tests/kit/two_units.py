@@ -79,7 +79,7 @@ def _as_read(wanted: Sequence[tuple[Any, ...]], *, is_double: bool) -> list[tupl
     def read(value: Any) -> Fraction:
         return Fraction(repr(float(value))) if is_double and value.denominator != 1 else Fraction(value)
 
-    return sorted(tuple(read(Fraction(v)) for v in each if v is not None) for each in wanted)
+    return sorted(tuple(read(Fraction(v)) for v in row if v is not None) for row in wanted)
 
 
 def simulated(ends: Ends, left: Sequence[Any], right: Sequence[Any], size: int) -> dict[str, list[Item]]:
@@ -88,13 +88,13 @@ def simulated(ends: Ends, left: Sequence[Any], right: Sequence[Any], size: int) 
     reference = Reference(compile_query(text).plan)
     items = [(name, {"ts": x, "k": k}) for name, of in (("a", left), ("b", right)) for k, x in enumerate(of)]
     items += [("a", END), ("b", END)]
-    found: dict[str, list[Item]] = {name: [] for name in names}
+    result: dict[str, list[Item]] = {name: [] for name in names}
     for start in range(0, len(items), size):
         for outputs in reference.step(items[start : start + size]):
             for name, emit in zip(names, reference.plan.emits, strict=True):
-                found[name] += outputs[emit.name].items()
+                result[name] += outputs[emit.name].items()
     assert reference.rejected == []
-    return found
+    return result
 
 
 def check(ends: Ends, left: Sequence[Any], right: Sequence[Any], found: dict[str, list[Item]]) -> None:
@@ -130,9 +130,9 @@ def random_case(rng: Random) -> tuple[Ends, list[Any], list[Any]]:
     for each in right:
         near = Fraction(function(Fraction(str(each))))
         step = 100 if types[0].startswith("decimal") else 1
-        found = Fraction(round(near * step) + rng.choice([0, 0, 0, 1, -1]), step)
-        if abs(found) < 2**31 and rng.random() < 0.7:
-            left.append(int(found) if step == 1 else float(found))
+        close_by = Fraction(round(near * step) + rng.choice([0, 0, 0, 1, -1]), step)
+        if abs(close_by) < 2**31 and rng.random() < 0.7:
+            left.append(int(close_by) if step == 1 else float(close_by))
     return (f"{types[0]} unit {ours}", f"{types[1]} unit {theirs}"), left, right
 
 

@@ -54,19 +54,19 @@ def check_random_plan(session: SparkSession, root: Path, seed: int) -> None:
     kinds, edges = KINDS[seed % 3]
     made = world(rng, 4, kinds, edges)
     items = accepted(made.plan, stream(rng, 40, made.extra, accents=False))
-    told = described(made, items)
+    context = described(made, items)
     (emit,) = made.plan.emits
     epochs: list[dict[str, list[Item]]] = []
     for part in cut(rng, items):
         epochs.append({s: [item for name, item in part if name == s] for s in ("r", "s")})
     epochs[0]["d"] = [item for _, item in TABLE]
-    found = [
+    actual = [
         json.loads(line, parse_float=number_of)
         for line in outputs(session, root, made.text, epochs)[emit.name]
     ]
     exact = exact_names(made, items)
     expected = bag(evaluate_plan(made.plan, canonical(items))[emit.relation], exact)
-    assert bag(decoded(found), exact) == expected, told
+    assert bag(decoded(actual), exact) == expected, context
 
 
 def blank_bad_lines(query: str, options: Options) -> None:
@@ -78,8 +78,8 @@ def blank_bad_lines(query: str, options: Options) -> None:
         bad.extend([line] if is_fatal(code, options.settings) else [])
 
     simulate(compile_query(query), evolve(options, settings=aside, sinks={}), rejected)
-    for each in bad:
-        name, _, number = each.line.place.rpartition(":")
+    for rejection in bad:
+        name, _, number = rejection.line.place.rpartition(":")
         file = Path(name)
         lines, when = file.read_text().split("\n"), file.stat().st_mtime_ns
         lines[int(number) - 1] = ""

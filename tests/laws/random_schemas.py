@@ -76,7 +76,7 @@ def tuples_and_errors(stream: Sequence[Item], schema: Schema) -> tuple[Counter[o
     wrong: list[Diagnostic] = []
     for line in as_lines(stream):
         item, found = follower.take(line)
-        wrong += [each for each in found if each.severity == "error"]
+        wrong += [diagnostic for diagnostic in found if diagnostic.severity == "error"]
         if isinstance(item, Row):
             rows[
                 frozenset((n, v if isinstance(v, str) else Fraction(v)) for n, v in item.canonical.items())

@@ -131,7 +131,7 @@ class World:
         item: Item = {"$accent": f"[[grow({name}, {listed([value])})]]"}
         codes_: dict[Any, Any] = self.kinds if name == "k" else self.states
         places = [1, 2] if name == "k" else [cell for cell in self.come(CELLS) if cell[0] in self.there]
-        codes = [codes_[place] or {} for place in places]
+        codes = [codes_[position] or {} for position in places]
         if any(value in code.values() and value not in code for code in codes):
             self.refused.append((len(self.recoded), item["$accent"]))
             return
@@ -161,11 +161,11 @@ class World:
         )
         taken = {*new.values()} - new.keys()
         codes_: dict[Any, Any] = self.kinds if name == "k" else self.states
-        for place in {cell[0] if name == "k" else cell for cell in cells}:
-            old = codes_[place]
+        for position in {cell[0] if name == "k" else cell for cell in cells}:
+            old = codes_[position]
             if old is None:
                 old = {b: b for b in (self.members[name] if rest else new)}
-            codes_[place] = {
+            codes_[position] = {
                 a: new.get(b, b) for a, b in old.items() if b in new or (rest and b not in taken)
             }
 

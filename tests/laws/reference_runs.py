@@ -150,9 +150,11 @@ def readable(plan: Plan, output: Sequence[Item], told: str, exact: Collection[st
         f"{n}{'' if n in required else '?'}: {t}{listed(facts, n)}" for n, t in facts.types.items()
     )
     text = [json_text(item) for item in output]
-    found: list[Diagnostic] = []
-    validate((Line(line, str(n)) for n, line in enumerate(text)), declared_schema(attributes), found.append)
-    errors = [each for each in found if each.severity == "error"]
+    diagnostics: list[Diagnostic] = []
+    validate(
+        (Line(line, str(n)) for n, line in enumerate(text)), declared_schema(attributes), diagnostics.append
+    )
+    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
     # Where an attribute of the output is added that no stream declares, the schema takes results for optional.
     told_apart = facts.lacking or plan.settings["drift"] == "infer"
     told_apart = told_apart or any(" in [,]" in item.get("$accent", "") for item in output)
@@ -182,23 +184,23 @@ def check(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL, edg
 
 def keep_the_laws(rng: Random, made: World, items: Items) -> None:
     """O1 to O5 of a world and a stream of which nothing is refused."""
-    told = described(made, items)
+    context = described(made, items)
     whole = run(made.plan, [[item] for item in items])
-    assert whole.reference.rejected == [], told
+    assert whole.reference.rejected == [], context
     emit = made.plan.emits[0]
     exact = exact_names(made, items)
     expected = bag(evaluate_plan(made.plan, canonical(items))[emit.relation], exact)
-    assert bag(whole.passed, exact) == expected, told  # element at a time, before encoding
-    assert bag(decoded(whole.output), exact) == expected, told  # Figure 3: decode(out) = op(decode(in))
+    assert bag(whole.passed, exact) == expected, context  # element at a time, before encoding
+    assert bag(decoded(whole.output), exact) == expected, context  # Figure 3: decode(out) = op(decode(in))
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
-    assert list(complaints(whole.output, initial, read)) == [], told  # O2
-    readable(made.plan, whole.output, told, exact)
+    assert list(complaints(whole.output, initial, read)) == [], context  # O2
+    readable(made.plan, whole.output, context, exact)
     other = run(made.plan, cut(rng, items), purge=False)
-    assert bag(decoded(other.output), exact) == expected, told  # O3 and O4
-    assert list(complaints(other.output, initial, read)) == [], told
+    assert bag(decoded(other.output), exact) == expected, context  # O3 and O4
+    assert list(complaints(other.output, initial, read)) == [], context
     for ran in (whole, other):
         waiting = [n for state in ran.reference.state_facts.values() for n in state.retained]
-        assert waiting == [], told  # O5
+        assert waiting == [], context  # O5
     for name, node in whole.reference.nodes.items():
-        assert list(node.stored()) == [], f"{name} still holds rows\n{told}"
+        assert list(node.stored()) == [], f"{name} still holds rows\n{context}"

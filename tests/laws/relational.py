@@ -31,7 +31,8 @@ Rows = list[Row]
 def evaluate_plan(plan: Plan, sources: Mapping[str, Rows]) -> dict[str, Rows]:
     """The relation of every source and operator. Attributes that no tuple has do not exist."""
     relations = {
-        name: [{**row, ORDER: place} for place, row in enumerate(rows)] for name, rows in sources.items()
+        name: [{**row, ORDER: position} for position, row in enumerate(rows)]
+        for name, rows in sources.items()
     }
     for operator in plan.operators:
         leading = operator.leading(tuple(plan.arrivals[name] for name in operator.inputs))
@@ -171,7 +172,7 @@ def _sorted(op: Any, rows: Rows) -> Rows:
 
 
 def _sort(op: Any, rows: Rows) -> Rows:
-    return [{**row, ORDER: place} for place, row in enumerate(_sorted(op, rows))]
+    return [{**row, ORDER: position} for position, row in enumerate(_sorted(op, rows))]
 
 
 def _top(op: Any, rows: Rows) -> Rows:

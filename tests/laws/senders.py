@@ -193,12 +193,12 @@ class Sender:
 
     def is_closed(self, canonical: Item) -> bool | None:
         """Whether a tuple, as it was written then, is one of those that never come; `None` if it had no code then."""
-        found = False
+        result = False
         for accents, tests in self.closed:
             if (raw := self.raw(canonical, accents)) is None:
                 return None
-            found |= all(test(raw[0], canonical) for test in tests)
-        return found
+            result |= all(test(raw[0], canonical) for test in tests)
+        return result
 
     def written(self, canonical: Item) -> tuple[Item, Item] | None:
         """A tuple as it is sent, and as it is canonical: of attributes that are there. `None` if it has no code, or if
@@ -292,10 +292,10 @@ def in_places(row: dict[str, Any], one: str, other: str) -> dict[str, Any]:
 
 def is_valid(accents: list[str]) -> bool:
     """Whether a stream may have these accents, and none takes away what others are told apart by."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     lines = [Line(json.dumps({"$accent": text}), str(number)) for number, text in enumerate(accents)]
-    validate(lines, declared_schema(SCHEMA), found.append)
-    return not any(each.severity == "error" or each.code == "RQ229" for each in found)
+    validate(lines, declared_schema(SCHEMA), diagnostics.append)
+    return not any(diagnostic.severity == "error" or diagnostic.code == "RQ229" for diagnostic in diagnostics)
 
 
 def tuples(rng: Random, sender: Sender) -> Iterator[tuple[Item, Item, bool]]:

@@ -34,7 +34,7 @@ def check_canonical_stream(seed: int) -> None:
     schema = declared_schema(text)
     stream = valid_stream(rng, schema, rng.randrange(4, 14))
     rows, _ = tuples_and_errors(stream, schema)
-    told = [json.dumps(item) for item in stream]
+    context = [json.dumps(item) for item in stream]
     # Before its Drop, and behind the next Add, some tuples may lack an attribute.
     gone = {name for name in "skt" if any(f"-({name})" in str(item.get("$accent")) for item in stream)}
     reader = declared_schema(re.sub(rf"\b([{''.join(gone) or '-'}]):", r"\1?:", text))
@@ -43,11 +43,13 @@ def check_canonical_stream(seed: int) -> None:
         try:
             canonize(as_lines(stream), schema, output, used)
         except DiagnosticError as error:
-            if {each.code for each in error.diagnostics} != {"RQ213"}:  # there are no words for it
+            if {diagnostic.code for diagnostic in error.diagnostics} != {
+                "RQ213"
+            }:  # there are no words for it
                 raise
             continue
         canonical = [json.loads(line) for line in output.getvalue().splitlines()]
-        assert tuples_and_errors(canonical, reader) == (rows, []), (told, canonical)
+        assert tuples_and_errors(canonical, reader) == (rows, []), (context, canonical)
 
 
 @BRIEF
@@ -74,9 +76,9 @@ def canonical_streams(schema: str, stream: Sequence[str | Item]) -> list[list[st
     for used in (None, Counter[str]()):
         output = StringIO()
         canonize(as_lines(items), declared_schema(schema), output, used)
-        found = [json.loads(line) for line in output.getvalue().splitlines()]
-        assert tuples_and_errors(found, declared_schema(schema))[1] == []
-        results.append([item.get("$accent", item) for item in found])
+        actual = [json.loads(line) for line in output.getvalue().splitlines()]
+        assert tuples_and_errors(actual, declared_schema(schema))[1] == []
+        results.append([item.get("$accent", item) for item in actual])
     return results
 
 

@@ -87,7 +87,7 @@ def check_certain(rng: Random, query: str, maximal: bool) -> None:
         history.append(f"{name} {item}")
         (outputs,) = reference.step([(name, item)])
         passed += outputs["q"].canonical
-    told = f"{query}\n" + "\n".join(history)
+    context = f"{query}\n" + "\n".join(history)
     open_rows = {n: [row for row in DOMAIN if not decoders[n].closed(row)] for n in rows}
     certain: Counter[Any] | None = None
     have = bag(passed)
@@ -98,13 +98,13 @@ def check_certain(rng: Random, query: str, maximal: bool) -> None:
         for more_s in further_s:
             result = evaluate_plan(plan, {"r": rows["r"] + more_r, "s": rows["s"] + more_s})["q"]
             found = bag(result)
-            assert have <= found, f"passed, but not in a completion {more_r} {more_s}\n{told}"
+            assert have <= found, f"passed, but not in a completion {more_r} {more_s}\n{context}"
             for key in found - have:
-                assert not inside(closed, dict(key)), f"{dict(key)} comes after its punctuation\n{told}"
+                assert not inside(closed, dict(key)), f"{dict(key)} comes after its punctuation\n{context}"
             certain = found if certain is None else certain & found
     if maximal:
         assert certain is not None
-        assert have == certain, f"certain, but not passed\n{told}"
+        assert have == certain, f"certain, but not passed\n{context}"
 
 
 @pytest.mark.parametrize("name", QUERIES)

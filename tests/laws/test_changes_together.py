@@ -113,10 +113,10 @@ def read_changes(seed: int) -> Reading:
             codes = reading.take(sent, canonical)
             if set(codes) <= {"RQ305"}:  # else it is not as it has to be, which nobody has to know more of
                 assert is_closed == bool(codes), (sender, sent)
-    told = "\n".join(sender.texts)
-    assert bag(compared(reading.passed["r"])) == bag(compared(reading.meant)), told
+    context = "\n".join(sender.texts)
+    assert bag(compared(reading.passed["r"])) == bag(compared(reading.meant)), context
     for name in EMITS:
-        assert bag(compared(reading.decoded[name])) == bag(compared(reading.passed[name])), (name, told)
+        assert bag(compared(reading.decoded[name])) == bag(compared(reading.passed[name])), (name, context)
     return reading
 
 
@@ -137,7 +137,7 @@ def check_on_engine(spark: SparkSession, root: Path, seed: int) -> None:
         rows = [row for item in run.output(name) if (row := decoder.feed(item)) is not None]
         assert bag(compared(rows)) == bag(compared(reading.passed[name])), (name, told)
     aside = Counter(code for _, code, _ in reading.reference.rejected)
-    assert Counter(each.code for each in run.rejections()) == aside, told
+    assert Counter(rejection.code for rejection in run.rejections()) == aside, told
 
 
 def test_a_query_reads_what_a_sender_has_meant() -> None:

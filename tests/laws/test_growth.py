@@ -24,11 +24,11 @@ from tests.runtime.checkpoint.plan_edits import edited
 def check_growth(rng: Random, size: int, length: int) -> str:
     """One random case; how it went: `refused` where something closed would be opened again."""
     made, small, items, cut = random_case(rng, size, length)
-    told = f"{made.text}\n{cut} of " + "\n".join(f"{source} {item}" for source, item in items)
+    context = f"{made.text}\n{cut} of " + "\n".join(f"{source} {item}" for source, item in items)
     (emit,) = made.plan.emits
     reference, output = Reference(small), list[Item]()
     drive(reference, emit.name, [*TABLE, *items[:cut]], output)
-    assert reference.rejected == [], told
+    assert reference.rejected == [], context
     changes, grown = edited(reference, made.text)
     if changes.effect == "new checkpoint":
         return "refused"
@@ -36,10 +36,10 @@ def check_growth(rng: Random, size: int, length: int) -> str:
         return "let go"  # what an input had of the newcomer before is to be sent again
     kick = ("r", {"$punctuation": "[ts < -1000]"})
     drive(grown, emit.name, [kick, *items[cut:]], output)
-    assert bag(decode(output)) == meaning(made, items, grown.rejected, told), told
+    assert bag(decode(output)) == meaning(made, items, grown.rejected, context), context
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
-    assert list(complaints(output, initial)) == [], told
+    assert list(complaints(output, initial)) == [], context
     return "grown"
 
 
@@ -65,22 +65,22 @@ def check_marker(rng: Random, size: int, length: int) -> str:
     """One random case in which both streams say at a random place that they have a new member."""
     made, small, items, bound = random_case(rng, size, length)
     items = [*items[:bound], *GROWTHS, *items[bound:]]
-    told = f"{made.text}\n" + "\n".join(f"{source} {item}" for source, item in items)
+    context = f"{made.text}\n" + "\n".join(f"{source} {item}" for source, item in items)
     try:
         whole = run(small, [[item] for item in items])
     except DiagnosticError as error:
-        if [each.code for each in error.diagnostics] != ["RQ222"]:
+        if [diagnostic.code for diagnostic in error.diagnostics] != ["RQ222"]:
             raise
         return "refused"
     late = whole.reference.rejected
-    expected = meaning(made, items, late, told)
+    expected = meaning(made, items, late, context)
     start = small.start[made.plan.emits[0].relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
     for ran in (whole, run(small, cut(rng, items), purge=False), run(small, [items])):
-        assert ran.reference.rejected == late, told
-        assert bag(decode(ran.output)) == expected, told
-        assert list(complaints(ran.output, initial)) == [], told
-        readable(small, ran.output, told)
+        assert ran.reference.rejected == late, context
+        assert bag(decode(ran.output)) == expected, context
+        assert list(complaints(ran.output, initial)) == [], context
+        readable(small, ran.output, context)
     return "grown"
 
 
@@ -109,23 +109,23 @@ def check_table(rng: Random, size: int, length: int) -> str:
     made, _, items, bound = random_case(rng, size, length)
     text = from_table(made)
     small = with_values(compile_query(text).plan, {FLEET: frozenset({1, 2})})
-    told = f"{text}\n{bound} of " + "\n".join(f"{source} {item}" for source, item in items)
+    context = f"{text}\n{bound} of " + "\n".join(f"{source} {item}" for source, item in items)
     (emit,) = made.plan.emits
     reference, output = Reference(small), list[Item]()
     drive(reference, emit.name, [("fleet", {"$punctuation": "[]"}), *TABLE, *items[:bound]], output)
-    assert reference.rejected == [], told
+    assert reference.rejected == [], context
     try:
         reference.grow({FLEET: frozenset({2, 3})})  # 1 has gone from the table: it stays in the domain
     except DiagnosticError as error:
-        if [each.code for each in error.diagnostics] != ["RQ222"]:
+        if [diagnostic.code for diagnostic in error.diagnostics] != ["RQ222"]:
             raise
         return "refused"
     drive(reference, emit.name, items[bound:], output)
-    assert bag(decode(output)) == meaning(made, items, reference.rejected, told), told
+    assert bag(decode(output)) == meaning(made, items, reference.rejected, context), context
     start = small.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
-    assert list(complaints(output, initial)) == [], told
-    readable(small, output, told)
+    assert list(complaints(output, initial)) == [], context
+    readable(small, output, context)
     return "grown"
 
 

@@ -26,8 +26,8 @@ def check_jumps(seed: int, count: int = 60) -> None:
         for outputs in reference.step([("r", item)]):
             for name, output in outputs.items():
                 written.setdefault(name, []).extend(filter(is_tuple, output.items()))
-    told = [json.dumps(item) for item in readings.items]
-    assert not reference.rejected, told
+    context = [json.dumps(item) for item in readings.items]
+    assert not reference.rejected, context
     for name, rows in readings.expected().items():
         (emit,) = (emit.name for emit in reference.plan.emits if emit.path.endswith(f"/{name}"))
         assert as_rows(written[emit]) == rows, (seed, name)

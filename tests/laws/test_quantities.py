@@ -38,7 +38,7 @@ def check_quantities(seed: int) -> int:
     late = 0
     for number, item in enumerate(stream(Random(seed))):
         _, found = checker.take(Line(json.dumps(item), f"r:{number}"))
-        codes = {each.code for each in found if each.severity == "error"}
+        codes = {diagnostic.code for diagnostic in found if diagnostic.severity == "error"}
         if "$accent" in item and codes:
             assert codes <= {"RQ201", "RQ216"}, (
                 item,

@@ -38,13 +38,13 @@ def check_recodes(seed: int, *, grows: bool = False) -> World:
         for emit, each in outputs.items():
             first[emit] += each.items()
     other, second = outputs_of_recodes(world.plain, 1 + seed % 5, query=WIDE)
-    told = [json.dumps(item) for item in world.recoded]
+    context = [json.dumps(item) for item in world.recoded]
     # After `else same` a strange value is itself, which the domain does not have.
-    assert len(one.rejected) == world.wrong, told
-    assert {code for _, code, _ in one.rejected} <= {"RQ314", "RQ303"}, told
+    assert len(one.rejected) == world.wrong, context
+    assert {code for _, code, _ in one.rejected} <= {"RQ314", "RQ303"}, context
     assert not other.rejected
     for emit in first:
-        assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
+        assert rounded(decode(first[emit])) == rounded(decode(second[emit])), context
     # What is in force in the end is the same, and so is what is closed, but for codes.
     mine, theirs = in_force, outputs_of_recodes(world.plain, 1, ends=False, query=WIDE)[0].states["r"]
     for s, k in world.come(CELLS):
@@ -55,13 +55,13 @@ def check_recodes(seed: int, *, grows: bool = False) -> World:
             for trees in ("units", "present"):
                 found = [getattr(each, trees).get("t") for each in (mine, theirs)]
                 at = [None if tree is None else regions.contains(tree, row) for tree in found]
-                assert None in at or at[0] == at[1], (told, trees)
+                assert None in at or at[0] == at[1], (context, trees)
             codes = [("k", world.kinds[s], k)]
             codes += [("state", world.states[s, k], state)] if s in world.there else []
             for name, code, value in codes:
                 there = regions.contains(mine.codes[name], row) if name in mine.codes else None
                 image = there.of(value) if isinstance(there, ValueMapping) else value
-                assert image == (value if code is None else code.get(value)), told
+                assert image == (value if code is None else code.get(value)), context
     return world
 
 
@@ -124,5 +124,5 @@ def test_a_canonical_stream_recodes_at_its_end(seed: int) -> None:
                 row = {"s": s, "k": k, "state": state, "t": 1}
                 for name in ["k", *(["state"] if s in world.there else [])]:
                     codes = [each.states["r"].codes.get(name) for each in (one, again)]
-                    found = [None if tree is None else regions.contains(tree, row) for tree in codes]
-                    assert getattr(found[0], "map", None) == getattr(found[1], "map", None)
+                    actual = [None if tree is None else regions.contains(tree, row) for tree in codes]
+                    assert getattr(actual[0], "map", None) == getattr(actual[1], "map", None)

@@ -29,11 +29,11 @@ def check_renames(seed: int) -> None:
     world = World(Random(seed))
     one, first = outputs_of_renames(world.renamed, 1)
     other, second = outputs_of_renames(world.plain, 1 + seed % 5)
-    told = [json.dumps(item) for item in world.renamed]
-    assert Counter(code for _, code, _ in one.rejected) == world.wrong, told
+    context = [json.dumps(item) for item in world.renamed]
+    assert Counter(code for _, code, _ in one.rejected) == world.wrong, context
     assert not other.rejected
     for emit in first:
-        assert rounded(decode(first[emit])) == rounded(decode(second[emit])), told
+        assert rounded(decode(first[emit])) == rounded(decode(second[emit])), context
     # What is in force in the end is the same, and so is what is closed, but for names.
     one, other = (
         outputs_of_renames(world.renamed, 1, ends=False)[0],
@@ -43,16 +43,16 @@ def check_renames(seed: int) -> None:
     possible = regions.union(regions.complement(regions.defined("p")), mine.facts().may_have("p"))
     closed = [regions.intersection(state.closed, possible) for state in (mine, theirs)]
     for this, that in (closed, closed[::-1]):
-        assert regions.is_empty(regions.difference(this, that), mine.universe), told
+        assert regions.is_empty(regions.difference(this, that), mine.universe), context
     for s, q in CELLS:
         for name, names in world.names.items():
             for trees in ("units", "present", "original"):
                 found = [getattr(state, trees).get(name) for state in (mine, theirs)]
                 at = [None if tree is None else regions.contains(tree, {"s": s, "q": q}) for tree in found]
                 if trees == "present" or (None not in at and (s, q) in world.there.get(name, CELLS)):
-                    assert at[0] == at[1], (told, trees, name)
+                    assert at[0] == at[1], (context, trees, name)
             here = mine.names.here.get(name, name)
-            assert regions.contains(here, {"s": s, "q": q}) == names[s, q], told
+            assert regions.contains(here, {"s": s, "q": q}) == names[s, q], context
 
 
 @pytest.mark.parametrize("seed", tiered(range(12), 4))
@@ -97,5 +97,5 @@ def test_a_canonical_stream_renames_at_its_end(seed: int) -> None:
         for s, q in CELLS:
             for name in NAMES:
                 trees = [each.states["r"].names.here.get(name, name) for each in (one, again)]
-                found = {regions.contains(tree, {"s": s, "q": q}) for tree in trees}
-                assert len(found) == 1 or (s, q) not in world.there.get(name, CELLS)
+                actual = {regions.contains(tree, {"s": s, "q": q}) for tree in trees}
+                assert len(actual) == 1 or (s, q) not in world.there.get(name, CELLS)

@@ -65,25 +65,25 @@ def check_said_units(seed: int, monkeypatch: pytest.MonkeyPatch, query: str = QU
     with monkeypatch.context() as patch:
         patch.setattr(UnitNames, "of", lambda *_: None)
         _, plain = ran(query, items, size)
-    told = [json.dumps(item) for item in items]
-    said = 0
+    context = [json.dumps(item) for item in items]
+    different = 0
     for emit, lines in outputs.items():
         without_units = [
             {"$accent": SAID.sub(")]]", text)} if "alter(" in (text := item.get("$accent", "")) else item
             for item in lines
         ]
-        assert without_units == plain[emit], told
-        said += without_units != lines
+        assert without_units == plain[emit], context
+        different += without_units != lines
         rows = decode(lines)
         outside = [{**row, "s": 7} for row in rows] + [{**row, "q": 7} for row in rows if "q" in row]
         reader = READERS[query][emit]
         names = re.findall(r"(\w): double", reader[0])
         canonical = dict(zip(names, reader[2], strict=True))
-        assert list(unit_complaints(lines, canonical, [*rows, *outside])) == [], told
+        assert list(unit_complaints(lines, canonical, [*rows, *outside])) == [], context
         above = [float(row["t"] - row["d"]) for row in rows if row.keys() >= {"n", "d", "t"}]
-        assert above == [pytest.approx(50)] * len(above), told
-        check_readers(reader, lines, told)
-    return said
+        assert above == [pytest.approx(50)] * len(above), context
+        check_readers(reader, lines, context)
+    return different
 
 
 def check_readers(reader_: Reader, lines: list[Item], told: list[str]) -> None:
@@ -190,7 +190,7 @@ def check_canonical(seed: int) -> None:
         checker = StreamChecker(declared_schema(SCHEMA.replace("p:", "p?:")))
         for number, item in enumerate(written):
             _, found = checker.take(Line(json.dumps(item), f"c:{number}"))
-            assert "RQ219" not in {each.code for each in found}, (items, written)
+            assert "RQ219" not in {diagnostic.code for diagnostic in found}, (items, written)
 
 
 @pytest.mark.parametrize("seed", tiered(range(6), 3))

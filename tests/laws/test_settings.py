@@ -56,7 +56,7 @@ def check_infer(rng: Random, size: int, length: int, kinds: tuple[str, ...] = AL
 def said_gone(output: list[Item]) -> set[str]:
     """The attributes that an output has dropped somewhere."""
     accents = (parse_accent(item["$accent"]).primitive for item in output if "$accent" in item)
-    return {each.name for each in accents if isinstance(each, syntax.DropAttribute)}
+    return {accent.name for accent in accents if isinstance(accent, syntax.DropAttribute)}
 
 
 def check_eager(rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL) -> None:
@@ -65,20 +65,20 @@ def check_eager(rng: Random, size: int, length: int, kinds: tuple[str, ...] = AL
     text = f"{made.text} set drop = eager;"
     made = evolve(made, text=text, plan=compile_query(text).plan)
     items: Items = accepted(made.plan, stream(rng, length, made.extra))
-    told = described(made, items)
+    context = described(made, items)
     emit = made.plan.emits[0]
     expected = evaluate_plan(made.plan, canonical(items))[emit.relation]
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
     for steps in ([[item] for item in items], cut(rng, items)):
         output = run(made.plan, steps).output
-        assert list(complaints(output, initial, read)) == [], told
+        assert list(complaints(output, initial, read)) == [], context
         gone = said_gone(output)
         kept = [
             bag([{n: v for n, v in row.items() if n not in gone} for row in rows])
             for rows in (decoded(output), expected)
         ]
-        assert kept[0] == kept[1], told
+        assert kept[0] == kept[1], context
 
 
 BAD: list[Item] = [
@@ -101,12 +101,12 @@ def check_bad_markers(rng: Random, size: int, length: int, kinds: tuple[str, ...
     mixed = list(items)
     for _ in range(rng.randint(1, 8)):
         mixed.insert(rng.randint(0, len(mixed)), (rng.choice(streams), rng.choice(BAD)))
-    told = described(made, items)
+    context = described(made, items)
     expected = run(made.plan, [[item] for item in items])
     whole = run(made.plan, [[item] for item in mixed])
-    assert whole.output == expected.output, told
-    assert len(whole.reference.rejected) == len(mixed) - len(items), told
-    assert bag(decoded(run(made.plan, cut(rng, mixed)).output)) == bag(decoded(expected.output)), told
+    assert whole.output == expected.output, context
+    assert len(whole.reference.rejected) == len(mixed) - len(items), context
+    assert bag(decoded(run(made.plan, cut(rng, mixed)).output)) == bag(decoded(expected.output)), context
 
 
 @given(seed=st.integers(0, 2**32))

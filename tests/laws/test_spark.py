@@ -63,18 +63,18 @@ def check_on_engine(
     rng = Random(seed)
     made = world(rng, size, kinds, edges)
     items = accepted(made.plan, stream(rng, length, made.extra))
-    told = described(made, items)
+    context = described(made, items)
     (emit,) = made.plan.emits
     run = written(spark, root, made, cut(rng, items))
     run.process(files_per_epoch=rng.choice([1, 2, None]))
-    found = read_output(root / "out" / emit.name)
-    assert run.quarantine("r") + run.quarantine("s") == [], told
+    actual = read_output(root / "out" / emit.name)
+    assert run.quarantine("r") + run.quarantine("s") == [], context
     exact = exact_names(made, items)
     expected = bag(evaluate_plan(made.plan, canonical(items))[emit.relation], exact)
-    assert bag(decoded(found), exact) == expected, told
+    assert bag(decoded(actual), exact) == expected, context
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
-    assert list(complaints(found, initial, read)) == [], told
+    assert list(complaints(actual, initial, read)) == [], context
 
 
 def check_settings(
@@ -88,27 +88,27 @@ def check_settings(
     for _ in range(rng.randint(1, 6)):
         items.insert(rng.randrange(len(items)), (rng.choice("rs"), rng.choice(SPOILT)))
     settings = {name: rng.choice(values) for name, values in SETTINGS.items()}
-    told = f"{settings}\n{described(made, items)}"
+    context = f"{settings}\n{described(made, items)}"
     (emit,) = made.plan.emits
     run = written(spark, root, made, cut(rng, items))
     files_per_epoch = rng.choice([1, 2, None])
     sources = {name: str(root / "in" / name) for name in ("r", "s", "d")}
     options = Options(sources=sources, sinks={emit.name: str(root / "simulated")}, settings=settings)
     ended = code_of(lambda: run.process(files_per_epoch, settings))
-    assert ended == code_of(lambda: run.process(files_per_epoch, settings)), told  # and so again
-    assert (ended is None) == (code_of(lambda: simulate(compile_query(made.text), options)) is None), told
+    assert ended == code_of(lambda: run.process(files_per_epoch, settings)), context  # and so again
+    assert (ended is None) == (code_of(lambda: simulate(compile_query(made.text), options)) is None), context
     if ended is not None:
         if not is_fatal(ended, settings):  # an attribute that both inputs of a join have now (J2)
             return
         blank_bad_lines(made.text, options)
-        assert code_of(lambda: run.process(files_per_epoch, settings)) is None, told
+        assert code_of(lambda: run.process(files_per_epoch, settings)) is None, context
     shutil.rmtree(root / "simulated", ignore_errors=True)
     aside: Counter[tuple[str, str]] = Counter()
     simulate(compile_query(made.text), options, lambda line, code: aside.update([(line.source, code)]))
     exact = exact_names(made, [])
-    found = bag(decoded(read_output(root / "out" / emit.name)), exact)
-    assert found == bag(decoded(read_output(root / "simulated")), exact), told
-    assert Counter((s, line["code"]) for s in ("r", "s") for line in run.quarantine(s)) == aside, told
+    actual = bag(decoded(read_output(root / "out" / emit.name)), exact)
+    assert actual == bag(decoded(read_output(root / "simulated")), exact), context
+    assert Counter((s, line["code"]) for s in ("r", "s") for line in run.quarantine(s)) == aside, context
 
 
 @pytest.mark.parametrize("seed", tiered(range(12)))

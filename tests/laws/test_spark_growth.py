@@ -45,7 +45,7 @@ def grows(run: Query, rng: Random, later: Items, *, by_table: bool) -> bool:
     try:
         run.go_on(executor, 1)
     except DiagnosticError as error:
-        if [each.code for each in error.diagnostics] != ["RQ222"]:
+        if [diagnostic.code for diagnostic in error.diagnostics] != ["RQ222"]:
             raise
         return False
     return True
@@ -56,7 +56,7 @@ def check_growth_on_engine(
 ) -> None:
     rng = Random(seed)
     made, _, items, bound = random_case(rng, size, length)
-    told = described(made, items)
+    context = described(made, items)
     (emit,) = made.plan.emits
     text = from_table(made) if by_table else before(made)
     run = written(spark, root, evolve(made, text=text), parts(rng, items[:bound]))
@@ -67,11 +67,11 @@ def check_growth_on_engine(
         for source in ("r", "s")
         for line in run.quarantine(source)
     ]
-    found = read_output(root / "out" / emit.name)
-    assert bag(decoded(found)) == meaning(made, items, late, told), told
+    actual = read_output(root / "out" / emit.name)
+    assert bag(decoded(actual)) == meaning(made, items, late, context), context
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
-    assert list(complaints(found, initial, read)) == [], told
+    assert list(complaints(actual, initial, read)) == [], context
 
 
 @pytest.mark.either_engine

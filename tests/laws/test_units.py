@@ -49,18 +49,18 @@ def check_units(seed: int) -> None:
     world = World(Random(seed), {**UNITS, **KINDS})
     one, first = ran(OF_KINDS, world.units, 1 + seed % 7)
     other, second = ran(OF_KINDS, world.alters, 1 + seed % 5)
-    told = [json.dumps(item) for item in world.units]
-    assert rounded(decode(first["r"])) == rounded(decode(world.alters)), told
+    context = [json.dumps(item) for item in world.units]
+    assert rounded(decode(first["r"])) == rounded(decode(world.alters)), context
     assert not one.rejected
-    check_alike(first, second, told)
+    check_alike(first, second, context)
     # What is in force in the end is the same, for each pair.
     for name in world.names:
         for s, q in CELLS:
-            found = [
+            actual = [
                 regions.contains(each.states["r"].original.get(name, IDENTITY), {"s": s, "q": q})
                 for each in (one, other)
             ]
-            assert found == [world.in_force[name][s, q].inverse()] * 2, told
+            assert actual == [world.in_force[name][s, q].inverse()] * 2, context
 
 
 @pytest.mark.parametrize("seed", tiered(range(6), 3))
@@ -130,21 +130,23 @@ def check_fixed(seed: int) -> None:
             if "$accent" not in item or "(p, " not in item["$accent"]
         ]
     reference, output = ran(FIXED, items)
-    told = [json.dumps(item) for item in items]
-    assert not reference.rejected, told
+    context = [json.dumps(item) for item in items]
+    assert not reference.rejected, context
     for fixed, units in IN.items():
         usual, lines = output[fixed.removesuffix("_2")], output[fixed]
         accents = [item["$accent"].replace(" unit Pa)", " unit hPa)") for item in lines if "$accent" in item]
-        assert not any(f"alter({name}," in text for name in units for text in accents), told
+        assert not any(f"alter({name}," in text for name in units for text in accents), context
         other = [text for item in usual if "alter(" not in (text := item.get("$accent", "alter("))]
-        assert sorted(other) == sorted(accents), told  # Drops and Adds are announced
+        assert sorted(other) == sorted(accents), context  # Drops and Adds are announced
         wanted = [
             {n: conversion(*units[n])(Fraction(v)) if n in units else v for n, v in row.items()}
             for row in decode(usual)
         ]
         # As they are written, from the first tuple on: nothing is to be decoded.
-        assert rounded([item for item in lines if is_tuple(item)]) == rounded(wanted), told
-        assert list(complaints(lines, set(reference.plan.start[fixed.removesuffix("_2")].types))) == [], told
+        assert rounded([item for item in lines if is_tuple(item)]) == rounded(wanted), context
+        assert list(complaints(lines, set(reference.plan.start[fixed.removesuffix("_2")].types))) == [], (
+            context
+        )
 
 
 @pytest.mark.parametrize("seed", tiered(range(6), 3))
@@ -197,17 +199,17 @@ def check_named(seed: int) -> None:
     good = [item for item in items if item.get("u") != "metre"]
     named, first = ran(NAMED % f" from u in {{{', '.join(map(json.dumps, units))}}}", items)
     other, second = ran(NAMED % " degF", [*begin, *good])
-    told = [json.dumps(item) for item in items]
-    assert [code for _, code, _ in named.rejected] == ["RQ311"] * bad, told
-    assert other.rejected == [], told
-    check_alike(first, second, told)
+    context = [json.dumps(item) for item in items]
+    assert [code for _, code, _ in named.rejected] == ["RQ311"] * bad, context
+    assert other.rejected == [], context
+    check_alike(first, second, context)
     for emit, lines in first.items():
-        assert list(complaints(lines, set(named.plan.start[emit].types))) == [], told
+        assert list(complaints(lines, set(named.plan.start[emit].types))) == [], context
     for s in (1, 2, 3):
         for unit in units:
             cell = {"s": s, "u": unit}
             a, b = (regions.contains(r.states["r"].original["t"], cell) for r in (named, other))
-            assert a == b, told
+            assert a == b, context
 
 
 @pytest.mark.parametrize("seed", tiered(range(6), 3))
@@ -275,17 +277,17 @@ def check_added(seed: int) -> None:
     births = Births(rng, "hPa" if seed % 2 else None)
     one, first = ran(ADDED % declared, births.units, 1 + seed % 7)
     other, second = ran(ADDED % declared, births.alters, 1 + seed % 5)
-    told = [json.dumps(item) for item in births.units]
-    assert one.rejected == other.rejected == [], told
-    check_alike(first, second, told)
+    context = [json.dumps(item) for item in births.units]
+    assert one.rejected == other.rejected == [], context
+    check_alike(first, second, context)
     for lines in first.values():
         adds = [item["$accent"] for item in lines if "+(" in item.get("$accent", "")]
-        assert all(f"+(p: double unit {births.first})" in text for text in adds), told
-    written = StringIO()
+        assert all(f"+(p: double unit {births.first})" in text for text in adds), context
+    stream = StringIO()
     schema = declared_schema(f"n: long, s: int in {{1, 2, 3}}, q: int in {{1, 2}}{declared}")
-    canonize([Line(each, f"r:{n}") for n, each in enumerate(told)], schema, written)
-    canonical = [json.loads(line) for line in written.getvalue().splitlines()]
-    assert rounded(decode(canonical)) == rounded(decode(second["r"])), told
+    canonize([Line(each, f"r:{n}") for n, each in enumerate(context)], schema, stream)
+    canonical = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert rounded(decode(canonical)) == rounded(decode(second["r"])), context
 
 
 @pytest.mark.parametrize("seed", tiered(range(6), 3))

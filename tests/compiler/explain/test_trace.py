@@ -18,7 +18,7 @@ GOLDEN = (ROOT / "tests" / "compiler" / "golden" / "explain.txt").read_text(enco
 
 def texts() -> list[str]:
     """The queries whose plans are golden: every operator is in one of them."""
-    found: list[str] = []
+    result: list[str] = []
     for block in GOLDEN.split("====\n"):
         head = block.partition("----\n")[0].strip()
         lines = [line for line in head.splitlines() if line and not line.startswith("##")]
@@ -27,8 +27,8 @@ def texts() -> list[str]:
         directive, *rest = lines
         path = directive.removeprefix("explain --full").strip()
         is_path = path and "=" not in path
-        found.append((ROOT / path).read_text(encoding="utf-8") if is_path else "\n".join(rest))
-    return found
+        result.append((ROOT / path).read_text(encoding="utf-8") if is_path else "\n".join(rest))
+    return result
 
 
 @pytest.mark.parametrize("text", texts())
@@ -70,13 +70,13 @@ def test_a_trace_says_of_an_alter_what_its_function_does(
 
 def test_an_alter_with_an_offset_has_a_row_of_its_own_where_it_ends() -> None:
     plan = compile_query(SUMS.format("sum(t) as s, max(t) as m by k")).plan
-    found = {
+    actual = {
         (impact.offset, outcome.verdict, outcome.attributes)
         for impact in impacts(plan)
         if (impact.kind, impact.attribute, impact.mentions) == ("alter", "t", ())
         for outcome in impact.outcomes
     }
-    assert found == {(False, "propagates", ("s", "m")), (True, "propagates", ("m",))}
+    assert actual == {(False, "propagates", ("s", "m")), (True, "propagates", ("m",))}
     alone = compile_query(SUMS.format("sum(t) as s by k")).plan
     assert re.search(r"with an offset +absorbed +not aggregate +Aggregate aggregate", evolution_text(alone))
     assert "with an offset absorbed (2.8)" in explain_text(alone)

@@ -110,10 +110,10 @@ def test_types(text: str, expected: str) -> None:
 def test_clashes_are_shown_where_they_are(text: str, code: str, place: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         expressions.type_of(parse_expression(text), TYPES)
-    (found,) = caught.value.diagnostics
-    assert found.code == code
-    assert found.span is not None
-    assert text[found.span.start : found.span.end] == place
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == code
+    assert diagnostic.span is not None
+    assert text[diagnostic.span.start : diagnostic.span.end] == place
 
 
 @pytest.mark.parametrize(

@@ -170,12 +170,12 @@ def test_what_is_optional_may_be_dropped_under_a_computed_value(kind: Kind, pass
     project = Project(name="p", inputs=("s",), items=PROJECTED)
     for optional in (False, True):
         facts = Facts({"X": LONG, "Y": LONG}, {}, dict.fromkeys("XY", LATENT if optional else PRESENT))
-        found = reaction(project, kind, "X", frozenset(), (facts,), 0)
+        actual = reaction(project, kind, "X", frozenset(), (facts,), 0)
         foundation = signature(project, (facts,)).foundation
         if optional or kind != "drop":
-            assert set(found.passes) == (passes if optional else passes - {"either"})
+            assert set(actual.passes) == (passes if optional else passes - {"either"})
         else:
-            assert (found.kind, found.rule) == ("aborts", "G20")
+            assert (actual.kind, actual.rule) == ("aborts", "G20")
         assert foundation == (() if optional else ("X", "Y"))
 
 

@@ -82,13 +82,13 @@ def test_wrong_accents_are_refused_where_they_are_wrong(text: str, code: str, pl
     """A bad marker always has a code and a position (G34)."""
     with pytest.raises(DiagnosticError) as caught:
         read_accent(text, TYPES, "data/0.json:17")
-    (found,) = caught.value.diagnostics
-    assert found.code == code
-    assert found.span is not None
-    assert found.span.source == "data/0.json:17"
-    assert 0 <= found.span.start < found.span.end <= len(text)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == code
+    assert diagnostic.span is not None
+    assert diagnostic.span.source == "data/0.json:17"
+    assert 0 <= diagnostic.span.start < diagnostic.span.end <= len(text)
     if place is not None:
-        assert text[found.span.start : found.span.end] == place
+        assert text[diagnostic.span.start : diagnostic.span.end] == place
 
 
 @pytest.mark.parametrize("text", ["[[s = 1]]", "[[+(p)]]", "[[alter(t)]]", "[s = 1]", ""])
@@ -121,10 +121,10 @@ def test_punctuations_are_regions() -> None:
 def test_wrong_punctuations_are_refused_where_they_are_wrong(text: str, code: str, place: str | None) -> None:
     with pytest.raises(DiagnosticError) as caught:
         read_punctuation(text, TYPES)
-    (found,) = caught.value.diagnostics
-    assert found.code.startswith(code)
-    assert found.span is not None
-    assert place is None or text[found.span.start : found.span.end] == place
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code.startswith(code)
+    assert diagnostic.span is not None
+    assert place is None or text[diagnostic.span.start : diagnostic.span.end] == place
 
 
 def test_punctuation_text() -> None:

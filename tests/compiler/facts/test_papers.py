@@ -221,8 +221,8 @@ def test_a_window_closes_when_its_extent_is_closed() -> None:
         window = Window(name="w", inputs=("i",), length=length, step=step, on="t", alias="wid")
         for c in range(20, 31):
             shut = window.facts((stream("t", closed=where(f"t < {c}")),)).closed
-            found = [k for k in range(-3, 12) if _shut(shut, k)]
-            assert found == [k for k in range(-3, 12) if k <= (c - length) // step]
+            actual = [k for k in range(-3, 12) if _shut(shut, k)]
+            assert actual == [k for k in range(-3, 12) if k <= (c - length) // step]
 
 
 def _shut(closed: Tree, window: int) -> bool:

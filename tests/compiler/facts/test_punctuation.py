@@ -106,8 +106,8 @@ def test_types_tell_how_constants_compare() -> None:
 def test_constants_of_different_kinds_are_refused(first: str, second: str, types: dict[str, str]) -> None:
     with pytest.raises(DiagnosticError) as caught:
         combined(first, second, **types)
-    (found,) = caught.value.diagnostics
-    assert (found.code, found.span is not None) == ("RQ208", True)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.span is not None) == ("RQ208", True)
 
 
 # --- laws ---

@@ -69,12 +69,12 @@ def check_prefix(axes: dict[str, Ordered], paint: Paint, keys: Sequence[tuple[st
     closed = regions.quantify(
         paint.tree(), set(axes) - {n for n, _ in keys}, regions.INTERSECTION, universe(axes)
     )
-    found = prefix(closed, keys, universe(axes))
+    actual = prefix(closed, keys, universe(axes))
     cells = [(rank(c, keys), paint.meaning(c)) for c in rows({n: a.values for n, a in axes.items()})]
-    first_open = min((place for place, shut in cells if not shut), default=None)
+    first_open = min((position for position, shut in cells if not shut), default=None)
     for cell in rows({n: axes[n].judged for n, _ in keys}):
         passable = first_open is None or not first_open < rank(cell, keys)
-        assert regions.contains(found, cell) == passable, (cell, keys)
+        assert regions.contains(actual, cell) == passable, (cell, keys)
 
 
 def universe(axes: dict[str, Ordered]) -> dict[str, Domain]:
@@ -131,14 +131,14 @@ Run = tuple[Tuple, ...]
 
 def sessions(present: Iterable[Tuple]) -> list[Run]:
     """The sessions of a bag of tuples."""
-    found: list[Run] = []
+    result: list[Run] = []
     for one in sorted(present):
-        last = found[-1][-1] if found else None
+        last = result[-1][-1] if result else None
         if last is not None and last[0] == one[0] and one[1] - last[1] < GAP:
-            found[-1] = (*found[-1], one)
+            result[-1] = (*result[-1], one)
         else:
-            found.append((one,))
-    return found
+            result.append((one,))
+    return result
 
 
 def is_closed(closed: Paint, run: Run) -> bool:

@@ -113,8 +113,8 @@ def test_a_left_join_closes_what_neither_pairs_nor_lonely_tuples_can_be(case: Ca
     left, right, on = case
     out = built(LeftJoin, on).facts((left.facts, right.facts))
     optional = [name for name in right.axes if name not in left.axes]
-    seen = {**values(left.axes), **{n: (*right.axes[n].values, UNDEFINED) for n in optional}}
-    for cell in rows({name: tuple(dict.fromkeys(probes)) for name, probes in seen.items()}):
+    collected = {**values(left.axes), **{n: (*right.axes[n].values, UNDEFINED) for n in optional}}
+    for cell in rows({name: tuple(dict.fromkeys(probes)) for name, probes in collected.items()}):
         mine = {name: v for name, v in cell.items() if name in left.axes}
         theirs = {name: v for name, v in cell.items() if name in right.axes}
         allowed = possible(right.facts, theirs) and agree(mine, theirs, on)

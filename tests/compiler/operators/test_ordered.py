@@ -47,16 +47,16 @@ HALVES = tuple(Fraction(n, 2) for n in range(-4, 13))
 @given(paints({"a": members((0, 1, 2, Fraction(5, 2), 3))}), st.booleans())
 def test_spans_are_the_runs_of_a_set(paint: Paint, integral: bool) -> None:
     """The same values, in as few runs as can be, in order (theory 1.1)."""
-    found = spans(paint.tree(), integral=integral)
+    actual = spans(paint.tree(), integral=integral)
     for value in HALVES:
         if not integral or value.denominator == 1:
-            assert any(between(value, run) for run in found) == paint.meaning({"a": value})
-    for (_, high), (low, _) in pairwise(found):
+            assert any(between(value, run) for run in actual) == paint.meaning({"a": value})
+    for (_, high), (low, _) in pairwise(actual):
         assert high is not None
         assert low is not None
         assert high < low
     if integral:
-        assert all(cut is None or cut == (int(cut[0]), 0) for run in found for cut in run)
+        assert all(cut is None or cut == (int(cut[0]), 0) for run in actual for cut in run)
 
 
 # --- prefix ---

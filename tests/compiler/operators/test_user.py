@@ -120,15 +120,15 @@ WAITS = {"foundation": ("k",), "merge": ("k",), "accumulate": ("t",)}
 def test_the_signature_says_what_becomes_of_an_accent(
     given: dict[str, Any], kind: Any, attribute: str, mentions: str, expected: tuple[str, str]
 ) -> None:
-    found = reaction(user(**given), kind, attribute, frozenset(mentions.split()), (LEFT,), 0)
-    assert (found.kind, found.rule) == expected
+    actual = reaction(user(**given), kind, attribute, frozenset(mentions.split()), (LEFT,), 0)
+    assert (actual.kind, actual.rule) == expected
 
 
 def test_merged_attributes_are_coordinated() -> None:
     operator = user(2, merge=("k",))
     nothing: frozenset[str] = frozenset()
-    found = [reaction(operator, kind, "k", nothing, (LEFT, RIGHT), 0) for kind in ("add", "drop", "alter")]
-    assert [(each.kind, each.rule) for each in found] == [
+    actual = [reaction(operator, kind, "k", nothing, (LEFT, RIGHT), 0) for kind in ("add", "drop", "alter")]
+    assert [(reacts.kind, reacts.rule) for reacts in actual] == [
         ("coordinates", "U2"),
         ("coordinates", "U3"),
         ("coordinates", "U4"),

@@ -89,7 +89,7 @@ def test_relations_that_are_computed_from_a_wrong_one_are_not_reported() -> None
 
 
 def without_definitions(query: syntax.Query, report: Report) -> syntax.Query:
-    kept = [each for each in query.statements if not isinstance(each, syntax.Definition)]
+    kept = [statement for statement in query.statements if not isinstance(statement, syntax.Definition)]
     return evolve(query, statements=tuple(kept))
 
 

@@ -17,9 +17,9 @@ TYPES = {name: Type("int") for name in "abc"}
 @LIGHT
 @given(paints("abc"))
 def test_the_alternatives_of_a_region_are_together_the_region(paint: Paint) -> None:
-    found = alternatives(paint.tree())
+    actual = alternatives(paint.tree())
     for row in SPACE:
-        assert any(regions.contains(each, row) for each in found) == paint.meaning(row), row
+        assert any(regions.contains(tree, row) for tree in actual) == paint.meaning(row), row
 
 
 def _below(attribute: str, bound: int) -> regions.Tree:
@@ -27,8 +27,8 @@ def _below(attribute: str, bound: int) -> regions.Tree:
 
 
 def test_what_is_closed_on_several_attributes_is_asked_of_each_once() -> None:
-    found = alternatives(regions.union(*(_below(name, 5) for name in "abc")))
-    assert found == [_below(name, 5) for name in "abc"]
+    actual = alternatives(regions.union(*(_below(name, 5) for name in "abc")))
+    assert actual == [_below(name, 5) for name in "abc"]
 
 
 def test_what_holds_from_a_place_on_is_asked_with_its_attribute() -> None:
@@ -37,11 +37,11 @@ def test_what_holds_from_a_place_on_is_asked_with_its_attribute() -> None:
         return regions.union(_below(attribute, old), regions.intersection(_below(attribute, new), later))
 
     closed = [from_place("a", 1, 5, 7), from_place("b", 2, 6, 8), from_place("c", 3, 7, 9)]
-    found = alternatives(regions.union(*closed))
-    assert [each.attribute for each in found] == ["a", "b", "c"]
-    for each in found:  # nothing is said of the other two
-        assert isinstance(each, Level)
-        assert each.inner <= {POSITION}
+    actual = alternatives(regions.union(*closed))
+    assert [level.attribute for level in actual] == ["a", "b", "c"]
+    for level in actual:  # nothing is said of the other two
+        assert isinstance(level, Level)
+        assert level.inner <= {POSITION}
 
 
 def test_a_region_of_many_points_is_left_as_it_is() -> None:

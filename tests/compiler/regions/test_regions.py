@@ -210,10 +210,10 @@ def test_groups_are_the_fibres_of_a_level(paint: Paint) -> None:
     tree = paint.tree()
     if not isinstance(tree, Level):
         return
-    found = regions.groups(tree)
-    assert len({child for child, _ in found}) == len(found)
+    actual = regions.groups(tree)
+    assert len({child for child, _ in actual}) == len(actual)
     for value in DENSE:
-        (child,) = (child for child, where in found if regions.contains(where, {tree.attribute: value}))
+        (child,) = (child for child, where in actual if regions.contains(where, {tree.attribute: value}))
         assert child == tree.at(value)
 
 
@@ -388,11 +388,11 @@ def test_runs_of_points_become_pieces_and_nothing_else_changes(
     for value, inside_ in points.items():
         point = regions.values("a", [value])
         region = regions.union(region, point) if inside_ else regions.difference(region, point)
-    found = regions.coalesced(region, {"a": Domain(True, integral=True)})
+    actual = regions.coalesced(region, {"a": Domain(True, integral=True)})
     for value in (*range(-3, 16), UNDEFINED):
-        assert regions.contains(found, {"a": value}) == regions.contains(region, {"a": value})
-    if isinstance(found, Level):
-        numbers = {v: inside_ for v, inside_ in found.points.items() if isinstance(v, int)}
+        assert regions.contains(actual, {"a": value}) == regions.contains(region, {"a": value})
+    if isinstance(actual, Level):
+        numbers = {v: inside_ for v, inside_ in actual.points.items() if isinstance(v, int)}
         assert not any(numbers.get(v + 1) == inside_ for v, inside_ in numbers.items())
 
 
@@ -402,6 +402,6 @@ def test_a_punctuation_for_each_number_ends_as_one_range() -> None:
     for value in range(1000):
         pattern = regions.box({"a": regions.values("a", [value]), "b": regions.interval("b", None, (5, 0))})
         region = regions.union(region, pattern)
-    found = regions.coalesced(region, universe)
-    assert isinstance(found, Level)
-    assert (len(found.cuts), len(found.points)) == (2, 0)
+    actual = regions.coalesced(region, universe)
+    assert isinstance(actual, Level)
+    assert (len(actual.cuts), len(actual.points)) == (2, 0)

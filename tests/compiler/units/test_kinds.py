@@ -252,7 +252,7 @@ def test_queries_keep_kinds_apart(relation: str, code: str | None) -> None:
         return
     with pytest.raises(DiagnosticError) as caught:
         compile_query(text)
-    assert {each.code for each in caught.value.diagnostics} == {code}
+    assert {diagnostic.code for diagnostic in caught.value.diagnostics} == {code}
 
 
 def test_an_angle_times_a_length_is_converted_from_degrees() -> None:

@@ -207,7 +207,7 @@ def test_relations_have_units(relation: str, attribute: str, unit: str | None) -
 def test_inputs_are_brought_to_one_unit(relation: str, converted: list[str]) -> None:
     """The right one to that of the left, also where its whole numbers become decimals."""
     plan = compile_query(f'{HEAD}emit {relation} to json "o";').plan
-    made = [each for each in plan.operators if isinstance(each, Project) and each.convert]
+    made = [operator for operator in plan.operators if isinstance(operator, Project) and operator.convert]
     assert [f"{', '.join(map(str, o.parameters()['items'][1:]))} | {o.inputs[0]}" for o in made] == converted  # type: ignore[index]
 
 
@@ -267,7 +267,7 @@ def test_outputs_have_units_of_their_own(clause: str, code: str | None) -> None:
         return
     with pytest.raises(DiagnosticError) as caught:
         compile_query(text)
-    assert {each.code for each in caught.value.diagnostics} == {code}
+    assert {diagnostic.code for diagnostic in caught.value.diagnostics} == {code}
 
 
 @pytest.mark.parametrize(
@@ -293,7 +293,7 @@ def test_tuples_name_units(attributes: str, code: str | None) -> None:
         return
     with pytest.raises(DiagnosticError) as caught:
         compile_query(text)
-    assert {each.code for each in caught.value.diagnostics} == {code}
+    assert {diagnostic.code for diagnostic in caught.value.diagnostics} == {code}
 
 
 @pytest.mark.parametrize(
@@ -312,8 +312,8 @@ def test_tuples_name_units(attributes: str, code: str | None) -> None:
 def test_a_lost_unit_is_an_error_where_it_is_needed(expression: str) -> None:
     with pytest.raises(DiagnosticError, match="RQ163") as caught:
         compile_query(f'{HEAD} emit project[{expression} as y](r) to json "o";')
-    (found,) = caught.value.diagnostics
-    assert " unit " in (found.help or "")
+    (diagnostic,) = caught.value.diagnostics
+    assert " unit " in (diagnostic.help or "")
 
 
 @pytest.mark.parametrize(
@@ -330,8 +330,8 @@ def test_a_lost_unit_is_an_error_where_it_is_needed(expression: str) -> None:
     ],
 )
 def test_a_number_without_a_unit_that_meets_one_in_a_unit_is_warned_of(relation: str) -> None:
-    found = compile_query(f'{HEAD} emit {relation} to json "o";').warnings
-    assert [each.code for each in found] == ["RQ162"]
+    actual = compile_query(f'{HEAD} emit {relation} to json "o";').warnings
+    assert [diagnostic.code for diagnostic in actual] == ["RQ162"]
 
 
 @pytest.mark.parametrize("relation", ["select[x < 5](r)", "select[t < 5](r)", "select[until - at > x](r)"])

@@ -303,13 +303,13 @@ PIECES = re.compile(
 
 def noted(text: str) -> list[tuple[str, int]]:
     """The comments of a text, each with the number of tokens before it."""
-    found: list[tuple[str, int]] = []
+    result: list[tuple[str, int]] = []
     tokens = 0
     for match in PIECES.finditer(text):
         tokens += match[2] is not None
         if match[1]:
-            found.append((match[1].rstrip(), tokens))
-    return found
+            result.append((match[1].rstrip(), tokens))
+    return result
 
 
 def commented(text: str, choices: list[tuple[int, bool]]) -> str:

@@ -41,9 +41,9 @@ def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
         key=lambda row: (rank(row[operator.on]), row.get(ORDER, 0), [rank(row.get(name)) for name in names]),
     )
     out: list[Row] = []
-    for place, row in enumerate(ordered):
+    for position, row in enumerate(ordered):
         key = key_of(row, operator.per)
-        so_far = [other for other in ordered[: place + 1] if key_of(other, operator.per) == key]
+        so_far = [other for other in ordered[: position + 1] if key_of(other, operator.per) == key]
         results = {name: _result(call, so_far) for name, call in operator.calls.items()}
         out.append({**row, **{name: value for name, value in results.items() if value is not None}})
     return out

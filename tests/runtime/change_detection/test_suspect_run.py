@@ -71,14 +71,14 @@ def reported(
 ) -> list[Told]:
     """What a watch tells of epochs of sensors and values, with the epoch; by medians as the engine makes them."""
     state, watch = state or source_state(), watch or Monitor.of(SOURCE)
-    found: list[Told] = []
+    result: list[Told] = []
     for number, values in enumerate(epochs):
         tuples = (((s,), f"epoch {number}", {"t": value}) for s, value in values)
         points = list(points_of(tuples, run_bits(len(values), 3)))
-        found += [(number, each) for each in watch.take(points, watch.share, state, state)]
+        result += [(number, each) for each in watch.take(points, watch.share, state, state)]
         if restart:
             watch = load_monitor(SOURCE, json.loads(json.dumps(dump_monitor(watch))))
-    return found
+    return result
 
 
 def sensors(
@@ -272,7 +272,7 @@ def minutes_of_sensors(
     numbers: Iterable[int], since: int | None = None, function: Affine = FAHRENHEIT
 ) -> list[Item]:
     """A minute of three sensors after the other, each ending in a punctuation; the second may change its unit."""
-    found: list[Item] = []
+    result: list[Item] = []
     for minute in numbers:
         rng = random.Random(minute)
         for n in range(20):
@@ -281,9 +281,9 @@ def minutes_of_sensors(
                 value = (
                     applied(function, value) if s == 2 and since is not None and minute >= since else value
                 )
-                found.append({"ts": 60 * minute + 3 * n, "s": s, "t": value})
-        found.append({"$punctuation": f"[ts < {60 * minute + 60}]"})
-    return found
+                result.append({"ts": 60 * minute + 3 * n, "s": s, "t": value})
+        result.append({"$punctuation": f"[ts < {60 * minute + 60}]"})
+    return result
 
 
 def simulate_messages(root: Path, stream: Sequence[Item], *options: str) -> str:
@@ -330,9 +330,9 @@ def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minut
         run.write("readings", minutes_of_sensors(range(first, first + minutes), since=7))
         run.go_on(executor, number)
         executor = run.executor()
-    ((number, (told,)),) = warnings_of(run).items()
+    ((number, (warning,)),) = warnings_of(run).items()
     epoch = 7 // minutes
-    start, place = told.message.removesuffix(f": {STATED}").split(", since ")
+    start, place = warning.message.removesuffix(f": {STATED}").split(", since ")
     assert start == JUMPS
     assert place.startswith(f"epoch {epoch}, ")
     assert place.endswith(f"/in/readings/{epoch + 1:05d}.jsonl")
@@ -389,9 +389,9 @@ def test_other_formats_are_watched_too(
     if announced:
         assert warnings_of(run) == {}
         return
-    ((number, (told,)),) = warnings_of(run).items()
-    assert told.message.startswith(f"{JUMPS}, since epoch 2, ")
-    assert told.message.endswith(f".{form}: {STATED}")
+    ((number, (warning,)),) = warnings_of(run).items()
+    assert warning.message.startswith(f"{JUMPS}, since epoch 2, ")
+    assert warning.message.endswith(f".{form}: {STATED}")
 
 
 @pytest.mark.either_engine
@@ -425,8 +425,8 @@ def test_rejected_tuples_are_not_looked_at_and_a_growing_group_is_cut(
         late: list[Item] = [{"ts": 0, "s": f"d{n % 120}", "t": 1e6} for n in range(1200)]
         run.write("readings", [*stream, {"$punctuation": f"[ts < {60 * number + 60}]"}, *late])
         run.go_on(executor, number)
-    ((number, (said,)),) = warnings_of(run).items()
-    assert (number, said.code) == (0, "RQ419")
+    ((number, (warning,)),) = warnings_of(run).items()
+    assert (number, warning.code) == (0, "RQ419")
     kept = executor.last.suspects["readings"]
     assert kept["share"] == 4
     assert 0 < len({tuple(group) for group, *_ in kept["series"]}) <= 50
@@ -462,7 +462,7 @@ def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
     executor = run.executor()
     run.write("readings", minutes_of_sensors(range(200), 120, FUNCTIONS["x 100"]))
     run.go_on(executor, 0)
-    (told,) = [each for each in warnings_of(run)[0] if "`t`" in each.message]
-    assert told.message.startswith("`t` of s = 2 jumps like x 100, and no accent says so")
+    (warning,) = [each for each in warnings_of(run)[0] if "`t`" in each.message]
+    assert warning.message.startswith("`t` of s = 2 jumps like x 100, and no accent says so")
     ((_, _, width, *_), *_) = executor.last.suspects["readings"]["series"]
     assert 12_000 / 1200 <= width <= 12_000 / 600

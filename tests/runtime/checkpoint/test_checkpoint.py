@@ -169,8 +169,8 @@ def test_a_checkpoint_of_another_version_is_refused(path: str, change: dict[str,
     before = dict(memory.texts)
     with pytest.raises(DiagnosticError) as caught:
         checkpoint(memory).open(PLAN)
-    (found,) = caught.value.diagnostics
-    assert (found.code, message in found.message) == ("RQ411", True), found
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, message in diagnostic.message) == ("RQ411", True), diagnostic
     assert memory.texts == before
 
 

@@ -136,7 +136,7 @@ def test_every_damage_to_a_file_that_a_run_needs_is_found(project: Project) -> N
     (root / "ck").rename(root / "whole")
     unneeded = {"owner", "owner.lock", "journal.json", f"{LATE - 1:012d}.json"}
     files = [f.relative_to(root / "whole") for f in sorted((root / "whole").rglob("*")) if f.is_file()]
-    found: dict[tuple[str, str], bool] = {}
+    actual: dict[tuple[str, str], bool] = {}
     for file in files:
         if file.name in unneeded or file.parts[0] == "quarantine" or file.name.startswith((".", "_")):
             continue
@@ -146,10 +146,10 @@ def test_every_damage_to_a_file_that_a_run_needs_is_found(project: Project) -> N
             shutil.copytree(root / "whole", root / "ck")
             damage(rng, root / "ck" / file)
             after = integrity(root)
-            found[str(file), kind] = bool(after.problems) or after.last == LATE - 1
+            actual[str(file), kind] = bool(after.problems) or after.last == LATE - 1
             shutil.rmtree(root / "ck")
-    assert [each for each, is_found in found.items() if not is_found] == []
-    assert {name.split("/")[0] for name, _ in found} >= {
+    assert [each for each, is_found in actual.items() if not is_found] == []
+    assert {name.split("/")[0] for name, _ in actual} >= {
         "state",
         "files",
         "commits",
@@ -280,8 +280,8 @@ def test_an_epoch_is_on_the_disk_before_its_record(project: Project, monkeypatch
                 *project.root.glob("ck/state/*/*/*.parquet"),
             ]
             record = int(Path(path).stem)  # the epoch after it is being written
-            done = [place for place in places if int(re.findall(r"epoch=(\d+)", str(place))[-1]) <= record]
-            wanted = {str(each) for place in done for each in (place, place.parent)}
+            done = [file for file in places if int(re.findall(r"epoch=(\d+)", str(file))[-1]) <= record]
+            wanted = {str(each) for file in done for each in (file, file.parent)}
             missing.extend(wanted - set(synced))
         create(store, path, data)
         if "/commits/" in path:

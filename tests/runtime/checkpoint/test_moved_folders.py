@@ -127,9 +127,9 @@ class Project:
 
 @pytest.fixture
 def project(spark: SparkSession, tmp_path: Path) -> Project:
-    found = Project(spark, tmp_path / "project")
-    assert found.run() == TWO
-    return found
+    result = Project(spark, tmp_path / "project")
+    assert result.run() == TWO
+    return result
 
 
 TWO = [(0, 10, 10.0), (1, 10, 10.0)]

@@ -220,6 +220,6 @@ def test_running_again_and_again_as_files_arrive_is_one_run(spark: SparkSession,
         executor.process(batch, arrived)
         executor.process(batch, arrived)  # Spark may deliver a committed batch again
         seen = until
-    found = [i for i in run.output("average") if is_tuple(i)]
-    assert len(found) == 6
-    assert sum(i["t"] for i in found) == pytest.approx(sum(range(30)) / 5)
+    actual = [i for i in run.output("average") if is_tuple(i)]
+    assert len(actual) == 6
+    assert sum(i["t"] for i in actual) == pytest.approx(sum(range(30)) / 5)

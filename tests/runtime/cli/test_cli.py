@@ -223,12 +223,12 @@ def test_run_of_a_wrong_query_starts_nothing(call: Call) -> None:
 
 
 def test_options_reach_the_command() -> None:
-    seen: list[Options] = []
+    collected: list[Options] = []
 
     @click.command()
     @run_options
     def command(options: Options) -> None:
-        seen.append(options)
+        collected.append(options)
 
     arguments = (
         "--once --checkpoint c --source a=x=y --sink b=z --files-per-epoch 2 --interval 0.5 --master local[1]"
@@ -237,7 +237,7 @@ def test_options_reach_the_command() -> None:
     runner = CliRunner()
     assert runner.invoke(command, f"{arguments} {settings}").exit_code == 0
     assert runner.invoke(command, "").exit_code == 0
-    assert seen == [
+    assert collected == [
         Options(
             once=True,
             checkpoint="c",

@@ -79,8 +79,8 @@ def test_strict_has_nothing_to_say_of_the_queries(call: Call, path: str) -> None
 
 
 def test_check_of_the_state_as_json(call: Call) -> None:
-    (found,) = json.loads(call("check", "-", "--format", "json", text=UNSAFE).stdout)["diagnostics"]
-    assert (found["code"], found["severity"], found["span"]["line"]) == ("RQ130", "warning", 2)
+    (diagnostic,) = json.loads(call("check", "-", "--format", "json", text=UNSAFE).stdout)["diagnostics"]
+    assert (diagnostic["code"], diagnostic["severity"], diagnostic["span"]["line"]) == ("RQ130", "warning", 2)
 
 
 # --- explain ---

@@ -124,5 +124,5 @@ def test_what_is_wrong_is_told_before_the_first_batch(folder: Path) -> None:
     ):
         with pytest.raises(cedilla.DiagnosticError) as caught:
             cedilla.foreach_batch(QUERY, **{"checkpoint": "ck", **given})
-        (found,) = caught.value.diagnostics
-        assert expected in f"{found.message} {found.help}"
+        (diagnostic,) = caught.value.diagnostics
+        assert expected in f"{diagnostic.message} {diagnostic.help}"

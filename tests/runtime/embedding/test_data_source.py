@@ -60,9 +60,11 @@ def batches(flow: Path, **options: str) -> list[tuple[Any, ...]]:
 def test_units_are_canonical_latest_or_named(flow: Path) -> None:
     query = str(flow.parent / "q.rq")
     assert batches(flow) == batches(flow, query=query) == CANONICAL
-    assert batches(flow, units="latest") == [(ts, litres / 1000, place) for ts, litres, place in CANONICAL]
+    assert batches(flow, units="latest") == [
+        (ts, litres / 1000, position) for ts, litres, position in CANONICAL
+    ]
     named = {"query": query, "with": "litres in cm3"}
-    assert batches(flow, **named) == [(ts, litres * 1000, place) for ts, litres, place in CANONICAL]
+    assert batches(flow, **named) == [(ts, litres * 1000, position) for ts, litres, position in CANONICAL]
 
 
 @pytest.mark.parametrize("options", [{}, {"query": "q.rq", "with": "litres in m3"}])
@@ -81,7 +83,7 @@ def test_a_stream_reads_each_epoch_once(
         parts = [reader.partitions({"epoch": a}, {"epoch": b}) for a, b in pairwise(cuts)]
         tables = [pa.Table.from_batches([*reader.read(part)]) for (part,) in parts]
         assert [row for table in tables for row in sorted_rows(table)] == [
-            (ts, litres / factor, place) for ts, litres, place in CANONICAL
+            (ts, litres / factor, position) for ts, litres, position in CANONICAL
         ]
 
 

@@ -50,7 +50,7 @@ def below(rng: random.Random) -> Tree:
         case 0 | 1 | 2:
             return function(rng)
         case 3 | 4 | 5:
-            cuts = [(place, 1) for place in sorted(rng.sample(range(20), rng.choice([1, 1, 2, 3])))]
+            cuts = [(position, 1) for position in sorted(rng.sample(range(20), rng.choice([1, 1, 2, 3])))]
             return regions.make_level(POSITION, IDENTITY, cuts, [function(rng) for _ in range(len(cuts) + 1)])
         case 6:
             points: Map[Value, Tree] = Map({Fraction(k, 2): function(rng) for k in rng.sample(range(6), 3)})
@@ -79,7 +79,9 @@ def rows(spark: SparkSession, name: str, rng: random.Random) -> DataFrame:
         given += ["(double('NaN'))", "(-0.0D)", "(double('Infinity'))"]
     keys = spark.sql(f"SELECT CAST(col1 AS {type_.spark}) AS k FROM VALUES {', '.join(given)}")
     values = [0.0, -0.0, 0.1, 1e308, -7.3, float("nan"), None]
-    others = [(rng.choice(values), rng.choice([0.0, 0.5, 1.5, 2.0, 7.0, None]), place) for place in range(7)]
+    others = [
+        (rng.choice(values), rng.choice([0.0, 0.5, 1.5, 2.0, 7.0, None]), position) for position in range(7)
+    ]
     made = spark.createDataFrame(others, f"x DOUBLE, u DOUBLE, `{POSITION}` BIGINT")
     return keys.crossJoin(made).coalesce(1)
 

@@ -34,8 +34,8 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def test_a_run_on_a_cluster(root: Path, workers: Cluster) -> None:
-    said = finished(cedilla("run", str(QUERY), *options(root, "run"), *workers.options))
-    assert f"epoch {FILES - 1} " in said
+    output = finished(cedilla("run", str(QUERY), *options(root, "run"), *workers.options))
+    assert f"epoch {FILES - 1} " in output
     check(root, "run")
 
 
@@ -69,10 +69,10 @@ def test_workers_without_cedilla_end_the_run_with_a_message(
     bare = environment(tmp_path / "bare", "pyarrow", "pandas", "numpy", "dateutil", "pytz", "six.py")
     arguments = ("run", str(QUERY), *options(root, "bare"), *workers.options)
     process = cedilla(*arguments, python=str(bare))
-    said = process.communicate(timeout=600)[0]
-    assert process.returncode == 1, said
-    assert re.search(r"error\[RQ433\]: the engine's Python workers have no module `(cedilla|attrs)`", said)
-    assert "Traceback" not in said
+    output = process.communicate(timeout=600)[0]
+    assert process.returncode == 1, output
+    assert re.search(r"error\[RQ433\]: the engine's Python workers have no module `(cedilla|attrs)`", output)
+    assert "Traceback" not in output
     finished(cedilla(*arguments))
     check(root, "bare")
 
@@ -109,11 +109,11 @@ def test_a_user_operator_on_a_cluster(workers: Cluster, tmp_path: Path) -> None:
         *("--allow-module", "halves"),
     ]
     process = cedilla(*arguments)
-    said = process.communicate(timeout=600)[0]
-    assert "error[RQ433]: the engine's Python workers have no module `halves_of_one`" in said
+    output = process.communicate(timeout=600)[0]
+    assert "error[RQ433]: the engine's Python workers have no module `halves_of_one`" in output
     finished(cedilla(*arguments, "--conf", f"spark.submit.pyFiles={tmp_path}/halves_of_one.py"))
-    found = read_output(tmp_path / "found")
-    assert sorted((row["ts"], row["half"]) for row in found) == [(n, n / 2) for n in range(4)]
+    actual = read_output(tmp_path / "found")
+    assert sorted((row["ts"], row["half"]) for row in actual) == [(n, n / 2) for n in range(4)]
 
 
 def test_a_folder_that_one_machine_does_not_share(root: Path, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_folder_that_one_machine_does_not_share(root: Path, tmp_path: Path) ->
     with cluster(spark, last=alone(run)) as workers:
         arguments = options(root, str(run))
         process = cedilla("run", str(QUERY), *arguments, *workers.options)
-        said = process.communicate(timeout=600)[0]
+        output = process.communicate(timeout=600)[0]
         asked = subprocess.run(
             [sys.executable, "-m", "cedilla.runtime.engines.cluster", *workers.options, str(tmp_path)],
             check=False,
@@ -133,8 +133,8 @@ def test_a_folder_that_one_machine_does_not_share(root: Path, tmp_path: Path) ->
             env=spark_environment({"PYSPARK_PYTHON": sys.executable}),
         )
     assert process.returncode == 1
-    assert "error[RQ432]" in said
-    assert f"a machine of the cluster, does not see {run}/" in said
+    assert "error[RQ432]" in output
+    assert f"a machine of the cluster, does not see {run}/" in output
     assert not list(run.glob("*/commits/*.json"))
     assert not list(run.glob("*/_workers"))
     version = f"Python {sys.version.split()[0]}, cedilla {installed()}"

@@ -170,10 +170,10 @@ def test_a_checkpoint_goes_from_engine_to_engine(folder: Path, spark: SparkSessi
 
 
 def test_the_command_says_what_it_does(folder: Path) -> None:
-    told = cedilla("run", "q.rq", "--once", "--engine", "sail")
-    assert told.exit_code == 0
-    assert any(line.endswith(" starting Sail") for line in told.stderr.splitlines())
-    assert "epoch 0 on sail · 182 tuples in" in told.stderr
+    result = cedilla("run", "q.rq", "--once", "--engine", "sail")
+    assert result.exit_code == 0
+    assert any(line.endswith(" starting Sail") for line in result.stderr.splitlines())
+    assert "epoch 0 on sail · 182 tuples in" in result.stderr
     assert cedilla("status", ".cedilla/q").stdout.splitlines()[0].endswith(" UTC by sail")
 
 
@@ -218,8 +218,8 @@ WRONG = {
 
 @pytest.mark.parametrize("options", WRONG)
 def test_options_of_two_engines_are_refused(folder: Path, options: str) -> None:
-    told = cedilla("run", "q.rq", *options.split())
-    assert (told.exit_code, WRONG[options] in told.stderr) == (2, True)
+    result = cedilla("run", "q.rq", *options.split())
+    assert (result.exit_code, WRONG[options] in result.stderr) == (2, True)
 
 
 NAMES = """

@@ -66,7 +66,7 @@ def test_tables_go_with_their_session() -> None:
     gone = [weakref.ref(session), weakref.ref(tables)]
     del session, tables
     gc.collect()
-    assert [each() for each in gone] == [None, None]
+    assert [name() for name in gone] == [None, None]
 
 
 def test_a_server_has_points_once_and_those_of_late_as_long_as_epochs_may_ask_for_them(

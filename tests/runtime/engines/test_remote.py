@@ -28,8 +28,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_a_run_on_a_server(root: Path, url: str) -> None:
-    said = finished(cedilla("run", str(QUERY), *options(root, "run"), "--remote", url))
-    assert f"epoch {FILES - 1} " in said
+    output = finished(cedilla("run", str(QUERY), *options(root, "run"), "--remote", url))
+    assert f"epoch {FILES - 1} " in output
     check(root, "run")
 
 
@@ -41,9 +41,9 @@ def test_a_checkpoint_goes_from_engine_to_engine(root: Path, url: str, tmp_path:
     for number, engine in enumerate(([], ["--remote", url], [], ["--engine", "sail"], ["--remote", url])):
         name = f"{number}.jsonl"
         os.link(root / "in" / "sensors" / name, tmp_path / "in" / "sensors" / name)
-        said = finished(cedilla("run", str(QUERY), *options(tmp_path, "run"), *engine))
-        assert f"epoch {number} " in said
-        assert f"epoch {number + 1} " not in said
+        output = finished(cedilla("run", str(QUERY), *options(tmp_path, "run"), *engine))
+        assert f"epoch {number} " in output
+        assert f"epoch {number + 1} " not in output
     check(tmp_path, "run")
 
 
@@ -55,10 +55,10 @@ def test_a_server_that_dies_ends_the_run_and_the_next_one_goes_on(root: Path, tm
         process = cedilla("run", str(QUERY), *options(root, "killed"), "--remote", url)
         until(lambda: any(commits.glob("*.json")), process)
         server.kill()
-        said = process.communicate(timeout=600)[0]
-    assert process.returncode == 1, said
-    assert "error[RQ" in said
-    assert "Traceback" not in said
+        output = process.communicate(timeout=600)[0]
+    assert process.returncode == 1, output
+    assert "error[RQ" in output
+    assert "Traceback" not in output
     last = max(int(commit.stem) for commit in commits.glob("*.json"))
     assert last < FILES - 1, "the run was over before the server died"
     (tmp_path / "again").mkdir()

@@ -80,8 +80,8 @@ def test_without_the_engine_the_message_says_how_to_install_it(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "pysail", None)
     with pytest.raises(DiagnosticError) as caught, sail_session():
         pass
-    (found,) = caught.value.diagnostics
-    assert (found.code, found.help) == ("RQ424", "pip install 'cedilla[sail]'")
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.help) == ("RQ424", "pip install 'cedilla[sail]'")
 
 
 IDLE = """

@@ -31,9 +31,9 @@ def run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A query whose tuples workers parse, as on a cluster."""
     monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
     monkeypatch.setattr(written_tuples, "is_local", lambda spark: False)
-    found = Query(spark, tmp_path, QUERY)
-    found.write("r", [{"a": 1}])
-    return found
+    result = Query(spark, tmp_path, QUERY)
+    result.write("r", [{"a": 1}])
+    return result
 
 
 def test_workers_that_lack_something_end_the_query_with_a_message(

@@ -41,13 +41,13 @@ def check_both_ways(
     batches: PathBatches, block: Block, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[bool, int, int]:
     """Compares both ways; returns whether the fast one has read all rows, and the numbers of RQ301 and RQ312."""
-    found = batches.batch(block, 0).to_pylist()
+    rows = batches.batch(block, 0).to_pylist()
     is_fast = batches.parsed(block.text, *block.lines()) is not None
     with monkeypatch.context() as patch:
         patch.setattr(type(batches), "parsed", lambda *_: None)
         expected = batches.batch(block, 0).to_pylist()
     faults = [row["$corrupt"] for row in expected if row["$corrupt"] is not None]
-    for row, same_row in zip(found, expected, strict=True):
+    for row, same_row in zip(rows, expected, strict=True):
         assert row["$corrupt"] == same_row["$corrupt"], block.text
         assert row["$corrupt"] is not None or all(same(row[n], same_row[n]) for n in batches.types), (
             block.text
@@ -129,8 +129,8 @@ def test_validate_and_canonize_read_alternatives(tmp_path: Path, monkeypatch: py
     (tmp_path / "r.jsonl").write_text(
         '{"ts": 1, "state": 1.5, "t": "a"}\n{"ts": 2, "state": {"n": 2.0}, "t": 7, "o": {"s": "7"}}\n'
     )
-    written = cedilla("canonize", "r.jsonl", "--schema", DECLARED)
-    assert written.output.splitlines() == [
+    result = cedilla("canonize", "r.jsonl", "--schema", DECLARED)
+    assert result.output.splitlines() == [
         '{"ts": 1, "n": 1.5, "s": "a"}',
         '{"ts": 2, "n": 2.0, "s": "7"}',
     ]

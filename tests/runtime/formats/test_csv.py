@@ -87,12 +87,14 @@ def test_run_reads_what_simulate_reads(
 
 def test_validate_says_the_same(tmp_path: Path) -> None:
     csv_query(None, tmp_path)
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     schema = declared_schema("ts: long, pump: int in {1, 2}, t: double, city?: string, colour?: string")
     verdict = validate(
-        stream_lines(str(tmp_path / "in" / "r"), str(tmp_path / "in" / "r.markers")), schema, found.append
+        stream_lines(str(tmp_path / "in" / "r"), str(tmp_path / "in" / "r.markers")),
+        schema,
+        diagnostics.append,
     )
-    said = sorted((d.code, d.notes[-1].rpartition("/")[2].partition(": ")[0], d.message) for d in found)
+    said = sorted((d.code, d.notes[-1].rpartition("/")[2].partition(": ")[0], d.message) for d in diagnostics)
     assert said == sorted(each[:3] for each in REJECTED)
     assert (verdict.tuples, verdict.accents) == (11, 1)
 
@@ -119,8 +121,8 @@ def test_a_column_that_nothing_declares_is_drift(spark: SparkSession, tmp_path: 
     header = b"ts,zip,x,nothing,ok,\n"
     run = given(spark, tmp_path, {"1.csv": header + b"1,00501,1.50,,true,9\n2,A-1,2,,,9\n"}, query)
     run.run()
-    found = [item for item in run.output("r") if "ts" in item]
-    assert sorted(found, key=lambda item: item["ts"]) == [
+    actual = [item for item in run.output("r") if "ts" in item]
+    assert sorted(actual, key=lambda item: item["ts"]) == [
         {"ts": 1, "zip": "00501", "x": 1.5, "ok": True},
         {"ts": 2, "zip": "A-1", "x": 2.0},
     ]
@@ -248,7 +250,7 @@ def test_files_of_archives_are_read(
         {"ts": 9, "t": 1.0, "province": ""},
     ]
     assert run.rejections() == run.simulated.rejections
-    assert [(each.code, each.place) for each in run.rejections()] == [
+    assert [(rejection.code, rejection.place) for rejection in run.rejections()] == [
         ("RQ302", "2.csv:4"),
         ("RQ301", "3.csv:2"),
         ("RQ301", "4.csv:4"),
@@ -295,8 +297,8 @@ def test_columns_that_accents_bring_are_known(
 def test_an_output_in_csv_is_refused() -> None:
     with pytest.raises(DiagnosticError) as error:
         compile_query(QUERY.replace("to json", "to csv"))
-    (found,) = error.value.diagnostics
-    assert (found.code, found.message) == ("RQ113", "`csv` is read, and not written")
+    (diagnostic,) = error.value.diagnostics
+    assert (diagnostic.code, diagnostic.message) == ("RQ113", "`csv` is read, and not written")
 
 
 def test_light_commands_start_no_spark(tmp_path: Path) -> None:

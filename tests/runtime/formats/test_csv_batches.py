@@ -42,7 +42,7 @@ def test_records_end_where_they_end_however_a_file_is_cut(
         read = list(records_of((text[n : n + size] for n in range(0, len(text), size)), LONGEST_LINE))
         assert [row for row, _ in read][1:] == [row for _, row in rows_of(whole)]
         monkeypatch.setattr(blocks, "opened_part", lambda part, text=text: io.BytesIO(text))
-        located = lines_at(CsvPart("", 0), [place for place, _ in rows_of(whole)])
+        located = lines_at(CsvPart("", 0), [position for position, _ in rows_of(whole)])
         assert [(row, line) for row, line in located] == read[1:]
         separator = csv_records.separator_of(text)
         plain += blocks._plain_bounds(text, 0, separator, is_last=True) is not None
@@ -63,14 +63,14 @@ def test_records_that_are_too_long_are_the_same_however_a_file_is_cut(
         text = csv_records.separator_of(rest).join(TYPES).encode() + b"\n" + rest
         text = text.replace(b"today", b"today" * chance.choice([1, 1, 5, 40]))
         all_rows = dict(rows_of(csv_blocks(text, monkeypatch)))
-        long = {place: row for place, row in all_rows.items() if len(row) > limit}
+        long = {position: row for position, row in all_rows.items() if len(row) > limit}
         for size in (1 << 22, 1, 7, 50, 200):
-            found = csv_blocks(text, monkeypatch, size, limit)
-            assert {b.place: b.lines()[0].tolist() for b in found if b.exceeds} == {at: [0] for at in long}
-            rows = dict(rows_of(found))
+            actual = csv_blocks(text, monkeypatch, size, limit)
+            assert {b.place: b.lines()[0].tolist() for b in actual if b.exceeds} == {at: [0] for at in long}
+            rows = dict(rows_of(actual))
             assert rows.keys() == all_rows.keys()
-            assert all(rows[place] == row for place, row in all_rows.items() if place not in long)
-            assert all(row.startswith(rows[place][: limit + 1]) for place, row in long.items())
+            assert all(rows[position] == row for position, row in all_rows.items() if position not in long)
+            assert all(row.startswith(rows[position][: limit + 1]) for position, row in long.items())
         read = [*records_of(iter([text[n : n + size] for n in range(0, len(text), size)]), limit)][1:]
         monkeypatch.setattr(blocks, "opened_part", lambda part, text=text: io.BytesIO(text))
         located = [*lines_at(CsvPart("", 0, longest=limit), sorted(all_rows))]
@@ -86,12 +86,12 @@ def test_all_at_once_is_the_same_as_record_by_record(seed: int, monkeypatch: pyt
     for _ in range(100):
         none = frozenset(chance.sample(["NA", "-", "", "5"], chance.choice([0, 0, 2])))
         for block in csv_blocks(text_of(chance), monkeypatch, none=none):
-            found = batches.batch(block, 1000).to_pylist()
+            rows = batches.batch(block, 1000).to_pylist()
             with monkeypatch.context() as patch:
                 patch.setattr(RecordBatches, "parsed", lambda *_: None)
                 expected = batches.batch(block, 1000).to_pylist()
-            assert len(found) == len(expected) == len(block.starts)
-            for row, same_row, (_, text) in zip(found, expected, rows_of([block]), strict=True):
+            assert len(rows) == len(expected) == len(block.starts)
+            for row, same_row, (_, text) in zip(rows, expected, rows_of([block]), strict=True):
                 assert row["$corrupt"] == same_row["$corrupt"], text
                 assert row["$position"] == same_row["$position"]
                 is_bad = row["$corrupt"] is not None

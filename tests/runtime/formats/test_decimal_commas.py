@@ -83,14 +83,14 @@ def test_all_at_once_is_the_same_as_line_by_line(
         ]
         if format_ == "json":
             items = [{**item, "ts": int(item["ts"])} for item in items]  # type: ignore[dict-item]
-        found = file_rows(tmp_path, format_, items)
+        actual = file_rows(tmp_path, format_, items)
         with monkeypatch.context() as patch:
             patch.setattr(MADE[format_][2], "parsed", lambda *_: None)
             patch.setattr(XmlBatches, "_columns", lambda *_: None)
             expected = file_rows(tmp_path, format_, items)
-        assert repr(found) == repr(expected)
-        assert len(found) == len(items)
-        bad += sum(row["$corrupt"] is not None for row in found)
+        assert repr(actual) == repr(expected)
+        assert len(actual) == len(items)
+        bad += sum(row["$corrupt"] is not None for row in actual)
     assert bad > 20
 
 
@@ -176,8 +176,8 @@ def tuples(items: list[Item]) -> list[Item]:
 def check_lines(records: list[Item], lines: list[Item]) -> None:
     first, second = tuples(records)
     assert (first["t"], first["d"], second["t"], second.get("d")) == (3.5, 1.25, 4.5, None)
-    found = [(item["ts"], float(item["t"]), item.get("w")) for item in decode(lines)]
-    assert found == [(1, 3.5, 1.5), (2, 3.5, None), (4, 3.75, 2.25)]
+    actual = [(item["ts"], float(item["t"]), item.get("w")) for item in decode(lines)]
+    assert actual == [(1, 3.5, 1.5), (2, 3.5, None), (4, 3.75, 2.25)]
 
 
 @pytest.mark.either_engine
@@ -187,16 +187,16 @@ def test_decimal_commas_on_an_engine(spark: SparkSession, tmp_path: Path) -> Non
     run.process()
     check_lines(run.output("r"), run.output("j"))
     assert [item["t"] for item in tuples(run.output("x"))] == [3.5]
-    assert {name: [each["reason"] for each in run.quarantine(name)] for name in REASONS} == REASONS
+    assert {name: [rejected["reason"] for rejected in run.quarantine(name)] for name in REASONS} == REASONS
 
 
 def test_decimal_commas_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query = "\n".join(line for line in QUERY.splitlines() if " x" not in line)
     run = Query.without_engine(tmp_path, query)
     write_formats(run)
-    found = run.simulate()
-    check_lines(found.output("r"), found.output("j"))
-    assert found.codes == ["RQ301"] * 4
+    actual = run.simulate()
+    check_lines(actual.output("r"), actual.output("j"))
+    assert actual.codes == ["RQ301"] * 4
     monkeypatch.chdir(tmp_path)
     checked = cedilla("validate", "in/j", "--schema", 'ts: long, t: double decimal "," from "o.t"')
     assert REASONS["j"][0] in checked.output
@@ -204,7 +204,7 @@ def test_decimal_commas_without_an_engine(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_program_keeps_the_clause() -> None:
     plan, _ = load(compile_query(QUERY))
-    assert [str(each) for each in plan.sources[2].attributes] == [
+    assert [str(attribute) for attribute in plan.sources[2].attributes] == [
         "ts: long",
         't: double decimal "," from "o.t" in [0, 50)',
         'w?: double decimal "," or "." from "o.w"',

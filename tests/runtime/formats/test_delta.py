@@ -132,10 +132,10 @@ def test_a_table_that_cannot_be_written_ends_the_run_with_its_reason(
     (tmp_path / "out" / "r").write_text("none")
     with pytest.raises(DiagnosticError) as caught:
         run.process()
-    (found,) = caught.value.diagnostics
-    assert found.code == "RQ431"
-    assert "Not a directory" in found.message
-    assert "\x1b" not in found.message
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ431"
+    assert "Not a directory" in diagnostic.message
+    assert "\x1b" not in diagnostic.message
     (tmp_path / "out" / "r").unlink()
     run.process()
     assert [row["k"] for row in table_rows(run)] == [2]

@@ -85,9 +85,9 @@ def test_markers_beside_tuples_are_at_their_places(tmp_path: Path, by_name: bool
         tmp_path / "in" / "r", {name: line(n) for n, name in enumerate([*names[::-1], *aside])}
     )
     order = ByName(f"file:{source}/") if by_name else None
-    found = in_order(Files().tree(str(source)), by_name=order)
-    assert [file.path.removeprefix(f"file:{source}/") for file in found] == names
-    assert [file.is_markers for file in found] == [name.endswith(".jsonl") for name in names]
+    actual = in_order(Files().tree(str(source)), by_name=order)
+    assert [file.path.removeprefix(f"file:{source}/") for file in actual] == names
+    assert [file.is_markers for file in actual] == [name.endswith(".jsonl") for name in names]
     assert [str(file.relative_to(source)) for file in files_of(str(source), by_name=by_name)] == names
 
 
@@ -144,8 +144,10 @@ def test_a_value_is_the_same_for_all_readers(spark: SparkSession, tmp_path: Path
     schema = declared_schema("ts: long, s?: string, x?: double")
     refused: list[Diagnostic] = []
     validate(stream_lines(str(source)), schema, refused.append)
-    places = {(each.code, each.notes[-1].partition(": ")[0].rpartition("/")[2]) for each in refused}
-    assert places == {(each.code, each.place) for each in run.rejections()}
+    places = {
+        (rejection.code, rejection.notes[-1].partition(": ")[0].rpartition("/")[2]) for rejection in refused
+    }
+    assert places == {(rejection.code, rejection.place) for rejection in run.rejections()}
     output, again = tmp_path / "out" / "r", Query.without_engine(tmp_path / "again", query)
     (tmp_path / "again" / "in").mkdir(parents=True)
     (tmp_path / "again" / "in" / "r").symlink_to(output)
@@ -173,18 +175,18 @@ DAMAGED = {
 def test_a_damaged_file_ends_the_query(tmp_path: Path, name: str) -> None:
     """Python ends with an EOFError, an OSError or a zlib.error."""
     source = write_files(tmp_path / "in" / "r", {name: DAMAGED[name]})
-    said = f"RQ308 the compressed file {source / name} is cut off or damaged"
-    assert error_text(Query.without_engine(tmp_path, QUERY).simulate).startswith(f"{said}; ")
+    message = f"RQ308 the compressed file {source / name} is cut off or damaged"
+    assert error_text(Query.without_engine(tmp_path, QUERY).simulate).startswith(f"{message}; ")
     schema = declared_schema("ts: long, s?: string")
-    assert error_text(lambda: validate(stream_lines(str(source)), schema)).startswith(f"{said}; ")
+    assert error_text(lambda: validate(stream_lines(str(source)), schema)).startswith(f"{message}; ")
 
 
 def test_a_damaged_file_ends_a_run_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
     """What Spark has read before it stays."""
     source = write_files(tmp_path / "in" / "r", {"1.jsonl": line(1), "a b.jsonl.gz": DAMAGED["cut.jsonl.gz"]})
-    said = f"RQ308 the compressed file {source / 'a b.jsonl.gz'} is cut off or damaged"
+    message = f"RQ308 the compressed file {source / 'a b.jsonl.gz'} is cut off or damaged"
     text = error_text(Query(spark, tmp_path, QUERY).run)
-    assert text.startswith(f"{said}; ")
+    assert text.startswith(f"{message}; ")
     assert text == error_text(Query.without_engine(tmp_path, QUERY).simulate)
     (source / "a b.jsonl.gz").write_bytes(gzip.compress(line(2)))
     run = Query(spark, tmp_path, QUERY)
@@ -196,17 +198,17 @@ def test_a_damaged_file_ends_a_run_with_the_same_words(spark: SparkSession, tmp_
 def test_what_programs_compress_in_different_ways_is_refused(tmp_path: Path, end: str) -> None:
     """`run` reads by the same code; it is tried below."""
     source = write_files(tmp_path / "in" / "r", {f"1.jsonl.{end}": line(1)})
-    said = f"RQ309 {source}/1.jsonl.{end} is compressed in a way that is not read here"
-    assert error_text(Query.without_engine(tmp_path, QUERY).simulate).startswith(f"{said}; ")
+    message = f"RQ309 {source}/1.jsonl.{end} is compressed in a way that is not read here"
+    assert error_text(Query.without_engine(tmp_path, QUERY).simulate).startswith(f"{message}; ")
     assert error_text(lambda: validate(stream_lines(str(source)), declared_schema("ts: long"))).startswith(
-        f"{said}; "
+        f"{message}; "
     )
 
 
 def test_run_refuses_it_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
     source = write_files(tmp_path / "in" / "r", {"1.jsonl": line(1), "2.jsonl.lz4": line(2)})
-    said = f"RQ309 {source}/2.jsonl.lz4 is compressed in a way that is not read here"
-    assert error_text(Query(spark, tmp_path, QUERY).run).startswith(f"{said}; ")
+    message = f"RQ309 {source}/2.jsonl.lz4 is compressed in a way that is not read here"
+    assert error_text(Query(spark, tmp_path, QUERY).run).startswith(f"{message}; ")
 
 
 @pytest.mark.parametrize("name", ["b.jsonl.gz", "b.jsonl.lz4"])
@@ -232,7 +234,7 @@ def test_what_verify_compares_has_nan_and_infinities(tmp_path: Path) -> None:
         {"x": 8.0},
     ]
     write_files(tmp_path, {"1.jsonl": text_of(lines).encode()})
-    found = decoded(str(tmp_path), {"x": DOUBLE})
-    assert found == [{"x": 5.0}, {"x": "NaN"}, {"x": "-Infinity"}, {"x": 4}]
+    actual = decoded(str(tmp_path), {"x": DOUBLE})
+    assert actual == [{"x": 5.0}, {"x": "NaN"}, {"x": "-Infinity"}, {"x": 4}]
     expected: list[Item] = [{"x": math.nan}, {"x": -math.inf}, {"x": 4.0}, {"x": 5.0}]
-    assert _verdict("out", found, expected, {"x": DOUBLE}).holds
+    assert _verdict("out", actual, expected, {"x": DOUBLE}).holds

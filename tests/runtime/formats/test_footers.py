@@ -80,9 +80,9 @@ def test_types_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path) -
         )
         writer.start()
         writer.end(jvm.java.util.HashMap())
-        found = columns_of(parquet.read_metadata(file).schema, Settings())
-        assert [str(found[name].kind) for name in ("before", "after")] == ["IntegerType()", "StringType()"]
-        kind = found["a"].kind
+        actual = columns_of(parquet.read_metadata(file).schema, Settings())
+        assert [str(actual[name].kind) for name in ("before", "after")] == ["IntegerType()", "StringType()"]
+        kind = actual["a"].kind
         here = None if kind is None else kind.simpleString()
         try:
             there = spark.read.parquet(str(file)).schema["a"].dataType.simpleString()
@@ -96,8 +96,8 @@ def test_types_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path) -
 def footer(spark: SparkSession, tmp_path: Path, table: pa.Table, **options: Any) -> Footer:
     path = tmp_path / "1.parquet"
     parquet.write_table(table, path, **options)
-    (found,) = read_footers(spark, [str(path)])
-    return found
+    (file_footer,) = read_footers(spark, [str(path)])
+    return file_footer
 
 
 MOMENT = datetime(1960, 2, 3, 4, 5, 6, 789_000, UTC)
@@ -123,10 +123,10 @@ def test_ranges_are_those_of_the_values(spark: SparkSession, tmp_path: Path, row
             "none": pa.array([None] * 6, pa.int32()),
         }
     )
-    found = footer(spark, tmp_path, table, row_group_size=rows_per_group, coerce_timestamps=None)
-    assert found.rows == 6
-    assert found.problem is None
-    assert dict(found.ranges) == {
+    file_footer = footer(spark, tmp_path, table, row_group_size=rows_per_group, coerce_timestamps=None)
+    assert file_footer.rows == 6
+    assert file_footer.problem is None
+    assert dict(file_footer.ranges) == {
         "byte": ColumnStatistics(3, -7, 5),
         "long": ColumnStatistics(3, -(2**62), 2**62),
         "day": ColumnStatistics(
@@ -152,8 +152,8 @@ def test_what_spark_writes_has_the_same_ranges(spark: SparkSession, tmp_path: Pa
     )
     frame.coalesce(1).write.parquet(str(tmp_path / "out"))
     (file,) = (tmp_path / "out").glob("*.parquet")
-    (found,) = read_footers(spark, [str(file)])
-    assert dict(found.ranges) == {
+    (file_footer,) = read_footers(spark, [str(file)])
+    assert dict(file_footer.ranges) == {
         "id": ColumnStatistics(0, 0, 999),
         "i": ColumnStatistics(0, 0, 999),
         "at": ColumnStatistics(0, -500, 499),
@@ -166,22 +166,22 @@ def test_without_statistics_nothing_is_promised(spark: SparkSession, tmp_path: P
     """A marker may be anywhere then."""
     table = pa.table({"k": [1, 2], "$accent": pa.array([None, None], pa.string())})
     assert footer(spark, tmp_path, table).marked is False
-    found = footer(spark, tmp_path, table, write_statistics=False)
-    assert (found.ranges, found.marked, found.rows) == ({}, True, 2)
-    found = footer(spark, tmp_path, table, write_statistics=["$accent"])
-    assert (found.ranges, found.marked) == ({}, False)
+    file_footer = footer(spark, tmp_path, table, write_statistics=False)
+    assert (file_footer.ranges, file_footer.marked, file_footer.rows) == ({}, True, 2)
+    file_footer = footer(spark, tmp_path, table, write_statistics=["$accent"])
+    assert (file_footer.ranges, file_footer.marked) == ({}, False)
 
 
 def test_columns_of_nothing_have_no_type_and_no_markers(spark: SparkSession, tmp_path: Path) -> None:
     """As pandas writes a column that is empty throughout; Spark has the type of the nulls' storage."""
     table = pa.table({"k": [1], "note": pa.nulls(1), "$accent": pa.nulls(1)})
-    found = footer(spark, tmp_path, table)
-    assert {name: str(kind) for name, kind in found.columns.items()} == {
+    file_footer = footer(spark, tmp_path, table)
+    assert {name: str(kind) for name, kind in file_footer.columns.items()} == {
         "k": "LongType()",
         "note": "NullType()",
         "$accent": "NullType()",
     }
-    assert (found.marked, found.problem) == (False, None)
+    assert (file_footer.marked, file_footer.problem) == (False, None)
 
 
 def test_types_of_arrow_are_seen_as_they_are_stored(spark: SparkSession, tmp_path: Path) -> None:
@@ -197,8 +197,8 @@ def test_types_of_arrow_are_seen_as_they_are_stored(spark: SparkSession, tmp_pat
             "naive": pa.array([1], pa.timestamp("us")),
         }
     )
-    found = footer(spark, tmp_path, table)
-    assert {name: kind and kind.simpleString() for name, kind in found.columns.items()} == {
+    file_footer = footer(spark, tmp_path, table)
+    assert {name: kind and kind.simpleString() for name, kind in file_footer.columns.items()} == {
         "word": "string",
         "large": "array<tinyint>",
         "lasts": "bigint",
@@ -225,10 +225,10 @@ def test_settings_change_what_is_read(tmp_path: Path) -> None:
 def test_what_is_no_parquet_has_a_problem(spark: SparkSession, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "1.parquet"
     path.write_bytes(content)
-    (found,) = read_footers(spark, [str(path)])
-    assert found.problem is not None
-    assert found.problem.startswith("it is not a Parquet file, or cut off (")
-    assert "\n" not in found.problem
+    (file_footer,) = read_footers(spark, [str(path)])
+    assert file_footer.problem is not None
+    assert file_footer.problem.startswith("it is not a Parquet file, or cut off (")
+    assert "\n" not in file_footer.problem
 
 
 def test_a_file_that_is_gone_has_a_problem(spark: SparkSession, tmp_path: Path) -> None:

@@ -55,8 +55,8 @@ def test_a_bad_first_line_is_one_bad_tuple(spark: SparkSession, tmp_path: Path) 
     query.run()
     assert [row["a"] for row in query.output("r")] == [*range(len(BAD_LINES)), 9]
     aside = query.quarantine("r")
-    assert {each["raw"] for each in aside} == {*BAD_LINES, "[", json.dumps(ROWS)}
-    assert [each["raw"] for each in aside if ARRAY in each["reason"]] == [json.dumps(ROWS)]
+    assert {rejected["raw"] for rejected in aside} == {*BAD_LINES, "[", json.dumps(ROWS)}
+    assert [rejected["raw"] for rejected in aside if ARRAY in rejected["reason"]] == [json.dumps(ROWS)]
 
 
 def test_tools_for_streams_say_it_too(tmp_path: Path) -> None:

@@ -38,13 +38,13 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
 
 def compared(block: Block, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether the lines of a block are read at once; as they are one by one in any case."""
-    found = BATCHES.batch(block, 1000).to_pylist()
+    rows = BATCHES.batch(block, 1000).to_pylist()
     lines = [block.text[a:b] for a, b in zip(*map(list, tuple_lines(block)), strict=True)]
     with monkeypatch.context() as patch:
         patch.setattr(JsonBatches, "parsed", lambda *_: None)
         expected = BATCHES.batch(block, 1000).to_pylist()
-    assert len(found) == len(expected) == len(lines)
-    for row, same_row, line in zip(found, expected, lines, strict=True):
+    assert len(rows) == len(expected) == len(lines)
+    for row, same_row, line in zip(rows, expected, lines, strict=True):
         assert row["$corrupt"] == same_row["$corrupt"], line
         is_bad = row["$corrupt"] is not None
         assert row["$position"] == same_row["$position"]
@@ -158,9 +158,9 @@ def test_a_line_that_would_crash_the_parser_is_not_given_to_it(monkeypatch: pyte
 
     monkeypatch.setattr(pyarrow.json, "read_json", watched)
     good = [b'{"i": 1, "z": []}'] * 40
-    for place in (0, 1, 17, 39, 40):
+    for position in (0, 1, 17, 39, 40):
         for bad in (b"null", b" null", b"\rnull\r"):
-            lines = [*good[:place], bad, *good[place:]]
+            lines = [*good[:position], bad, *good[position:]]
             corrupt = BATCHES.batch(Block(b"\n".join(lines), 0), 0).column("$corrupt").to_pylist()
             assert corrupt == ["the line is not a JSON object" if line is bad else None for line in lines]
     assert given
@@ -210,7 +210,7 @@ def test_kinds_of_fields_are_the_same_at_once_and_line_by_line(monkeypatch: pyte
     for _ in range(300):
         some = chance.sample(values, chance.randrange(1, 3))
         text = "\n".join(f'{{"a": {chance.choice(some)}, "b": 1}}' for _ in range(3)).encode()
-        found = json_fields.of_block(Block(text, 0))
+        actual = json_fields.of_block(Block(text, 0))
         with monkeypatch.context() as patch:
             patch.setattr(json_fields, "_inferred", lambda *_: None)
-            assert found == json_fields.of_block(Block(text, 0)), text
+            assert actual == json_fields.of_block(Block(text, 0)), text

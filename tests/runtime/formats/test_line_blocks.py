@@ -43,23 +43,23 @@ def test_lines_are_the_same_however_they_are_cut(
         expected = [(line.text, int(line.place.rpartition(":")[2])) for line in lines_of(file)]
         parts = parts_of([(0, str(file), len(text))], chance.choice([1, 2, 3, 7, 20, 1 << 22]), LONGEST_LINE)
         # The lines that are not blank, without what is no part of them.
-        found = [
+        actual = [
             block.text[begin:end].removesuffix(b"\r")
             for part in parts
             for block in part.blocks()
             for begin, end in zip(*map(list, block.lines()), strict=True)
         ]
-        assert [line.decode("utf-8", "replace") for line in found] == [shown for shown, _ in expected]
+        assert [line.decode("utf-8", "replace") for line in actual] == [shown for shown, _ in expected]
         whole = Part(str(file), 0)
         places = [block.place + begin for block in whole.blocks() for begin in map(int, block.lines()[0])]
         assert row_count(whole) == len(expected)
         assert all(block.count() == len(block.lines()[0]) for part in parts for block in part.blocks())
         assert [place_of_row(whole, n) for n in range(len(places) + 1)] == [*places, None]
-        assert [row_count(whole, place) for place in places] == list(range(len(places)))
+        assert [row_count(whole, position) for position in places] == list(range(len(places)))
         some = [n for n in range(len(places)) if chance.random() < 0.5]
         located = list(lines_at(whole, [places[n] for n in some]))
         assert [number for _, number in located] == [expected[n][1] for n in some]
-        assert [line for line, _ in located] == [found[n] for n in some]
+        assert [line for line, _ in located] == [actual[n] for n in some]
 
 
 def test_a_compressed_file_is_one_part() -> None:

@@ -50,12 +50,12 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
         odd = chance.choice([0, 0.02, 0.2])
         lines = [line_of(chance, odd) for _ in range(chance.choice([1, 3, 17, 40]))]
         block = Block("\n".join(lines).encode(), 7)
-        found = BATCHES.batch(block, 1000).to_pylist()
+        rows = BATCHES.batch(block, 1000).to_pylist()
         at_once += BATCHES.parsed(block.text, *block.lines()) is not None
         with monkeypatch.context() as patch:
             patch.setattr(JsonBatches, "parsed", lambda *_: None)
             expected = BATCHES.batch(block, 1000).to_pylist()
-        for row, same_row, line in zip(found, expected, lines, strict=True):
+        for row, same_row, line in zip(rows, expected, lines, strict=True):
             assert row["$corrupt"] == same_row["$corrupt"], line
             bad += row["$corrupt"] is not None
             assert row["$corrupt"] is not None or all(same(row[n], same_row[n]) for n in TYPES), line
@@ -79,9 +79,9 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
     ],
 )
 def test_a_path_leads_to_a_value_or_to_none(line: str, expected: tuple[Any, ...]) -> None:
-    found = row_of(BATCHES, line)
-    assert found["$corrupt"] is None
-    assert (found["city"], found["n"], found["deep"]) == expected
+    actual = row_of(BATCHES, line)
+    assert actual["$corrupt"] is None
+    assert (actual["city"], actual["n"], actual["deep"]) == expected
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_nested_stream_on_an_engine(spark: SparkSession, tmp_path: Path, drift
         )
         == EXPECTED
     )
-    assert {(each["code"], each["reason"]) for each in run.quarantine("people")} == REASONS
+    assert {(rejected["code"], rejected["reason"]) for rejected in run.quarantine("people")} == REASONS
 
 
 def test_a_nested_stream_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,9 @@ def test_a_checkpoint_knows_where_attributes_are_read(tmp_path: Path) -> None:
     moved = compile_query(QUERY.replace("address.city", "home.city")).plan
     state = SourceState.start(plan.sources[0], plan.droppable["people"])
     changes = compare_source(stored.sources[0], moved, "people", state, 1).items
-    assert ("at once", "it is read from there from now on") in [(each.effect, each.why) for each in changes]
+    assert ("at once", "it is read from there from now on") in [
+        (change.effect, change.why) for change in changes
+    ]
 
 
 SCHEMA = 'ts: long, city: string from "address.city", rent: double from flat "rent" unit m'
@@ -201,8 +203,8 @@ def test_one_stream_tools_read_paths(tmp_path: Path, monkeypatch: pytest.MonkeyP
     write_lines(tmp_path / "p.jsonl", stream)
     valid = cedilla("validate", "p.jsonl", "--schema", SCHEMA)
     assert valid.exit_code == 0, valid.output
-    written = cedilla("canonize", "p.jsonl", "--schema", SCHEMA).output
-    assert [json.loads(line) for line in written.splitlines()] == [
+    output = cedilla("canonize", "p.jsonl", "--schema", SCHEMA).output
+    assert [json.loads(line) for line in output.splitlines()] == [
         {"ts": 1, "city": "Ulm", "rent": 5},
         {"ts": 2, "city": "Ulm", "rent": 5},
         {"$accent": '[[city = "Ulm", alter(rent, y -> y / 1000, unit km)]]'},

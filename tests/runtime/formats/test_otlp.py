@@ -193,13 +193,13 @@ def test_all_at_once_is_the_same_as_point_by_point(seed: int, monkeypatch: pytes
         lines = [writer.line() for _ in range(chance.choice([1, 3, 20]))]
         block = Block("\n".join(lines).encode(), 7)
         reading = batches(chance.choice([(), ("a", "c")]), plain=chance.random() < 0.7)
-        found = reading.batch(block, 1000).to_pylist()
+        rows = reading.batch(block, 1000).to_pylist()
         at_once += reading.parsed(block.text, *block.lines()) is not None
         with monkeypatch.context() as patch:
             patch.setattr(PointBatches, "parsed", lambda *_: None)
             expected = reading.batch(block, 1000).to_pylist()
-        assert len(found) == len(expected)
-        for row, same_row in zip(found, expected, strict=True):
+        assert len(rows) == len(expected)
+        for row, same_row in zip(rows, expected, strict=True):
             assert row["$position"] == same_row["$position"]
             assert row["$corrupt"] == same_row["$corrupt"]
             bad += row["$corrupt"] is not None
@@ -207,8 +207,8 @@ def test_all_at_once_is_the_same_as_point_by_point(seed: int, monkeypatch: pytes
                 row,
                 same_row,
             )
-        points += len(found)
-        places = [row["$position"] for row in found]
+        points += len(rows)
+        places = [row["$position"] for row in rows]
         assert places == sorted(set(places))
     assert at_once > 20
     assert points > 300
@@ -358,8 +358,8 @@ def approximate(item: Mapping[str, Any]) -> Item:
 
 
 def check_averages(folder: Path) -> None:
-    found = sorted(decode(read_output(folder / "averages")), key=lambda row: (row["service"], row["minute"]))
-    assert [approximate(row) for row in found] == AVERAGES
+    actual = sorted(decode(read_output(folder / "averages")), key=lambda row: (row["service"], row["minute"]))
+    assert [approximate(row) for row in actual] == AVERAGES
     points = decode(read_output(folder / "points"))
     assert sorted((row["service"], row["time"], row.get("status")) for row in points) == [
         ("cart", "1970-01-01T00:00:01.000000Z", None),
@@ -382,12 +382,12 @@ def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, 
     run.process(per_epoch)
     check_averages(tmp_path / "out")
     aside = run.quarantine("latency")
-    assert {(each["code"], each["reason"]) for each in aside} == REASONS
-    for each in aside:
-        if each["reason"] != "the line is not an ExportMetricsServiceRequest in JSON":
-            (point,) = PointReader(TYPES, PATHS).points(parse_line(each["raw"]))
+    assert {(rejected["code"], rejected["reason"]) for rejected in aside} == REASONS
+    for rejected in aside:
+        if rejected["reason"] != "the line is not an ExportMetricsServiceRequest in JSON":
+            (point,) = PointReader(TYPES, PATHS).points(parse_line(rejected["raw"]))
             assert point["metric"] in ("http.server.duration", "http.server.request.duration")
-    assert sorted(each["position"]["line"] for each in aside) == [1, 1, 1, 2, 3, 4]
+    assert sorted(rejected["position"]["line"] for rejected in aside) == [1, 1, 1, 2, 3, 4]
 
 
 @pytest.mark.either_engine
@@ -404,8 +404,8 @@ def test_totals_are_not_added(spark: SparkSession, tmp_path: Path, per_epoch: in
     run.process(per_epoch)
     assert {(row["service"], row["n"]) for row in decode(run.output("averages"))} == {("web", 50)}
     aside = run.quarantine("latency")
-    assert [each["code"] for each in aside] == ["RQ303", "RQ303", "RQ303", "RQ302"]
-    assert all("`temporality`" in each["reason"] for each in aside)
+    assert [rejected["code"] for rejected in aside] == ["RQ303", "RQ303", "RQ303", "RQ302"]
+    assert all("`temporality`" in rejected["reason"] for rejected in aside)
 
 
 def test_a_stream_of_requests_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -443,8 +443,8 @@ CHANGED: list[Item | str] = [
 
 
 def check_changed(tuples: list[Item]) -> None:
-    found = sorted((row["metric"], row.get("zone"), row.get("route")) for row in tuples)
-    assert found == [("a", None, "/"), ("b", "y", "/b"), ("d", None, None)]
+    actual = sorted((row["metric"], row.get("zone"), row.get("route")) for row in tuples)
+    assert actual == [("a", None, "/"), ("b", "y", "/b"), ("d", None, None)]
 
 
 @pytest.mark.either_engine
@@ -466,7 +466,7 @@ def test_attributes_that_accents_bring_without_spark(tmp_path: Path, monkeypatch
     assert rejected == ["RQ313"]
     (tmp_path / "q.rq").write_text(CHANGING)
     valid = cedilla("validate", "in/r", "--query", "q.rq", "--format", "json")
-    assert [each["code"] for each in json.loads(valid.output)["findings"]] == ["RQ313"]
+    assert [finding["code"] for finding in json.loads(valid.output)["findings"]] == ["RQ313"]
 
 
 def test_one_stream_tools_read_data_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -478,8 +478,8 @@ def test_one_stream_tools_read_data_points(tmp_path: Path, monkeypatch: pytest.M
     valid = cedilla("validate", *of)
     assert valid.exit_code == 0, valid.output
     assert "3 tuples" in valid.output
-    written = cedilla("canonize", *of).output
-    assert json.loads(written.splitlines()[0]) == {
+    output = cedilla("canonize", *of).output
+    assert json.loads(output.splitlines()[0]) == {
         "time": "1970-01-01T00:00:01.000000Z",
         "unit": "ms",
         "service": "cart",

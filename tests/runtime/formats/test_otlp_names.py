@@ -103,9 +103,9 @@ def test_the_newest_name_of_each_instance_and_time_is_taken(
     batches = PointBatches(TYPES, reader=PointReader(TYPES, PATHS, NAMES, OVER))
     if seed % 5 != 4:
         assert batches.parsed(block.text, *block.lines()) is not None
-    found = [row["$corrupt"] for row in batches.batch(block, 0).to_pylist()]
+    actual = [row["$corrupt"] for row in batches.batch(block, 0).to_pylist()]
     monkeypatch.setattr(PointBatches, "parsed", lambda *_: None)
-    assert [row["$corrupt"] for row in batches.batch(block, 0).to_pylist()] == found
+    assert [row["$corrupt"] for row in batches.batch(block, 0).to_pylist()] == actual
 
     def replaced(each: dict[str, Any], others: list[dict[str, Any]]) -> bool:
         newer = NAMES[: NAMES.index(each["metric"])] if each["metric"] != "other" else ()
@@ -116,7 +116,7 @@ def test_the_newest_name_of_each_instance_and_time_is_taken(
         )
 
     expected = ["RQ333" if replaced(each, line) else None for line in points for each in line]
-    assert found == expected
+    assert actual == expected
 
 
 def test_a_metric_is_named_once() -> None:

@@ -102,10 +102,10 @@ def test_markers_between_rows_hold_from_their_row_on(spark: SparkSession, tmp_pa
     assert [row["note"] for row in rows if "note" in row] == ["a", "b"]
     assert list(complaints(output, {"ts", "s", "t", "note"})) == []
     assert executor.last.epoch == 1
-    found = [
+    actual = [
         (r["code"], Path(r["position"]["file"]).name, r["position"]["line"]) for r in run.quarantine("r")
     ]
-    assert sorted(found) == [("RQ304", "3.parquet", 5), ("RQ305", "2.parquet", 0)]
+    assert sorted(actual) == [("RQ304", "3.parquet", 5), ("RQ305", "2.parquet", 0)]
     (late,) = (r["raw"] for r in run.quarantine("r") if r["code"] == "RQ305")
     assert json.loads(late) == {"ts": 9, "s": 0, "t": 33.8}
 
@@ -459,20 +459,20 @@ def test_such_an_output_and_one_of_old_are_streams(
     text = TABLE.replace("from json", "from parquet").replace(
         'emit r to parquet "o" with t in m3', 'emit r to json "o"'
     )
-    found: list[list[Item]] = []
+    actual: list[list[Item]] = []
     for name, folder in (("new", out), ("old", old)):
         again = Query(spark, tmp_path / f"{name} again", text.replace("litre", "m3"))
         (again.root / "in").mkdir(parents=True)
         (again.root / "in" / "r").symlink_to(folder)
         again.process(files_per_epoch)
-        found.append(again.output("r"))
+        actual.append(again.output("r"))
         assert not again.quarantine("r")
-        assert [each["ts"] for each in read(folder).rows()] == [1, 2, 8, 9]
-    markers = [[item for item in items if not is_tuple(item)] for items in found]
+        assert [row["ts"] for row in read(folder).rows()] == [1, 2, 8, 9]
+    markers = [[item for item in items if not is_tuple(item)] for items in actual]
     assert markers[0] == markers[1]
     assert {"$punctuation": "[]"} in markers[0]
     assert any("+(hot" in str(item) for item in markers[0])
-    assert sorted(map(str, decode(found[0]))) == sorted(map(str, decode(found[1])))
+    assert sorted(map(str, decode(actual[0]))) == sorted(map(str, decode(actual[1])))
 
 
 @pytest.mark.either_engine
@@ -551,8 +551,8 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
         return markers_in(path, names)
 
     monkeypatch.setattr(source, "markers_in", watched)
-    found = Parquet().markers(spark, dict(enumerate(files)))
-    assert [(m.kind, m.text, m.position) for m in found] == [
+    actual = Parquet().markers(spark, dict(enumerate(files)))
+    assert [(m.kind, m.text, m.position) for m in actual] == [
         ("punctuation", "[ts < 2]", 2 << 47),
         ("accent", "[[-(note)]]", (2 << 47) + 1),
         ("punctuation", "[ts < 3]", (3 << 47) + 1),

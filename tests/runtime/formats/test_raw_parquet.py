@@ -91,8 +91,8 @@ def test_doubles_are_whole_numbers_and_decimals_where_they_are_exact(
     run.process()
     expected = {n: of_double(type_, value) for n, value in enumerate(values)}
     bad = {n for n, value in enumerate(values) if value is not None and expected[n] is None}
-    found = passed(run)
-    assert {n: v if v is None else Fraction(str(v)) for n, v in found.items()} == {
+    actual = passed(run)
+    assert {n: v if v is None else Fraction(str(v)) for n, v in actual.items()} == {
         n: v for n, v in expected.items() if n not in bad
     }
     assert set_aside(run).keys() == bad

@@ -79,13 +79,13 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
                     item[name] = {"v": chance.choice([5, 17, -3] + [1.25, 1e300] * (name == "t"))}
             lines.append(json.dumps(item))
         block = Block("\n".join(lines).encode(), 7)
-        found = BATCHES.batch(block, 1000).to_pylist()
+        rows = BATCHES.batch(block, 1000).to_pylist()
         at_once += BATCHES.parsed(block.text, *block.lines()) is not None
         with monkeypatch.context() as patch:
             patch.setattr(JsonBatches, "parsed", lambda *_: None)
             expected = BATCHES.batch(block, 1000).to_pylist()
-        assert repr(found).replace("-0.0,", "0.0,") == repr(expected).replace("-0.0,", "0.0,")
-        bad += sum(each["$corrupt"] is not None for each in found)
+        assert repr(rows).replace("-0.0,", "0.0,") == repr(expected).replace("-0.0,", "0.0,")
+        bad += sum(row["$corrupt"] is not None for row in rows)
     assert at_once > 30
     assert bad > 20
 
@@ -109,9 +109,9 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
     ],
 )
 def test_a_text_is_the_number_that_it_says(name: str, text: str, value: Any) -> None:
-    found = row_of(BATCHES, json.dumps({"ts": 1, name: {"v": text}}))
-    assert found["$corrupt"] is None
-    assert found[name] == value
+    actual = row_of(BATCHES, json.dumps({"ts": 1, name: {"v": text}}))
+    assert actual["$corrupt"] is None
+    assert actual[name] == value
     assert row_of(BATCHES, json.dumps({"ts": 1, name: {"v": 5}}))[name] == 5  # a number as well
 
 
@@ -189,7 +189,7 @@ def test_numbers_in_texts_on_an_engine(spark: SparkSession, tmp_path: Path, per_
         run.write("states", [item])
     run.process(per_epoch)
     check_states(tmp_path)
-    assert [(each["code"], each["reason"]) for each in run.quarantine("states")] == REASONS
+    assert [(rejected["code"], rejected["reason"]) for rejected in run.quarantine("states")] == REASONS
 
 
 def test_numbers_in_texts_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,8 +152,8 @@ def test_units_that_are_wrong_are_told_at_the_element(pattern: str, code: str) -
     line = MarkerLine("punctuation", element, 1, partial(xmltext.punctuation_wire, element))
     state = SourceState.start(plan.sources[0], frozenset())
     (stop,) = advance(plan, {"r": state}, {"r": [line]}).failures
-    (found,) = stop.diagnostics
-    assert found.code == code
+    (diagnostic,) = stop.diagnostics
+    assert diagnostic.code == code
 
 
 @pytest.mark.either_engine
@@ -296,8 +296,8 @@ def test_values_and_what_is_malformed(spark: SparkSession, tmp_path: Path) -> No
         {"day": "2013-01-31", "d": "NaN"},
         {"i": "8"},
     ]
-    found = [(r["code"], r["position"]["line"], r["raw"]) for r in run.quarantine("r")]
-    assert sorted(found, key=lambda f: f[1]) == [("RQ301", 6 + n, raw) for n, raw in enumerate(bad)]
+    actual = [(r["code"], r["position"]["line"], r["raw"]) for r in run.quarantine("r")]
+    assert sorted(actual, key=lambda f: f[1]) == [("RQ301", 6 + n, raw) for n, raw in enumerate(bad)]
     reasons = {r["raw"]: r["reason"] for r in run.quarantine("r")}
     assert [reasons[raw] for raw in bad] == [
         '`i` is no int: "1.5"',
@@ -441,8 +441,8 @@ def test_large_files_are_read_by_tasks(
         (6, None, 1.5),
     ]
     assert [item["$punctuation"] for item in output if "$punctuation" in item] == ["[k = 6]"]
-    found = [(r["code"], r["position"]["line"], r["raw"], r["reason"]) for r in run.quarantine("r")]
-    assert sorted(found) == [
+    actual = [(r["code"], r["position"]["line"], r["raw"], r["reason"]) for r in run.quarantine("r")]
+    assert sorted(actual) == [
         ("RQ301", 5, "<r><k>7</k>", "the element is malformed"),
         ("RQ301", 9, "<r><k>x</k></r>", '`k` is no int: "x"'),
     ]

@@ -39,15 +39,15 @@ def test_elements_end_where_they_end_however_a_file_is_cut(
             expected = xml_blocks(text, monkeypatch)
         for size, together in [(1 << 22, min(longest, 1 << 19)), (chance.choice([7, 50, 333]), 100)]:
             monkeypatch.setattr(blocks, "_WINDOW_SIZE", together)
-            found = xml_blocks(text, monkeypatch, size)
-            assert rows_of(found) == rows_of(expected), (size, together, text)
-            assert b"".join(block.text for block in found) == text
-            assert [block.place for block in found] == [
-                sum(len(block.text) for block in found[:n]) for n in range(len(found))
+            actual = xml_blocks(text, monkeypatch, size)
+            assert rows_of(actual) == rows_of(expected), (size, together, text)
+            assert b"".join(block.text for block in actual) == text
+            assert [block.place for block in actual] == [
+                sum(len(block.text) for block in actual[:n]) for n in range(len(actual))
             ]
         monkeypatch.setattr(blocks, "opened_part", lambda part, text=text: io.BytesIO(text))
-        located = lines_at(XmlPart("", 0), [place for place, _ in rows_of(expected)])
-        lines = [(row, 1 + text.count(b"\n", 0, place)) for place, row in rows_of(expected)]
+        located = lines_at(XmlPart("", 0), [position for position, _ in rows_of(expected)])
+        lines = [(row, 1 + text.count(b"\n", 0, position)) for position, row in rows_of(expected)]
         assert list(located) == lines
 
 
@@ -118,8 +118,8 @@ def test_what_is_meant_as_a_marker_is_never_taken_for_a_tuple(
     text: str, kind: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Theory G34: what follows a marker that is lost would be read in the wrong unit."""
-    found = [m for block in xml_blocks(f"<r/>{text}<r/>".encode(), monkeypatch) for m in markers_in(block)]
-    assert [marker.kind for marker in found] == ([] if kind is None else [kind])
+    actual = [m for block in xml_blocks(f"<r/>{text}<r/>".encode(), monkeypatch) for m in markers_in(block)]
+    assert [marker.kind for marker in actual] == ([] if kind is None else [kind])
 
 
 def test_the_fields_of_elements_and_their_kinds(monkeypatch: pytest.MonkeyPatch) -> None:

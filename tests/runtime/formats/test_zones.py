@@ -100,9 +100,9 @@ def test_columns_and_single_times_are_the_same(zone: str) -> None:
             except NoMoment:
                 expected = None
                 break
-        found = moments_in(pa.array(times, pa.timestamp("us")), zone)
-        assert (None if found is None else found.to_pylist()) == expected
-        refused += found is None
+        actual = moments_in(pa.array(times, pa.timestamp("us")), zone)
+        assert (None if actual is None else actual.to_pylist()) == expected
+        refused += actual is None
     assert (refused > 0) == (zone in (BERLIN, "Europe/Dublin"))  # the others change on other days
 
 
@@ -150,14 +150,14 @@ def test_all_at_once_is_the_same_as_line_by_line(
         texts = chance.choices(
             chance.choice([TEXTS, TEXTS[:5], TEXTS[:5] + TEXTS[9:12]]), k=chance.choice([1, 40])
         )
-        found = rows_of(tmp_path, format_, texts)
+        actual = rows_of(tmp_path, format_, texts)
         with monkeypatch.context() as patch:
             patch.setattr(FORMS[format_][2], "parsed", lambda *_: None)
             patch.setattr(XmlBatches, "_columns", lambda *_: None)
             expected = rows_of(tmp_path, format_, texts)
-        assert repr(found) == repr(expected)
-        assert len(found) == len(texts)
-        codes |= {str(row["$corrupt"])[:5] for row in found}
+        assert repr(actual) == repr(expected)
+        assert len(actual) == len(texts)
+        codes |= {str(row["$corrupt"])[:5] for row in actual}
     assert codes == {"None", "RQ337", "RQ338", "`at` "}
 
 
@@ -244,8 +244,8 @@ def test_zones_on_an_engine(spark: SparkSession, tmp_path: Path, files_per_epoch
     assert times(run.output("x")) == {1: "2020-07-01T10:00"}
     assert {json.loads(line.raw)["n"]: line.code for line in run.rejections()} == CODES
     reasons = [line["reason"] for source in ("c", "x") for line in run.quarantine(source)]
-    said = "`at` is a local time without an offset that its clock shows twice"
-    assert reasons == [f"{said} (read from local time)", said]
+    message = "`at` is a local time without an offset that its clock shows twice"
+    assert reasons == [f"{message} (read from local time)", message]
 
 
 @pytest.mark.either_engine
@@ -264,14 +264,14 @@ def test_a_zone_stays_after_a_restart(spark: SparkSession, tmp_path: Path) -> No
 def test_zones_without_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool) -> None:
     run = Query.without_engine(tmp_path, WITHOUT_XML)
     write(run, [list(chain.from_iterable(FILES))] if whole else FILES)
-    found = run.simulate()
-    check(found)
-    assert sorted(found.codes) == sorted([*CODES.values(), "RQ337"])
+    actual = run.simulate()
+    check(actual)
+    assert sorted(actual.codes) == sorted([*CODES.values(), "RQ337"])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(run.query)
-    said = cedilla("validate", "in/r", "--query", "q.rq", "--source", "r").output
-    assert said.count("error") >= 3
-    assert all(code in said for code in CODES.values())
+    output = cedilla("validate", "in/r", "--query", "q.rq", "--source", "r").output
+    assert output.count("error") >= 3
+    assert all(code in output for code in CODES.values())
 
 
 # --- markers ---

@@ -56,8 +56,8 @@ def test_bad_tuples_go_to_quarantine_with_code_place_and_text(spark: SparkSessio
     ]
     run = query_over(spark, tmp_path, list(lines))
     executor = run.process()
-    found = {r["position"]["line"]: r for r in run.quarantine("readings")}
-    assert {line: r["code"] for line, r in found.items()} == {
+    actual = {r["position"]["line"]: r for r in run.quarantine("readings")}
+    assert {line: r["code"] for line, r in actual.items()} == {
         3: "RQ301",
         4: "RQ301",
         5: "RQ302",
@@ -65,8 +65,8 @@ def test_bad_tuples_go_to_quarantine_with_code_place_and_text(spark: SparkSessio
         9: "RQ304",
         11: "RQ305",
     }
-    assert all(r["raw"] == lines[line - 1] for line, r in found.items())
-    assert all(r["position"]["file"].endswith(".jsonl") and r["reason"] for r in found.values())
+    assert all(r["raw"] == lines[line - 1] for line, r in actual.items())
+    assert all(r["position"]["file"].endswith(".jsonl") and r["reason"] for r in actual.values())
     assert sorted(i["ts"] for i in run.output("hot") if is_tuple(i)) == [5, 10]
     assert executor.last.counters == {"RQ301": 2, "RQ302": 1, "RQ303": 1, "RQ304": 1, "RQ305": 1}
 
@@ -354,15 +354,17 @@ def test_a_file_in_which_no_tuple_has_an_attribute_is_warned_of(
     for items in (*STRANGE.values(), *KNOWN.values()):
         run.write("r", items)
     run.process(files_per_epoch)
-    warned = [each for report in run.reports for each in report.warnings if each.code == "RQ320"]
-    found = [re.findall(r"(\d{5}).jsonl", each.message)[0] for each in warned]
-    assert sorted(found) == ["00001", "00002", "00003"]
+    warned = [warning for report in run.reports for warning in report.warnings if warning.code == "RQ320"]
+    actual = [re.findall(r"(\d{5}).jsonl", warning.message)[0] for warning in warned]
+    assert sorted(actual) == ["00001", "00002", "00003"]
     assert "did you mean `day` by `Day`?" in (warned[0].help or "")
     assert warned[0].notes == ("the first one has `Day`, `Temp`",)
     simulated: list[Diagnostic] = []
     options = Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"r": str(tmp_path / "simulated")})
     simulate(OPTIONAL, options, on_warning=simulated.append)
-    assert [each.notes for each in simulated if each.code == "RQ320"] == [each.notes for each in warned]
+    assert [warning.notes for warning in simulated if warning.code == "RQ320"] == [
+        warning.notes for warning in warned
+    ]
 
 
 def test_a_file_of_parquet_without_a_known_column_is_warned_of(spark: SparkSession, tmp_path: Path) -> None:

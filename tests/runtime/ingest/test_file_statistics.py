@@ -51,7 +51,7 @@ GOOD = {
 def state_after(*markers: tuple[str, str, int]) -> SourceState:
     """The source's state after some markers: kind, text, place."""
     state = SourceState.start(PLAN.sources[0], PLAN.droppable["r"])
-    lines = [MarkerLine(kind, text, place) for kind, text, place in markers]
+    lines = [MarkerLine(kind, text, position) for kind, text, position in markers]
     advanced = advance(PLAN, {"r": state}, {"r": lines})
     assert not advanced.stops
     return advanced.states["r"]
@@ -183,11 +183,11 @@ def test_a_vouched_file_is_read_in_the_needed_columns_and_not_counted(
     assert len(counts) == 1, "only the last file was looked through"
     read = [schema.split("ReadSchema: ")[1].split("\n")[0] for schema in schemas]
     assert ["t:double" in columns for columns in read] == [False, False, True]
-    found = sorted(row["ts"] for row in run.output("out") if "ts" in row)
+    actual = sorted(row["ts"] for row in run.output("out") if "ts" in row)
     expected = [n for n in range(200) if n % 10 < 5] + [
         n for n in range(200, 300) if n not in (205, 206, 207)
     ]
-    assert found == expected
+    assert actual == expected
 
 
 BEATING = 'stream r(ts: long, s?: int in {1, 2}) from json "r" heartbeat ts delay 2; emit r to json "out";'
@@ -216,7 +216,7 @@ def test_of_what_the_driver_has_parsed_it_knows_whether_all_is_valid(
     monkeypatch.setattr(intake, "counted", watched)
     executor = run.process(files_per_epoch=1)
     assert len(counts) == 2
-    assert [(each.tuples, each.quarantined) for each in run.reports] == [
+    assert [(report.tuples, report.quarantined) for report in run.reports] == [
         (2, {}),
         (2, {}),
         (1, {"RQ303": 1, "RQ305": 1}),
@@ -261,7 +261,7 @@ def test_each_line_is_parsed_once_for_all_jobs(
         run.write("r", [{"ts": 9, "s": 3}, {"ts": 3, "s": 1}, {"ts": 10}, "no json"])
         run.process(files_per_epoch=1)
         assert sorted(row["ts"] for row in decode(run.output(output))) == times
-        assert [each.quarantined for each in run.reports] == [{}, {"RQ301": 1, "RQ303": 1}]
+        assert [report.quarantined for report in run.reports] == [{}, {"RQ301": 1, "RQ303": 1}]
         assert len(parsed) == 2
         assert not [*tmp_path.rglob("scratch/**/*.parquet")]
     assert not _KEPT

@@ -197,9 +197,9 @@ def test_a_file_of_csv_without_line_ends_is_not_held_in_memory(tmp_path: Path) -
         file.truncate(4 * LONGEST_LINE)
         file.seek(0, os.SEEK_END)
         file.write(b"\r\n3,c\r\n")
-    found = list(CsvPart(str(path), 0).blocks())
-    assert max(len(block.text) for block in found) <= LONGEST_LINE + costs.BLOCK
-    assert [row for block in found for row in block_rows(block) if len(row[1]) < 9] == [
+    actual = list(CsvPart(str(path), 0).blocks())
+    assert max(len(block.text) for block in actual) <= LONGEST_LINE + costs.BLOCK
+    assert [row for block in actual for row in block_rows(block) if len(row[1]) < 9] == [
         (4, b"1,a"), (4 * LONGEST_LINE + 2, b"3,c")
     ]  # fmt: skip
     assert [line.fault != "" for line in lines_in(path)] == [False, True, False]
@@ -219,7 +219,7 @@ def test_a_file_without_line_ends_is_not_held_in_memory(begin: int, tmp_path: Pa
     assert rows[-1] == (4 * LONGEST_LINE + 2, b'{"k": 2}')
     assert len(rows) == (3 if begin == 0 else 2 if begin == 5 else 1)
     if begin == 0:
-        assert [number for _, number in lines_at(Part(str(path), 0), [place for place, _ in rows])] == [
+        assert [number for _, number in lines_at(Part(str(path), 0), [position for position, _ in rows])] == [
             1,
             2,
             3,

@@ -102,8 +102,8 @@ def test_a_checkpoint_is_of_a_query_with_the_clause_or_without(
         for clause in (before, after)
     )
     state = SourceState.start(old.sources[0], old.droppable["r"])
-    found = compare_source(old.sources[0], new, "r", state, 1)
-    assert [item.effect for item in found.items] == effects
+    actual = compare_source(old.sources[0], new, "r", state, 1)
+    assert [item.effect for item in actual.items] == effects
 
 
 def test_simulate_puts_markers_where_their_files_stand(root: Path) -> None:
@@ -177,8 +177,11 @@ def test_run_gives_the_same_however_it_is_cut(
     for _ in range(2):
         with pytest.raises(DiagnosticError) as caught:
             run(query_in(root, form), options, spark=spark)
-        (found,) = caught.value.diagnostics
-        assert (found.code, found.notes[-1]) == ("RQ224", f'file:{root}/ops/50.jsonl:2: {{"ts": 1}}')
+        (diagnostic,) = caught.value.diagnostics
+        assert (diagnostic.code, diagnostic.notes[-1]) == (
+            "RQ224",
+            f'file:{root}/ops/50.jsonl:2: {{"ts": 1}}',
+        )
     write_at(
         root / "ops", {50: [{"$accent": "[[alter(litres, y -> y * 10)]]"}, {"$punctuation": "[ts < 130]"}]}
     )

@@ -92,8 +92,8 @@ def test_a_search_finds_what_a_look_at_every_line_finds(tmp_path: Path, seed: in
                     expected.append((kind, str(item[f"${kind}"])))
             if "$malformed" in item:
                 expected.append(("malformed", line.text))
-        found = [marker for block in Part(str(file), 0).blocks() for marker in markers_in(block)]
-        assert [("malformed" if m.kind == "suspicious_key" else m.kind, m.text) for m in found] == expected
+        actual = [marker for block in Part(str(file), 0).blocks() for marker in markers_in(block)]
+        assert [("malformed" if m.kind == "suspicious_key" else m.kind, m.text) for m in actual] == expected
 
 
 @pytest.mark.either_engine
@@ -105,7 +105,7 @@ def test_driver_and_tasks_read_the_same(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, seed: int
 ) -> None:
     """Same tuples, same markers at the same sinks, same counts and the same lines set aside; files in several parts."""
-    found: list[tuple[object, ...]] = []
+    actual: list[tuple[object, ...]] = []
     for name, most in (("driver", 1 << 20), ("tasks", 0)):
         for cost in ("PARSED_BY_DRIVER", "SEARCHED_BY_DRIVER"):
             monkeypatch.setattr(costs, cost, most)
@@ -122,10 +122,10 @@ def test_driver_and_tasks_read_the_same(
         tuples = sorted(decode(run.output("q")), key=str)
         counts = [(report.tuples, report.quarantined, report.accents) for report in run.reports]
         source = last.sources["r"]
-        alters = [evolve(each, place=each.place.replace(str(run.root), "")) for each in source.alters]
+        alters = [evolve(alter, place=alter.place.replace(str(run.root), "")) for alter in source.alters]
         sources = evolve(source, alters=tuple(alters))
-        found.append((tuples, set_aside, counts, sources, last.sinks, last.counters))
-    assert found[0] == found[1]
+        actual.append((tuples, set_aside, counts, sources, last.sinks, last.counters))
+    assert actual[0] == actual[1]
 
 
 def test_blocks_of_markers_hide_no_tuples_behind_them(

@@ -30,9 +30,9 @@ def processed(spark: SparkSession, root: Path, *files: list[Item | str]) -> Quer
 
 
 def replay(query: Query, *more: str, code: str = "RQ303") -> str:
-    told = cedilla("replay", query.root / "checkpoint", "--code", code, *more)
-    assert told.exit_code == ("error[" in told.output), told.output
-    return told.output
+    result = cedilla("replay", query.root / "checkpoint", "--code", code, *more)
+    assert result.exit_code == ("error[" in result.output), result.output
+    return result.output
 
 
 def sent(query: Query) -> list[str]:

@@ -111,8 +111,8 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
     write_document(path, "paths.json", paths | {f"{kind}_recorded": paths[kind] for kind in paths})
     files = {"sensors": [astuple(InputFile(uri, 2)) for uri in uris]}
     write_document(path, "batch-000000.json", {"batch": 2, "after": 6, "files": files})
-    found = Diagnostic("RQ203", "error", "the function does not increase", notes=("2:4: [[alter(...)]]",))
-    error = {"time": "2026-01-01 00:00:00 UTC", "epoch": 7, "diagnostics": [to_json(found)]}
+    actual = Diagnostic("RQ203", "error", "the function does not increase", notes=("2:4: [[alter(...)]]",))
+    error = {"time": "2026-01-01 00:00:00 UTC", "epoch": 7, "diagnostics": [to_json(actual)]}
     write_document(path, "error.json", error)
     lines = cedilla("status", str(path)).stdout.splitlines()
     assert lines[1:6] == [
@@ -129,7 +129,7 @@ def test_the_backlog_and_what_ended_the_last_run(tmp_path: Path) -> None:
     )
     answer = json.loads(cedilla("status", str(path), "--format", "json").stdout)
     assert answer["backlog"] == {"sensors": 5}
-    assert answer["error"]["diagnostics"] == [to_json(found)]
+    assert answer["error"]["diagnostics"] == [to_json(actual)]
 
 
 def test_nothing_waits_once_all_have_changed_or_are_closed(tmp_path: Path) -> None:

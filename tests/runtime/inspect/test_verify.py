@@ -90,5 +90,5 @@ def test_the_same_value_is_none(
 ) -> None:
     rows = [f'{{"k": {k}, "x": {one}}}' for k in (1, 2)]
     written = [f'{{"k": {k}, "x": {other}}}' for k in (1, 2)]
-    found = differences(tmp_path, monkeypatch, STREAM.replace("TYPE", type_), rows, written)
-    assert found == "r: 2 tuples, decode(out) = query(decode(in))"
+    actual = differences(tmp_path, monkeypatch, STREAM.replace("TYPE", type_), rows, written)
+    assert actual == "r: 2 tuples, decode(out) = query(decode(in))"

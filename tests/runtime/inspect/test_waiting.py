@@ -54,8 +54,8 @@ FLOW = "flow := aggregate[avg(flow) as f by pump, minute](window[60 on ts as min
 def test_what_the_rows_of_an_operator_wait_for(
     text: str, expected: list[tuple[str, tuple[str, ...], dict[str, tuple[str, ...]]]]
 ) -> None:
-    found = releases(compile_query(text).plan)
-    assert [(r.operator.name, r.on, dict(r.sources)) for r in found] == expected
+    actual = releases(compile_query(text).plan)
+    assert [(r.operator.name, r.on, dict(r.sources)) for r in actual] == expected
 
 
 def test_an_epoch_and_the_status_say_what_is_missing(spark: SparkSession, tmp_path: Path) -> None:

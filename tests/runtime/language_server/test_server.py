@@ -49,17 +49,21 @@ def test_a_right_query_has_no_findings(editor: Editor) -> None:
 def test_findings_come_with_code_place_and_help_on_every_change(editor: Editor) -> None:
     editor.write("change.rq", PUMPS)
     text = PUMPS.replace("avg(t)", "avg(tt)")
-    (found,) = editor.write("change.rq", text)
-    assert (found.code, found.severity, found.source) == ("RQ102", lsp.DiagnosticSeverity.Error, "cedilla")
-    assert (found.range.start.line, found.range.start.character) == at(text, "tt")
-    assert "\nhelp: " in found.message
+    (diagnostic,) = editor.write("change.rq", text)
+    assert (diagnostic.code, diagnostic.severity, diagnostic.source) == (
+        "RQ102",
+        lsp.DiagnosticSeverity.Error,
+        "cedilla",
+    )
+    assert (diagnostic.range.start.line, diagnostic.range.start.character) == at(text, "tt")
+    assert "\nhelp: " in diagnostic.message
     assert editor.write("change.rq", PUMPS) == []
 
 
 def test_places_count_characters_as_the_client_does(editor: Editor) -> None:
     text = 'stream r(a: string) from json "r"; emit select[a = "𝄞𝄞" and b = 1](r) to json "o";'
-    (found,) = editor.write("wide.rq", text)
-    assert (found.range.start.line, found.range.start.character) == at(text, "b = 1")
+    (diagnostic,) = editor.write("wide.rq", text)
+    assert (diagnostic.range.start.line, diagnostic.range.start.character) == at(text, "b = 1")
 
 
 @pytest.mark.parametrize(
@@ -74,17 +78,21 @@ def test_places_count_characters_as_the_client_does(editor: Editor) -> None:
 )
 def test_the_help_of_a_finding_is_a_quick_fix(editor: Editor, old: str, new: str, code: str) -> None:
     text = PUMPS.replace(old, new)
-    found = editor.write("fix.rq", text)[0]
-    assert found.code == code
-    actions = editor.ask("code_action", "fix.rq", range=found.range, context=lsp.CodeActionContext([found]))
+    diagnostic = editor.write("fix.rq", text)[0]
+    assert diagnostic.code == code
+    actions = editor.ask(
+        "code_action", "fix.rq", range=diagnostic.range, context=lsp.CodeActionContext([diagnostic])
+    )
     first = applied(text, actions[0].edit.changes[editor.uri("fix.rq")])
     assert first.replace(" ", "") == PUMPS.replace(" ", "")
 
 
 def test_a_sign_of_another_language_is_replaced(editor: Editor) -> None:
     text = PUMPS.replace("t > hot", "t == hot")
-    found = editor.write("sign.rq", text)[0]
-    actions = editor.ask("code_action", "sign.rq", range=found.range, context=lsp.CodeActionContext([found]))
+    diagnostic = editor.write("sign.rq", text)[0]
+    actions = editor.ask(
+        "code_action", "sign.rq", range=diagnostic.range, context=lsp.CodeActionContext([diagnostic])
+    )
     assert "[t = hot]" in applied(text, actions[0].edit.changes[editor.uri("sign.rq")])
 
 
@@ -93,9 +101,9 @@ def test_a_promise_that_bounds_state_is_a_quick_fix(editor: Editor) -> None:
         'stream a(k: int, x: int) from json "a";\nstream b(k: int, y: int) from json "b" punctuated on k;\n'
         'emit a join b on k to json "o";\n'
     )
-    found = next(each for each in editor.write("promise.rq", text) if each.code == "RQ130")
+    diagnostic = next(each for each in editor.write("promise.rq", text) if each.code == "RQ130")
     actions = editor.ask(
-        "code_action", "promise.rq", range=found.range, context=lsp.CodeActionContext([found])
+        "code_action", "promise.rq", range=diagnostic.range, context=lsp.CodeActionContext([diagnostic])
     )
     new = applied(text, actions[0].edit.changes[editor.uri("promise.rq")])
     assert 'from json "a" punctuated on k;' in new
@@ -140,9 +148,9 @@ def test_hovering_shows_what_explain_knows(editor: Editor, piece: str, inside: i
     ],
 )
 def test_completion_offers_what_fits(editor: Editor, typed: str, first: list[str], absent: str) -> None:
-    found = labels(editor, "completion.rq", f"{PUMPS}{typed}")
-    assert found[: len(first)] == first
-    assert absent not in found
+    actual = labels(editor, "completion.rq", f"{PUMPS}{typed}")
+    assert actual[: len(first)] == first
+    assert absent not in actual
 
 
 @pytest.mark.parametrize("typed", ["lit|", "|", "nothing + lit|"])
@@ -168,8 +176,8 @@ def test_completion_shows_the_arguments_of_functions(editor: Editor) -> None:
 
 def test_a_name_leads_to_its_definition_and_uses(editor: Editor) -> None:
     editor.write("names.rq", PUMPS)
-    found = editor.ask("definition", "names.rq", at=at(PUMPS, "avg(t)", 4))
-    assert (found.range.start.line, found.range.start.character) == at(PUMPS, "t: double")
+    definition = editor.ask("definition", "names.rq", at=at(PUMPS, "avg(t)", 4))
+    assert (definition.range.start.line, definition.range.start.character) == at(PUMPS, "t: double")
     context = lsp.ReferenceContext(include_declaration=True)
     uses = editor.ask("references", "names.rq", at=at(PUMPS, "join sites on s", 14), context=context)
     assert {(use.range.start.line, use.range.start.character) for use in uses} == {
@@ -193,8 +201,8 @@ def test_units_of_a_query_have_a_definition_and_are_completed(editor: Editor) ->
     assert not any(
         each.severity == lsp.DiagnosticSeverity.Error for each in editor.write("own.rq", OWN_UNITS)
     )
-    found = editor.ask("definition", "own.rq", at=at(OWN_UNITS, "ct, note"))
-    assert (found.range.start.line, found.range.start.character) == at(OWN_UNITS, "ct =")
+    definition = editor.ask("definition", "own.rq", at=at(OWN_UNITS, "ct, note"))
+    assert (definition.range.start.line, definition.range.start.character) == at(OWN_UNITS, "ct =")
     text = OWN_UNITS.replace("double unit ct", "double unit |")
     assert labels(editor, "own.rq", text)[:2] == ["EUR", "ct"]
 
@@ -211,8 +219,8 @@ def test_a_definition_may_be_in_a_used_file(editor: Editor) -> None:
     (editor.root / "streams.rq").write_text('stream r(a: int) from json "r";\n', "utf-8")
     text = 'use "streams.rq";\nemit select[a > 1](r) to json "o";\n'
     assert editor.write("uses.rq", text) == []
-    found = editor.ask("definition", "uses.rq", at=at(text, "a > 1"))
-    assert (found.uri, found.range.start) == (editor.uri("streams.rq"), lsp.Position(0, 9))
+    definition = editor.ask("definition", "uses.rq", at=at(text, "a > 1"))
+    assert (definition.uri, definition.range.start) == (editor.uri("streams.rq"), lsp.Position(0, 9))
 
 
 def test_a_rename_goes_through_the_query_and_keeps_the_field(editor: Editor) -> None:
@@ -242,8 +250,8 @@ def test_a_rename_that_changes_the_query_is_refused(editor: Editor, piece: str, 
 
 def test_the_outline_has_statements_and_declared_attributes(editor: Editor) -> None:
     editor.write("outline.rq", PUMPS)
-    found = editor.ask("document_symbol", "outline.rq")
-    assert [(each.name, each.detail) for each in found] == [
+    symbols = editor.ask("document_symbol", "outline.rq")
+    assert [(symbol.name, symbol.detail) for symbol in symbols] == [
         ("pumps", "source"),
         ("sites", "source"),
         ("hot", "constant"),
@@ -252,7 +260,7 @@ def test_the_outline_has_statements_and_declared_attributes(editor: Editor) -> N
         ("means", "relation"),
         ("means", "output"),
     ]
-    assert [each.name for each in found[0].children] == ["ts", "s", "t"]
+    assert [symbol.name for symbol in symbols[0].children] == ["ts", "s", "t"]
 
 
 def test_formatting_is_that_of_fmt(editor: Editor) -> None:
@@ -266,8 +274,8 @@ def test_units_are_shown_after_computed_names_and_compared_numbers(editor: Edito
     text = PUMPS.replace("t > hot", "t > 40")
     editor.write("inlay.rq", text)
     whole = lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0))
-    found = editor.ask("inlay_hint", "inlay.rq", range=whole)
-    assert {(hint.position.line, hint.position.character, hint.label) for hint in found} == {
+    hints = editor.ask("inlay_hint", "inlay.rq", range=whole)
+    assert {(hint.position.line, hint.position.character, hint.label) for hint in hints} == {
         (*at(text, "mean,", 4), "degC"),
         (*at(text, "40](", 2), "degC"),
     }
@@ -295,13 +303,13 @@ LINES = """\
 
 def test_markers_of_a_file_are_checked_against_the_query_that_reads_it(editor: Editor) -> None:
     editor.write("stream.rq", SWITCHED)
-    found = editor.write("switched/1.jsonl", LINES)
-    assert [(each.range.start.line, each.code) for each in found] == [
+    diagnostics = editor.write("switched/1.jsonl", LINES)
+    assert [(diagnostic.range.start.line, diagnostic.code) for diagnostic in diagnostics] == [
         (2, "RQ216"),
         (3, "RQ142"),
         (4, "RQ001"),
     ]
-    assert found[1].range.start.character == at(LINES, "unit(t, kg)")[1]
+    assert diagnostics[1].range.start.character == at(LINES, "unit(t, kg)")[1]
 
 
 @pytest.mark.parametrize(
@@ -316,8 +324,10 @@ def test_the_help_about_a_marker_is_a_quick_fix(editor: Editor, accent: str, men
     editor.write("stream.rq", SWITCHED)
     name = f"switched/{accent.split('=', maxsplit=1)[0].strip('[ ')}-{len(accent)}.jsonl"
     text = f'{LINES.partition(chr(10))[0]}\n{{"$accent": "{accent}"}}\n'
-    (found,) = editor.write(name, text)
-    actions = editor.ask("code_action", name, range=found.range, context=lsp.CodeActionContext([found]))
+    (diagnostic,) = editor.write(name, text)
+    actions = editor.ask(
+        "code_action", name, range=diagnostic.range, context=lsp.CodeActionContext([diagnostic])
+    )
     texts = [applied(text, action.edit.changes[editor.uri(name)]) for action in actions]
     assert text.replace(accent, mended) in texts
     for mended_text in texts:
@@ -327,8 +337,8 @@ def test_the_help_about_a_marker_is_a_quick_fix(editor: Editor, accent: str, men
 def test_a_marker_that_cannot_be_mended_by_its_help_has_no_fix(editor: Editor) -> None:
     for name in ("elsewhere/2.jsonl", "switched/4.jsonl"):
         text = '{"$accent": "[[s = 3, unit(t, degF)]]"}\n{"$accent": "[[what"}\n'
-        found = editor.write(name, text)[0]
-        asked = {"range": found.range, "context": lsp.CodeActionContext([found])}
+        diagnostic = editor.write(name, text)[0]
+        asked = {"range": diagnostic.range, "context": lsp.CodeActionContext([diagnostic])}
         assert not editor.ask("code_action", name, **asked)
 
 
@@ -368,5 +378,5 @@ def test_accents_in_a_file_are_completed(editor: Editor) -> None:
 
 
 def test_a_file_of_no_query_is_checked_by_the_grammar_alone(editor: Editor) -> None:
-    found = editor.write("elsewhere/1.jsonl", LINES)
-    assert [(each.range.start.line, each.code) for each in found] == [(4, "RQ001")]
+    diagnostics = editor.write("elsewhere/1.jsonl", LINES)
+    assert [(diagnostic.range.start.line, diagnostic.code) for diagnostic in diagnostics] == [(4, "RQ001")]

@@ -59,14 +59,14 @@ def in_order(rows: Sequence[Item], *keys: tuple[str, int]) -> list[Item]:
 
 
 def sessions(rows: Iterable[Item]) -> list[list[Item]]:
-    found: list[list[Item]] = []
+    result: list[list[Item]] = []
     for row in sorted(rows, key=lambda r: (r["k"], r["ts"])):
-        last = found[-1][-1] if found else None
+        last = result[-1][-1] if result else None
         if last is not None and last["k"] == row["k"] and row["ts"] - last["ts"] < GAP:
-            found[-1].append(row)
+            result[-1].append(row)
         else:
-            found.append([row])
-    return found
+            result.append([row])
+    return result
 
 
 class Oracle:

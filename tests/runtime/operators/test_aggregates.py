@@ -57,9 +57,9 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
     """
     )
     output = output_of(spark, tmp_path, text, parts, aggregated_stream()).output("out")
-    found = {row["wid"]: row for row in decode(output)}
-    assert set(found) == {0, 1}
-    for wid, row in found.items():
+    actual = {row["wid"]: row for row in decode(output)}
+    assert set(actual) == {0, 1}
+    for wid, row in actual.items():
         rows = ROWS[12 * wid : 12 * wid + 12]
         for call, expected in CALLS.items():
             assert same(row.get(NAMES[call]), expected(rows)), (parts, call, row)
@@ -100,10 +100,10 @@ def test_every_function_over_overlapping_windows_by_their_panes(
         assert panes is not None
         assert panes.length == 4
     run = output_of(spark, tmp_path, text, parts, aggregated_stream())
-    found = {row["wid"]: row for row in decode(run.output("out"))}
+    actual = {row["wid"]: row for row in decode(run.output("out"))}
     windows = {wid: ROWS[max(0, 8 * wid) : 8 * wid + 12] for wid in range(-1, 3)}
-    assert set(found) == set(windows)
-    for wid, row in found.items():
+    assert set(actual) == set(windows)
+    for wid, row in actual.items():
         for call, expected in CALLS.items():
             assert same(row.get(NAMES[call]), expected(windows[wid])), (parts, wid, call, row)
     assert sorted((row["s"], row["b"], row["n"], row["t"]) for row in decode(run.output("ends"))) == [
@@ -243,8 +243,10 @@ def test_a_drop_waits_for_every_group_that_has_the_attribute(spark: SparkSession
     run.write("r", [{"$punctuation": "[]"}])
     run.process(files_per_epoch=1)
     output = run.output("out")
-    rows = {item["s"]: place for place, item in enumerate(output) if is_tuple(item)}
-    drops = {item["$accent"]: place for place, item in enumerate(output) if "-(" in item.get("$accent", "")}
+    rows = {item["s"]: position for position, item in enumerate(output) if is_tuple(item)}
+    drops = {
+        item["$accent"]: position for position, item in enumerate(output) if "-(" in item.get("$accent", "")
+    }
     assert {*drops} == {f"[[-({name})]]" for name in names}
     assert rows[2] < min(drops.values())
     assert max(drops.values()) < rows[1]
@@ -437,9 +439,9 @@ def test_count_windows_number_tuples_and_complete_groups_pass_at_once(
     executor.process(1, {"r": run.files(executor)["r"][-2:]})
     assert run.quarantine("r") == []
     assert executor.last.segments == {}
-    found = [(r["u"], r["chunk"], r["vs"], r["total"]) for r in decode(run.output("sums"))]
+    actual = [(r["u"], r["chunk"], r["vs"], r["total"]) for r in decode(run.output("sums"))]
     complete = {**groups, ("b", 2): [*groups["b", 2], 17]}
-    assert sorted(found) == sorted((*key, values, sum(values)) for key, values in complete.items())
+    assert sorted(actual) == sorted((*key, values, sum(values)) for key, values in complete.items())
     assert {r["chunk"]: r["n"] for r in decode(run.output("sizes"))} == {0: 8, 1: 7, 2: 3}
     assert list(complaints(run.output("sums"), {"u", "chunk", "vs", "total"})) == []
     order = [i for i in run.output("sums") if is_tuple(i) or "$punctuation" in i]
@@ -465,14 +467,14 @@ def test_nan_is_the_greatest_wherever_it_comes_and_values_keep_their_first_place
     rows = [{"k": k, "ts": ts, "x": x} for k, xs in enumerate(UNORDERED) for ts, x in enumerate(xs)]
     items: list[Item] = [*sorted(rows, key=lambda row: row["ts"]), {"$punctuation": "[]"}]
     run = output_of(spark, tmp_path, OF_UNORDERED, parts, items)
-    found = {row["k"]: row for row in run.rows("aggregate")}
+    actual = {row["k"]: row for row in run.rows("aggregate")}
     for k, values in enumerate(UNORDERED):
         in_order = sorted(map(float, values), key=lambda x: (x != x, x))
-        assert [str(float(found[k][name])) for name in ("least", "most")] == [
+        assert [str(float(actual[k][name])) for name in ("least", "most")] == [
             str(in_order[0]),
             str(in_order[-1]),
         ]
-        assert found[k]["each"] == list(dict.fromkeys(values))
+        assert actual[k]["each"] == list(dict.fromkeys(values))
         if NAN in values:
-            assert found[k]["c"] == NAN
+            assert actual[k]["c"] == NAN
     assert run.simulate().rows("aggregate") == run.rows("aggregate")

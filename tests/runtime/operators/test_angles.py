@@ -25,9 +25,9 @@ emit select[h < 90](means) to json "out/easterly";
 
 
 def check_directions(output: list[Item], easterly: list[Item]) -> None:
-    found = {row["k"]: row.get("h") for row in output if is_tuple(row)}
-    assert found == {k: mean for k, (_, mean) in DIRECTIONS.items()}
-    assert all(str(value) != "-0.0" for value in found.values())
+    actual = {row["k"]: row.get("h") for row in output if is_tuple(row)}
+    assert actual == {k: mean for k, (_, mean) in DIRECTIONS.items()}
+    assert all(str(value) != "-0.0" for value in actual.values())
     east = {k for k, (_, mean) in DIRECTIONS.items() if mean is not None and mean < 90}
     assert {row["k"] for row in easterly if is_tuple(row)} == east
 
@@ -122,9 +122,9 @@ def test_what_is_not_finite_has_no_direction(spark: SparkSession, tmp_path: Path
     run.write("r", [{"$punctuation": "[]"}])
     run.process(1)
     simulated = run.simulate().output("project")
-    found = sorted((row for row in run.output("project") if is_tuple(row)), key=lambda row: row["k"])
-    assert found == sorted((row for row in simulated if is_tuple(row)), key=lambda row: row["k"])
-    assert [row.get("d") for row in found] == ["NaN", None]
+    actual = sorted((row for row in run.output("project") if is_tuple(row)), key=lambda row: row["k"])
+    assert actual == sorted((row for row in simulated if is_tuple(row)), key=lambda row: row["k"])
+    assert [row.get("d") for row in actual] == ["NaN", None]
 
 
 @pytest.mark.either_engine

@@ -336,8 +336,8 @@ def test_several_emits_share_state_and_aggregates_may_be_aggregated(
         for k in range(3)
     }
     assert values_of(run.canonical("r"), "ts", "t") == [(float(r["ts"]), r["t"]) for r in SENSOR_ROWS]
-    found = {(r["name"], r["wid"]): r["mean"] for r in run.canonical("mean")}
-    assert found == pytest.approx(means)
+    actual = {(r["name"], r["wid"]): r["mean"] for r in run.canonical("mean")}
+    assert actual == pytest.approx(means)
     best = {i["wid"]: i["best"] for i in run.output("best") if is_tuple(i)}
     assert best == pytest.approx({k: max(means["one", k], means["two", k]) for k in range(3)})
     assert [i for i in run.output("r") if "$accent" in i] == [ALTER_FIRST, ALTER_SECOND]

@@ -110,8 +110,8 @@ def test_an_epoch_of_many_files_is_in_order_by_their_names(
     run.write("r", [*(r for r in rows[4000:] if r["v"] <= 5000), {"$punctuation": "[]"}])
     run.process(files_per_epoch=1)
     came = [r for i, r in enumerate(rows) if (i < 4000 or r["v"] <= 5000) and r["w"] > 1]
-    found = [(i["v"], i["u"]) for i in run.output("project") if "v" in i]
-    assert found == [(r["v"], r["w"] * 2) for r in sorted(came, key=lambda r: -r["v"])]
+    actual = [(i["v"], i["u"]) for i in run.output("project") if "v" in i]
+    assert actual == [(r["v"], r["w"] * 2) for r in sorted(came, key=lambda r: -r["v"])]
     for epoch in (0, 1):
         names = (tmp_path / "out" / "project").glob(f"epoch=*{epoch}/1-tuples-*")
         assert len(list(names)) > 1
@@ -257,12 +257,12 @@ def test_behind_a_sort_tuples_arrive_as_they_are_sorted(
         run.write("r", left[:size])
         left = left[size:]
     run.process(files_per_epoch=1)
-    found = {
+    actual = {
         name: [i for i in run.output(name) if "$punctuation" not in i]
         for name in ("first_two", "in_twos", "of_each", "ends", "best")
     }
-    assert found["first_two"] == [{"t": 1, "v": 3}, {"t": 3, "v": 1}]
-    assert [i["w"] for i in sorted(found["in_twos"], key=lambda i: (i["t"], i["v"]))] == [
+    assert actual["first_two"] == [{"t": 1, "v": 3}, {"t": 3, "v": 1}]
+    assert [i["w"] for i in sorted(actual["in_twos"], key=lambda i: (i["t"], i["v"]))] == [
         0,
         0,
         1,
@@ -270,9 +270,9 @@ def test_behind_a_sort_tuples_arrive_as_they_are_sorted(
         2,
         2,
     ]
-    assert sorted((i["t"], i["v"]) for i in found["of_each"]) == [(1, 3), (3, 1), (7, 5), (9, 2)]
-    assert found["ends"] == [{"first": 3, "last": 2, "all": [3, 1, 4, 0, 5, 2]}]
-    assert found["best"] == [{"t": 1, "v": 0}]
+    assert sorted((i["t"], i["v"]) for i in actual["of_each"]) == [(1, 3), (3, 1), (7, 5), (9, 2)]
+    assert actual["ends"] == [{"first": 3, "last": 2, "all": [3, 1, 4, 0, 5, 2]}]
+    assert actual["best"] == [{"t": 1, "v": 0}]
 
 
 TIES = """

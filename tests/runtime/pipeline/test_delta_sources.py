@@ -97,8 +97,8 @@ def test_a_version_that_takes_rows_back_ends_the_query(
             table.run()
         assert [row["k"] for row in table.output()] == [1, 2]
     table.text += "set gaps = skip;\n"
-    found = table.run(yes=True)
-    assert [(row["k"], row["t"]) for row in found] == [(1, 1.0), (2, 2.0), (3, 3.0)]
+    actual = table.run(yes=True)
+    assert [(row["k"], row["t"]) for row in actual] == [(1, 1.0), (2, 2.0), (3, 3.0)]
     assert any("version 1" in note for note in table.reports[-1].notes)
 
 

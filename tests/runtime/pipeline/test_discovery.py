@@ -59,9 +59,9 @@ class _Busy(Files):
         self.between = between
 
     def tree(self, path: str) -> list[FoundFile]:
-        found = super().tree(path)
+        result = super().tree(path)
         self.between(path)
-        return found
+        return result
 
 
 @pytest.mark.parametrize("first", ["r", "ops"])
@@ -84,13 +84,13 @@ def test_markers_do_not_overtake_tuples_that_come_while_folders_are_listed(
     files = _Busy(between)
     tables, known = DeltaSources(files, "", {}, False, print), KnownFolders(str(tmp_path))
     folders = SourceFolders(files, plan, plan.sources, tables, known, print)
-    seen: list[str] = []
+    collected: list[str] = []
     for _ in range(3):
         found = folders.look()["r"]
         for file in in_order(found.data, found.markers, found.stop):
-            if (name := file.path.rpartition("/")[2]) not in seen:
-                seen.append(name)
-    assert seen == ["1", "2", "3", "4"]
+            if (name := file.path.rpartition("/")[2]) not in collected:
+                collected.append(name)
+    assert collected == ["1", "2", "3", "4"]
 
 
 # --- folders that go away ------------------------------------------------------------------------------------

@@ -49,9 +49,9 @@ def test_a_sources_folder_in_that_of_another_is_warned_of(
     (tmp_path / "beside").mkdir()
     query = tmp_path / "q.rq"
     query.write_text(QUERY.format("data/s"))
-    said = "warning[RQ140]: data/s lies in data: stream `r` reads the files of stream `s`, too"
-    assert said in cedilla("check", "q.rq").output
-    assert said in cedilla("simulate", "q.rq").output
+    message = "warning[RQ140]: data/s lies in data: stream `r` reads the files of stream `s`, too"
+    assert message in cedilla("check", "q.rq").output
+    assert message in cedilla("simulate", "q.rq").output
     elsewhere = cedilla("simulate", "q.rq", "--source", "s=beside")
     assert (elsewhere.exit_code, "RQ140" in elsewhere.output) == (0, False)
     for path in ("data", "data/_s", "data2", "beside"):

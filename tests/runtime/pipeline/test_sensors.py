@@ -36,10 +36,10 @@ def check_averages(
         output = run.output("average")
         assert list(complaints(output, {"l", "wid", "t"})) == []
         rows = decode(output)
-        found = {(r["l"], r["wid"]): r for r in rows}
-        assert len(found) == len(rows), "a group was passed twice"
-        assert found.keys() == expected.keys()
-        for key, row in found.items():
+        actual = {(r["l"], r["wid"]): r for r in rows}
+        assert len(actual) == len(rows), "a group was passed twice"
+        assert actual.keys() == expected.keys()
+        for key, row in actual.items():
             assert {n: float(v) for n, v in row.items() if n not in ("l", "wid")} == pytest.approx(
                 expected[key], abs=1e-9, rel=1e-12
             )

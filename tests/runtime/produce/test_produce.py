@@ -31,10 +31,10 @@ SCHEMA = "ts: long, s: int in {1, 2}, t: double unit degF, at?: timestamp, m?: d
 
 def findings(path: Path, markers: Path | None = None, schema: str = SCHEMA) -> list[str]:
     """What `cedilla validate` has to say of a stream."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     lines = stream_lines(str(path), None if markers is None else str(markers))
-    validate(lines, declared_schema(schema), found.append)
-    return [each.code for each in found]
+    validate(lines, declared_schema(schema), diagnostics.append)
+    return [diagnostic.code for diagnostic in diagnostics]
 
 
 def produced(path: Path) -> list[dict[str, Any]]:
@@ -141,19 +141,19 @@ def test_random_senders_that_stop_and_go_on_write_valid_streams(tmp_path: Path, 
                 except DiagnosticError:
                     refused += 1
     assert min(refused, written) > 10
-    found: list[Diagnostic] = []
-    verdict = validate(stream_lines(str(to), str(markers)), declared_schema(schema), found.append)
-    assert [each.code for each in found if each.severity == "error"] == []
+    diagnostics: list[Diagnostic] = []
+    verdict = validate(stream_lines(str(to), str(markers)), declared_schema(schema), diagnostics.append)
+    assert [diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"] == []
     assert verdict.lines == written
 
 
 def test_a_doubtful_accent_is_written_with_a_warning() -> None:
-    told: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     lines = io.StringIO()
-    stream = Stream(lines, schema="s: int, t: double", on_warning=told.append)
+    stream = Stream(lines, schema="s: int, t: double", on_warning=diagnostics.append)
     stream.alter("t", "y -> y * 2")
     stream.alter("t", "y -> y * 2")
-    assert [each.code for each in told] == ["RQ218"]
+    assert [each.code for each in diagnostics] == ["RQ218"]
     assert len(lines.getvalue().splitlines()) == 2
     other = Stream(io.StringIO(), schema="s: int, t: double")
     other.alter("t", "y -> y * 2")

@@ -265,8 +265,8 @@ def test_spark_reads_any_stream_as_the_decoder_does(tmp_path: Path, spark: Spark
     both: list[InUnits] = ["canonical", "latest"]
     for units in both:
         reading = read(tmp_path, units)
-        found = [row.asDict() for row in reading.spark(spark).collect()]
-        assert _sorted(found) == _sorted(reading.rows()), units
+        actual = [row.asDict() for row in reading.spark(spark).collect()]
+        assert _sorted(actual) == _sorted(reading.rows()), units
 
 
 def _sorted(rows: Iterable[Item]) -> list[Any]:

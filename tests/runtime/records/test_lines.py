@@ -96,7 +96,9 @@ def test_simulate_and_validate_say_the_same_of_odd_lines(tmp_path: Path) -> None
     simulated = Query.without_engine(tmp_path, QUERY).simulate()
     assert [row["t"] for row in decode(simulated.output("r"))] == [32.0]
     assert simulated.codes == ["RQ301"] * len(ODD)
-    assert [each.place for each in simulated.rejections] == [f"1.jsonl:{n}" for n in range(1, len(ODD) + 1)]
+    assert [rejection.place for rejection in simulated.rejections] == [
+        f"1.jsonl:{n}" for n in range(1, len(ODD) + 1)
+    ]
     schema, (read,) = with_schema(streams_at(str(folder)), None)
     assert validate(read.lines, schema).findings == {"RQ301": len(ODD)}
 
@@ -114,17 +116,17 @@ def test_compressed_files_are_read_as_others(
     plain, packed, not_packed = (folder / name for name in ("1.jsonl", f"1.jsonl{suffix}", "2.jsonl"))
     plain.write_bytes(text)
     expected = [(line.text, line.is_utf8, line.place.removeprefix(str(plain))) for line in lines_of(plain)]
-    assert [place for *_, place in expected] == [":1", ":3", ":4", ":5"]
+    assert [position for *_, position in expected] == [":1", ":3", ":4", ":5"]
     plain.unlink()
     packed.write_bytes(compressed(text))
-    found = [(line.text, line.is_utf8, line.place.removeprefix(str(packed))) for line in lines_of(packed)]
-    assert found == expected
+    actual = [(line.text, line.is_utf8, line.place.removeprefix(str(packed))) for line in lines_of(packed)]
+    assert actual == expected
     simulated = Query.without_engine(tmp_path, QUERY).simulate()
     assert [row["t"] for row in decode(simulated.output("r"))] == [32.0]
     assert simulated.codes == ["RQ301"] * 2
-    assert [each.place for each in simulated.rejections] == [f"{packed.name}:4", f"{packed.name}:5"]
+    assert [rejection.place for rejection in simulated.rejections] == [f"{packed.name}:4", f"{packed.name}:5"]
     not_packed.write_bytes(compressed(text))  # its name does not say so
-    assert [line.text for line in lines_of(not_packed)] != [text for text, *_ in found]
+    assert [line.text for line in lines_of(not_packed)] != [text for text, *_ in actual]
 
 
 NEAR = [

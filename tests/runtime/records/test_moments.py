@@ -51,8 +51,10 @@ def judged(spark: SparkSession, root: Path, lines: list[str]) -> list[Any]:
     run = Query(spark, root, QUERY)
     run.write("r", lines)
     tuples, rejections = run.agreed()
-    bad = [each.line for each in rejections]
-    assert [(each.code, each.raw) for each in rejections] == [("RQ301", lines[n - 1]) for n in bad]
+    bad = [rejection.line for rejection in rejections]
+    assert [(rejection.code, rejection.raw) for rejection in rejections] == [
+        ("RQ301", lines[n - 1]) for n in bad
+    ]
     assert run.executor().last.counters.get("RQ301", 0) == len(bad)
     wrong: list[str] = []
     schema = declared_schema("n: long, at?: timestamp, day?: date")
@@ -71,8 +73,10 @@ def judged(spark: SparkSession, root: Path, lines: list[str]) -> list[Any]:
 def test_every_command_takes_the_same_texts(spark: SparkSession, tmp_path: Path) -> None:
     """Also where nothing reads the attribute, and beside a line that is bad for something else."""
     lines = [json.dumps({"n": n, name: text}) for n, (name, text, _) in enumerate(TEXTS)]
-    found = judged(spark, tmp_path, [*lines, '{"n": "x", "at": "2020-01-02"}'])
-    assert found == [None if value is None else {name: time_text(value)} for name, _, value in TEXTS] + [None]
+    actual = judged(spark, tmp_path, [*lines, '{"n": "x", "at": "2020-01-02"}'])
+    assert actual == [None if value is None else {name: time_text(value)} for name, _, value in TEXTS] + [
+        None
+    ]
 
 
 def test_random_texts(spark: SparkSession, tmp_path: Path) -> None:
@@ -98,7 +102,7 @@ def test_elements_of_xml_take_them_too(spark: SparkSession, tmp_path: Path) -> N
     (folder / "1.xml").write_text("\n".join(rows))
     run = Query(spark, tmp_path, QUERY.replace("from json", "from xml"))
     run.process()
-    found = {item.pop("n"): item for item in run.output("r")}
-    assert found == {n: {name: time_text(v)} for n, (name, _, v) in enumerate(texts) if v is not None}
+    actual = {item.pop("n"): item for item in run.output("r")}
+    assert actual == {n: {name: time_text(v)} for n, (name, _, v) in enumerate(texts) if v is not None}
     assert {row["code"] for row in run.quarantine("r")} == {"RQ301"}
-    assert len(run.quarantine("r")) == len(texts) - len(found)
+    assert len(run.quarantine("r")) == len(texts) - len(actual)

@@ -83,15 +83,15 @@ def judged(spark: SparkSession, root: Path, kind: str, rows: Sequence[str], file
         for file, part in enumerate(parts)
         for line in range(1, len(part) + 1)
     }
-    found: list[str | None] = [None] * len(rows)
-    for each in run.rejections():
-        found[place[each.place]] = each.text
+    result: list[str | None] = [None] * len(rows)
+    for rejection in run.rejections():
+        result[place[rejection.place]] = rejection.text
     if kind != "xml":  # which `simulate` does not read
         assert run.simulate().rejections == run.rejections()
         outputs = (read_output(root / folder / "r", Decimal) for folder in ("out", "simulated"))
         assert len({tuple(normalized(output)) for output in outputs}) == 1
-    assert all(reason is None or reason.startswith("RQ301 `") for reason in found)
-    return found
+    assert all(reason is None or reason.startswith("RQ301 `") for reason in result)
+    return result
 
 
 @pytest.mark.parametrize("files", [1, rest(5)])
@@ -101,11 +101,11 @@ def test_engine_and_reference_take_the_same_spellings(
 ) -> None:
     texts = [(name, text) for name in TYPES for text in (*NUMBERS, *OTHERS)]
     rows = [row for n, (name, text) in enumerate(texts) for row in FORMATS[kind](name, text, n)]
-    found = dict(zip(rows, judged(spark, tmp_path, kind, rows, files), strict=True))
+    actual = dict(zip(rows, judged(spark, tmp_path, kind, rows, files), strict=True))
     for n, (name, text) in enumerate(texts):
         if text in NUMBERS:
             row = FORMATS[kind](name, text, n)[-1 if kind == "otlp" else 0]
-            assert (found[row] is None) == is_value(TYPES[name], text), row
+            assert (actual[row] is None) == is_value(TYPES[name], text), row
 
 
 def test_halves_of_surrogates_are_no_texts(spark: SparkSession, tmp_path: Path) -> None:

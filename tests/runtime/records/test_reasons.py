@@ -79,9 +79,9 @@ def reasons(
     """Why `run` and `simulate` reject each line; `validate` says it, too."""
     run = Query(spark, root, query)
     run.write("r", lines)
-    found: list[str | None] = [None] * len(lines)
+    result: list[str | None] = [None] * len(lines)
     for each in run.agreed()[1]:
-        found[each.line - 1] = each.text
+        result[each.line - 1] = each.text
     findings: list[set[str]] = [set() for _ in lines]
 
     def finding(each: Diagnostic) -> None:
@@ -91,16 +91,16 @@ def reasons(
             findings[int(place) - 1].add(f"{each.code} {message}")
 
     validate(stream_lines(str(root / "in" / "r")), declared_schema(schema), finding)
-    assert [bool(each) for each in findings] == [each is not None for each in found]
-    assert all(each is None or each in told for each, told in zip(found, findings, strict=True))
-    return found
+    assert [bool(each) for each in findings] == [each is not None for each in result]
+    assert all(each is None or each in told for each, told in zip(result, findings, strict=True))
+    return result
 
 
 @pytest.mark.either_engine
 def test_reasons_name_the_attribute_and_what_was_expected(spark: SparkSession, tmp_path: Path) -> None:
     lines = [*SAID, line()]
-    found = reasons(spark, tmp_path, lines)
-    assert [each and each[6:] for each in found] == [*SAID.values(), None]
+    actual = reasons(spark, tmp_path, lines)
+    assert [reason and reason[6:] for reason in actual] == [*SAID.values(), None]
 
 
 @pytest.mark.either_engine
@@ -169,7 +169,7 @@ def test_random_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
         for _ in range(400)
     ]
     found = reasons(spark, tmp_path, lines)
-    assert len({each for each in found if each}) > 60
+    assert len({reason for reason in found if reason}) > 60
 
 
 @pytest.mark.either_engine
@@ -198,10 +198,10 @@ def test_names_that_stand_twice_and_empty_objects(spark: SparkSession, tmp_path:
     aside: list[tuple[str, str]] = []
     options = Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"r": str(tmp_path / "simulated")})
     simulate(query, options, lambda line, code: aside.append((code, line.reason)))
-    found = [(row["code"], row["reason"]) for row in run.quarantine("r")]
-    assert found[0] == ("RQ306", "`x` was never declared or added")
+    actual = [(row["code"], row["reason"]) for row in run.quarantine("r")]
+    assert actual[0] == ("RQ306", "`x` was never declared or added")
     if drift == "quarantine":
-        assert found == aside == [found[0], ("RQ306", "`y` was never declared or added")]
+        assert actual == aside == [actual[0], ("RQ306", "`y` was never declared or added")]
         assert [item["k"] for item in run.output("r")] == [2, 5]
 
 

@@ -79,9 +79,9 @@ def test_outputs_have_the_moments_of_the_reference(spark: SparkSession, tmp_path
     run = Query(spark, tmp_path, query)
     run.write("r", [*({"n": n, "s": text} for n, text in enumerate(texts)), {"$punctuation": "[]"}])
     run.process()
-    found = {item["n"]: item for item in run.output("t") if "n" in item}
+    actual = {item["n"]: item for item in run.output("t") if "n" in item}
     for n, text in enumerate(texts):
         expected = {"t": cast("timestamp", text), "d": cast("date", text)}
-        assert found[n] == {"n": n} | {name: time_text(v) for name, v in expected.items() if v is not None}, (
-            text
-        )
+        assert actual[n] == {"n": n} | {
+            name: time_text(v) for name, v in expected.items() if v is not None
+        }, text

@@ -102,8 +102,8 @@ WORTH: list[tuple[str, Any]] = [
 
 
 def test_the_reference_computes_as_on_paper() -> None:
-    found = {text: evaluate(parse_expression(text), ROW, TYPES) for text, _ in WORTH}
-    assert found == dict(WORTH)
+    actual = {text: evaluate(parse_expression(text), ROW, TYPES) for text, _ in WORTH}
+    assert actual == dict(WORTH)
 
 
 @pytest.mark.either_engine
@@ -116,12 +116,12 @@ def test_engines_compute_as_on_paper(spark: SparkSession) -> None:
 
 def test_a_query_of_decimals_is_exact_in_the_reference() -> None:
     reference = Reference(compile_query(QUERY).plan)
-    found: dict[str, list[Item]] = {name: [] for name in OUTPUTS}
+    actual: dict[str, list[Item]] = {name: [] for name in OUTPUTS}
     for item in decimal_items():
         for outputs in reference.step([("r", item)]):
             for name, emit in zip(OUTPUTS, reference.plan.emits, strict=True):
-                found[name] += filter(is_tuple, outputs[emit.name].items())
-    assert {name: exact_bag(rows) for name, rows in found.items()} == {
+                actual[name] += filter(is_tuple, outputs[emit.name].items())
+    assert {name: exact_bag(rows) for name, rows in actual.items()} == {
         n: exact_bag(r) for n, r in expected_rows().items()
     }
 
@@ -139,10 +139,10 @@ def test_a_query_of_decimals_is_exact(spark: SparkSession, tmp_path: Path, per_e
     run.write("r", lines[2:5])
     run.write("r", lines[5:])
     run.go_on(executor, 1 if per_epoch else 0)
-    found = {
+    actual = {
         name: read_output(tmp_path / "out" / emit.name, Decimal)
         for name, emit in zip(OUTPUTS, executor.plan.emits, strict=True)
     }
-    assert {n: exact_bag([*filter(is_tuple, rows)]) for n, rows in found.items()} == {
+    assert {n: exact_bag([*filter(is_tuple, rows)]) for n, rows in actual.items()} == {
         n: exact_bag(rows) for n, rows in expected_rows().items()
     }

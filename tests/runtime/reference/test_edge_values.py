@@ -95,7 +95,7 @@ def test_decimals_have_all_their_digits_in_the_reference(tmp_path: Path) -> None
     emit out to json "out";
     """
     digits = "1234567890123456789012345678.0123456789"
-    found = simulate_text(
+    actual = simulate_text(
         tmp_path,
         query,
         f'{{"s": 1, "m": {digits}, "t": 1.01}}',
@@ -103,7 +103,7 @@ def test_decimals_have_all_their_digits_in_the_reference(tmp_path: Path) -> None
         '{"$punctuation": "[s = 1]"}',
     )
     total = digits[:-4] + "6790"
-    assert found == [f'{{"s": 1, "m": {total}, "most": {digits}, "t": 1001.00}}']
+    assert actual == [f'{{"s": 1, "m": {total}, "most": {digits}, "t": 1001.00}}']
 
 
 def test_a_decimal_that_was_altered_is_summed(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_decimal_that_was_altered_is_summed(tmp_path: Path) -> None:
     out := aggregate[sum(t) as t, avg(t) as mean, median(t) as middle, product(t) as p, var(t) as v by s](r);
     emit out to json "out";
     """
-    found = simulate_text(
+    actual = simulate_text(
         tmp_path,
         query,
         '{"s": 1, "t": 1.25}',
@@ -120,7 +120,7 @@ def test_a_decimal_that_was_altered_is_summed(tmp_path: Path) -> None:
         '{"s": 1, "t": 5.25}',
         '{"$punctuation": "[s = 1]"}',
     )
-    assert found == ['{"s": 1, "t": 9.0, "mean": 4.5, "middle": 4.5, "p": 2.1875, "v": 1.125}']
+    assert actual == ['{"s": 1, "t": 9.0, "mean": 4.5, "middle": 4.5, "p": 2.1875, "v": 1.125}']
 
 
 # --- every operator -----------------------------------------------------------------------------------------

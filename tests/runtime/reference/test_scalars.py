@@ -146,10 +146,10 @@ def test_a_query_computes_across_alters_and_a_drop_of_what_is_optional(
     assert run.quarantine("r") == []
 
     output = run.output("computed")
-    found = {row["ts"]: row for row in decode(output)}
-    assert len(found) == len(CANONICAL)
+    actual = {row["ts"]: row for row in decode(output)}
+    assert len(actual) == len(CANONICAL)
     for item in CANONICAL:
-        wanted, got = expected(item), found[item["ts"]]
+        wanted, got = expected(item), actual[item["ts"]]
         assert wanted.keys() == got.keys(), got
         assert all(
             value == got[name]

@@ -83,8 +83,8 @@ def test_a_planned_switch_holds_by_its_description_and_not_by_its_place(folder: 
     (folder / "pumps" / "2.jsonl").unlink()
     for places in ((0, 0), (0, 3), (2, 5), (3, 4)):
         stream = list(tuples)
-        for text, place in reversed(list(zip(switch, places, strict=True))):
-            stream.insert(place, {"$accent": text})
+        for text, position in reversed(list(zip(switch, places, strict=True))):
+            stream.insert(position, {"$accent": text})
         write_lines(folder / "pumps" / "1.jsonl", stream)
         out = folder / f"{places[0]}-{places[1]}"
         simulate(QUERY, Options(sinks={"flow": str(out)}))
@@ -363,13 +363,13 @@ def test_unannounced_attributes_are_added_where_accents_can_write_their_names(
         *(("RQ307", line) for line in DRIFTING[3:-1]),
     ]
     assert sorted(rejected) == sorted(expected)
-    seen: list[tuple[str, str]] = []
+    collected: list[tuple[str, str]] = []
     simulate(
         query,
         Options(sources={"r": str(tmp_path / "in" / "r")}, sinks={"r": str(tmp_path / "simulated")}),
-        lambda line, code: seen.append((code, line.line.text)),
+        lambda line, code: collected.append((code, line.line.text)),
     )
-    assert sorted(seen) == sorted(expected)
+    assert sorted(collected) == sorted(expected)
     outputs = [drifting.output("r"), read_output(tmp_path / "simulated")]
     by_kind = [
         (sorted(str(i) for i in output if "$accent" in i), sorted((i for i in output if "ts" in i), key=str))

@@ -45,12 +45,12 @@ def test_what_is_wholly_closed_is_forgotten_unread(
     run = Query(spark, tmp_path, WINDOWS)
     for epoch in range(8):
         run.write("r", file(epoch))
-    seen: list[int] = []
+    collected: list[int] = []
     from_disk: list[str] = []
     committed, read = StateStore.commit, StateStore.read
 
     def commit(self: StateStore, planned: Any, segments: Any, unused: Any) -> None:
-        seen.append(sum(map(len, segments.values())))
+        collected.append(sum(map(len, segments.values())))
         committed(self, planned, segments, unused)
 
     def watch(self: StateStore, key: str, columns: Columns, region: Tree = True) -> DataFrame | None:
@@ -62,12 +62,12 @@ def test_what_is_wholly_closed_is_forgotten_unread(
     monkeypatch.setattr(StateStore, "commit", commit)
     monkeypatch.setattr(StateStore, "read", watch)
     run.process(files_per_epoch=1)
-    assert len(seen) == 8
-    assert max(seen) <= 2
+    assert len(collected) == 8
+    assert max(collected) <= 2
     assert [path for path in from_disk if "/state/" in path] == []
-    found = {(row["s"], row["wid"]): row["n"] for row in run.output("out") if is_tuple(row)}
+    actual = {(row["s"], row["wid"]): row["n"] for row in run.output("out") if is_tuple(row)}
     sent = Counter((row["s"], row["ts"] // 100) for epoch in range(8) for row in file(epoch) if is_tuple(row))
-    assert found == {group: n for group, n in sent.items() if group[1] < 8}
+    assert actual == {group: n for group, n in sent.items() if group[1] < 8}
 
 
 ONCE = """
@@ -158,10 +158,10 @@ def test_segments_without_the_keys_of_an_epoch_are_not_read(
     read = StateStore.read
 
     def watch(self: StateStore, key: str, columns: Columns, region: Tree = True) -> DataFrame | None:
-        found = read(self, key, columns, region)
-        paths = [] if found is None else found.inputFiles()
+        result = read(self, key, columns, region)
+        paths = [] if result is None else result.inputFiles()
         read_segments.append(len({Path(path).parent for path in paths}))
-        return found
+        return result
 
     monkeypatch.setattr(StateStore, "read", watch)
     executor = run.executor()
@@ -309,7 +309,7 @@ EPOCHS = 4
 @pytest.mark.either_engine
 def test_epoch_after_epoch_gives_what_one_epoch_gives(spark: SparkSession, tmp_path: Path) -> None:
     """Where epochs overlap and each closes what earlier ones kept, nothing asks for state that is gone."""
-    found: list[dict[str, list[str]]] = []
+    actual: list[dict[str, list[str]]] = []
     for folder, files in (("single", None), ("many", 1)):
         run = Query(spark, tmp_path / folder, MANY)
         for epoch in range(EPOCHS):
@@ -317,11 +317,11 @@ def test_epoch_after_epoch_gives_what_one_epoch_gives(spark: SparkSession, tmp_p
             run.write("r", [*items[:20], *items])
         run.process(files_per_epoch=files)
         assert len(run.reports) == (EPOCHS if files else 1)
-        found.append(
+        actual.append(
             {
                 name: sorted(str(sorted(row.items())) for row in run.output(name) if is_tuple(row))
                 for name in ("once", "rest", "most", "pairs")
             }
         )
-    assert found[0] == found[1]
-    assert all(found[0].values())
+    assert actual[0] == actual[1]
+    assert all(actual[0].values())

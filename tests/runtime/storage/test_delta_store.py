@@ -119,10 +119,10 @@ def test_what_the_store_refuses_is_told_without_the_account(
     write_lines(tmp_path / "in" / "1.jsonl", [{"k": 1, "t": 32.0}])
     with pytest.raises(DiagnosticError) as raised:
         run_writer(sail, tmp_path, "s3://cedilla-of-nobody/r")
-    (found,) = raised.value.diagnostics
-    assert found.code == "RQ431"
-    assert found.message.startswith("the table s3://cedilla-of-nobody/r cannot be used: ")
-    assert "404" in found.message
+    (diagnostic,) = raised.value.diagnostics
+    assert diagnostic.code == "RQ431"
+    assert diagnostic.message.startswith("the table s3://cedilla-of-nobody/r cannot be used: ")
+    assert "404" in diagnostic.message
     assert SECRET not in str(raised.value)
 
 

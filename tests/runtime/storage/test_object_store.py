@@ -31,12 +31,12 @@ def test_files_of_a_folder(bucket: str) -> None:
     files, before = Files(), int(time.time()) * 1000
     for path in ("in/b.jsonl", "in/a.jsonl", "in/_c.jsonl", "in/below/d.jsonl", "in/.e/f", "inner/g.jsonl"):
         files.write(f"{bucket}/{path}", path)
-    found = files.list(f"{bucket}/in")
-    assert [file.path for file in found] == [f"{bucket}/in/a.jsonl", f"{bucket}/in/b.jsonl"]
-    assert [file.length for file in found] == [10, 10]
-    assert all(before <= file.modified <= before + 60_000 for file in found)
-    assert files.list(f"{bucket}/in/") == found
-    assert files.list(f"{bucket}/in/a.jsonl") == found[:1]
+    actual = files.list(f"{bucket}/in")
+    assert [file.path for file in actual] == [f"{bucket}/in/a.jsonl", f"{bucket}/in/b.jsonl"]
+    assert [file.length for file in actual] == [10, 10]
+    assert all(before <= file.modified <= before + 60_000 for file in actual)
+    assert files.list(f"{bucket}/in/") == actual
+    assert files.list(f"{bucket}/in/a.jsonl") == actual[:1]
     assert names(files, f"{bucket}/nothing") == []
     assert [name_of(file.path) for file in files.tree(bucket)] == ["a.jsonl", "b.jsonl", "d.jsonl", "g.jsonl"]
     assert files.folders(f"{bucket}/in", "") == [".e", "below"]
@@ -145,13 +145,13 @@ def test_an_epoch_appears_in_the_order_of_its_files(bucket: str) -> None:
     as some of it is missing, the folder of the staged epoch is there, which readers who want whole epochs look for."""
     out = f"{bucket}/out"
     staged(Files(), out, 7)
-    seen: list[list[str]] = []
+    collected: list[list[str]] = []
     for calls in range(5):
         with pytest.raises(Death):
             JsonLinesSink(dying_files(calls), out, "r").publish(7, 0)
-        seen.append(names(Files(), f"{out}/epoch=000000000007"))
+        collected.append(names(Files(), f"{out}/epoch=000000000007"))
         assert Files().folders(f"{out}/_staging/run=000000", "") == ["epoch=000000000007"]
-    assert seen == [[], WHOLE[:1], WHOLE[:2], WHOLE[:3], WHOLE]
+    assert collected == [[], WHOLE[:1], WHOLE[:2], WHOLE[:3], WHOLE]
     files = Files()
     for _ in range(2):
         JsonLinesSink(files, out, "r").publish(7, 0)

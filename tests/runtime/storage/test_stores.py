@@ -72,13 +72,13 @@ def test_a_listing_is_that_of_spark(spark: SparkSession, folder: Path) -> None:
 
 def test_a_listing_has_visible_files_by_name(folder: Path) -> None:
     files = Files()
-    found = files.list(str(folder))
-    assert [(name_of(f.path), f.modified, f.length) for f in found] == [
+    actual = files.list(str(folder))
+    assert [(name_of(f.path), f.modified, f.length) for f in actual] == [
         ("a.jsonl", 1_700_000_000_999, 0),
         ("b.jsonl", 1_700_000_000_123, 5),
         ("link.jsonl", 5000, 7),
     ]
-    assert files.list(f"{folder}/b.jsonl") == [found[1]]
+    assert files.list(f"{folder}/b.jsonl") == [actual[1]]
     assert files.list(f"{folder}/nothing") == files.list(f"{folder}/_d") == []
     assert files.folders(str(folder), "") == [".e", "_epoch=1", "below", "linked"]
     assert files.folders(str(folder), "_epoch=") == ["_epoch=1"]

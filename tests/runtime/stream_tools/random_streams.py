@@ -61,10 +61,10 @@ def content(stream: Iterable[rules.Item], probe: dict[str, Any], has: frozenset[
 def decoded(stream: Sequence[rules.Item]) -> list[dict[str, Any]]:
     """The tuples of a stream, every Alter before them undone."""
     result: list[dict[str, Any]] = []
-    for place, item in enumerate(stream):
+    for position, item in enumerate(stream):
         if isinstance(item, Tuple):
             row = dict(item.values)
-            for earlier in reversed(stream[:place]):
+            for earlier in reversed(stream[:position]):
                 match earlier:
                     case Described(d, Alter(name, function)) if name in row and regions.contains(d, row):
                         row[name] = function.inverse()(row[name])  # type: ignore[arg-type]
@@ -216,13 +216,13 @@ class Incarnations(Decoder):
 
     def present(self, canonical: Item) -> set[str]:
         """The attributes that a canonical tuple may have at the end."""
-        found = {"ts", "s", "t"}
+        result = {"ts", "s", "t"}
         for change in self._through(canonical, dict(canonical), len(self.accents)):
             if isinstance(change, syntax.AddAttribute):
-                found.add(change.name)
+                result.add(change.name)
             elif isinstance(change, syntax.DropAttribute):
-                found.discard(change.name)
-        return found
+                result.discard(change.name)
+        return result
 
 
 STREAM_PROBES: list[Item] = [

@@ -329,10 +329,10 @@ def test_the_plain_decoder_agrees_where_nothing_altered_comes_back() -> None:
         stream = random_stream(random.Random(seed), 40, by_added=True)
         plain = [{n: Fraction(v) for n, v in row.items()} for row in decode(stream)]
         try:
-            found = decode(canonized(stream))
+            actual = decode(canonized(stream))
         except DiagnosticError:
             continue
-        assert [{n: Fraction(v) for n, v in row.items()} for row in found] == plain
+        assert [{n: Fraction(v) for n, v in row.items()} for row in actual] == plain
 
 
 def test_the_paper_s_sensors() -> None:
@@ -412,9 +412,9 @@ def test_only_a_valid_stream_has_a_canonical_form() -> None:
     output = io.StringIO()
     with pytest.raises(DiagnosticError) as caught:
         canonize(as_lines([{"ts": 0, "s": 1, "t": 1.0}, {"$accent": "[[-(tt)]]"}]), SCHEMA, output)
-    (found,) = caught.value.diagnostics
-    assert (found.code, output.getvalue()) == ("RQ207", "")
-    assert found.notes[-1].startswith("s:2: ")
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, output.getvalue()) == ("RQ207", "")
+    assert diagnostic.notes[-1].startswith("s:2: ")
 
 
 def test_what_the_wire_has_no_words_for_is_said() -> None:

@@ -53,25 +53,25 @@ def test_a_change_is_found_where_it_is_and_explained(tmp_path: Path, name: str) 
     stream = list(changed(readings(), 2, 333, function))
     write_lines(tmp_path / "1.jsonl", stream)
     result = cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json")
-    (found,) = json.loads(result.output)["suspects"]
+    (suspect,) = json.loads(result.output)["suspects"]
     assert result.exit_code == 1
-    assert (found["group"], found["attribute"], found["conversion"]) == ({"s": 2}, "t", name)
-    assert (found["slope"], found["shift"]) == (str(function.slope), str(function.shift))
+    assert (suspect["group"], suspect["attribute"], suspect["conversion"]) == ({"s": 2}, "t", name)
+    assert (suspect["slope"], suspect["shift"]) == (str(function.slope), str(function.shift))
     assert json.loads(
-        (tmp_path / "1.jsonl").read_text().splitlines()[int(found["place"].rpartition(":")[2]) - 1]
+        (tmp_path / "1.jsonl").read_text().splitlines()[int(suspect["place"].rpartition(":")[2]) - 1]
     ) == next(item for item in stream if item["s"] == 2 and item["ts"] == 333)
     # Announced as proposed, it is no suspect any more; the same where the accent is planned and stands in front.
     at = stream.index(next(item for item in stream if item["s"] == 2 and item["ts"] == 333))
-    write_lines(tmp_path / "1.jsonl", [*stream[:at], {"$accent": found["accent"]}, *stream[at:]])
+    write_lines(tmp_path / "1.jsonl", [*stream[:at], {"$accent": suspect["accent"]}, *stream[at:]])
     assert cedilla("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == 0
     query = tmp_path / "q.rq"
     query.write_text(f'stream r({SCHEMA}) from json "r" punctuated on ts; emit r to json "o";')
     write_lines(tmp_path / "1.jsonl", stream)
-    (found,) = json.loads(
+    (suspect,) = json.loads(
         cedilla("suspect", str(tmp_path / "1.jsonl"), "--query", str(query), "--format", "json").output
     )["suspects"]
-    assert "ts >= 333" in found["planned"]
-    write_lines(tmp_path / "1.jsonl", [{"$accent": found["planned"]}, *stream])
+    assert "ts >= 333" in suspect["planned"]
+    write_lines(tmp_path / "1.jsonl", [{"$accent": suspect["planned"]}, *stream])
     assert cedilla("suspect", str(tmp_path / "1.jsonl"), "--query", str(query)).exit_code == 0
 
 
@@ -80,10 +80,10 @@ def test_one_change_after_another_is_proposed_in_the_units_of_its_place(tmp_path
     celsius, kelvin = conversions["°F to °C"], conversions["°C to K"]
     stream = list(changed(changed(readings(), 1, 200, celsius), 1, 420, kelvin))
     write_lines(tmp_path / "1.jsonl", stream)
-    found = json.loads(cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)[
+    suspects = json.loads(cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)[
         "suspects"
     ]
-    assert [each["accent"] for each in found] == [
+    assert [suspect["accent"] for suspect in suspects] == [
         "[[s = 1, alter(t, y -> (y * 5 - 160) / 9)]]",
         "[[s = 1, alter(t, y -> (y * 20 + 5463) / 20)]]",
     ]
@@ -111,19 +111,19 @@ def test_a_declared_unit_leads_to_another_one_of_its_kind(
     )
     (tmp_path / "ops").mkdir()
     arguments = ("suspect", str(tmp_path / "s"), "--query", str(query), "--format", "json")
-    (found,) = json.loads(cedilla(*arguments).output)["suspects"]
+    (suspect,) = json.loads(cedilla(*arguments).output)["suspects"]
     unit = new if new.isalpha() else f'"{new}"'
-    assert found["conversion"] == f"{declared} to {new}"
-    assert found["accent"] == f"[[s = 2, unit(t, {unit})]]"
-    assert found["statement"] == f"accent r [[s = 2, ts >= 233, unit(t, {unit})]];"
+    assert suspect["conversion"] == f"{declared} to {new}"
+    assert suspect["accent"] == f"[[s = 2, unit(t, {unit})]]"
+    assert suspect["statement"] == f"accent r [[s = 2, ts >= 233, unit(t, {unit})]];"
     # The query's folder of markers is read, too, by all tools.
-    write_lines(tmp_path / "ops" / "1.jsonl", [{"$accent": found["planned"]}], 1)
+    write_lines(tmp_path / "ops" / "1.jsonl", [{"$accent": suspect["planned"]}], 1)
     assert json.loads(cedilla(*arguments).output)["suspects"] == []
     assert "1 accents" in cedilla("validate", *arguments[1:4]).output
     assert "$accent" in cedilla("canonize", *arguments[1:4]).output
     # So is the statement.
     (tmp_path / "ops" / "1.jsonl").unlink()
-    query.write_text(f"{query.read_text()} {found['statement']}")
+    query.write_text(f"{query.read_text()} {suspect['statement']}")
     assert json.loads(cedilla(*arguments).output)["suspects"] == []
 
 
@@ -143,11 +143,11 @@ def test_values_that_the_declared_domain_excludes_explain_nothing(tmp_path: Path
     rng = random.Random(1)
     values = [rng.uniform(70, 90) if n < 150 else rng.uniform(7, 9) for n in range(300)]
     write_lines(tmp_path / "1.jsonl", [{"s": 1, "t": value} for value in values])
-    found: list[str] = []
+    actual: list[str] = []
     for domain in ("", " in [0, 100]", " in [0, 10]"):
         result = cedilla("suspect", str(tmp_path), "--schema", f"s: int in {{1}}, t: double{domain}")
-        found.append("jumps like / 10" if "jumps like / 10" in result.output else "nothing")
-    assert found == ["jumps like / 10", "jumps like / 10", "nothing"]
+        actual.append("jumps like / 10" if "jumps like / 10" in result.output else "nothing")
+    assert actual == ["jumps like / 10", "jumps like / 10", "nothing"]
 
 
 @pytest.mark.parametrize("factor", [10, 60, Fraction(1, 60), 1000])
@@ -207,8 +207,8 @@ def test_an_attribute_that_is_dropped_and_added_begins_anew(tmp_path: Path, kept
     assert cedilla("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == int(kept)
     late = next(n for n, item in enumerate(stream) if item["ts"] == 360)
     write_lines(tmp_path / "1.jsonl", [*stream[:late], *markers, *stream[late:]])
-    found = json.loads(cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)
-    assert [each["group"] for each in found["suspects"]] == [{"s": 2}]
+    actual = json.loads(cedilla("suspect", str(tmp_path), "--schema", SCHEMA, "--format", "json").output)
+    assert [suspect["group"] for suspect in actual["suspects"]] == [{"s": 2}]
 
 
 def test_memory_does_not_grow_with_the_stream() -> None:
@@ -236,9 +236,9 @@ def test_the_smallest_windows_are_enough_at_the_end() -> None:
     rng = random.Random(3)
     function = FUNCTIONS["/ 1,000"]
     values = [day(n, rng) * (1 if n < 100 else float(function.slope)) for n in range(100 + MIN_VALUES)]
-    found = [jump for n, value in enumerate(values) if (jump := series.add(n, value))]
-    found += [jump for jump in [series.look()] if jump]
-    assert [(jump.place, jump.name) for jump in found] == [(100, "/ 1,000")]
+    actual = [jump for n, value in enumerate(values) if (jump := series.add(n, value))]
+    actual += [jump for jump in [series.look()] if jump]
+    assert [(jump.place, jump.name) for jump in actual] == [(100, "/ 1,000")]
 
 
 @pytest.mark.soak
@@ -252,10 +252,10 @@ def test_the_weather_without_its_accents_has_five_of_six_and_with_them_none(
     write_lines(tmp_path / "1.jsonl", stream)
     assert json.loads(cedilla("suspect", str(tmp_path), *arguments).output)["suspects"] == []
     write_lines(tmp_path / "1.jsonl", [item for item in stream if "alter(" not in item.get("$accent", "")])
-    found = json.loads(cedilla("suspect", str(tmp_path), *arguments).output)["suspects"]
+    suspects = json.loads(cedilla("suspect", str(tmp_path), *arguments).output)["suspects"]
     announced = [a for change in prepare.CHANGES if change.kind == "alter" for a in change.attributes]
     stations = [change.station for change in prepare.CHANGES if change.kind == "alter"]
     # In April the dew point of EWR moves as far by itself.
     expected = set(product(stations, announced)) - {("EWR", "dewp")}
-    assert {(each["group"]["origin"], each["attribute"]) for each in found} == expected
-    assert (len(found), {each["conversion"] for each in found}) == (5, {"°F to °C"})
+    assert {(suspect["group"]["origin"], suspect["attribute"]) for suspect in suspects} == expected
+    assert (len(suspects), {suspect["conversion"] for suspect in suspects}) == (5, {"°F to °C"})

@@ -123,8 +123,8 @@ def test_a_clock_of_whole_numbers_is_set_in_their_own_ticks_and_back_again(tmp_p
     result = cedilla("suspect", str(tmp_path), "--schema", "ts: long, x: int")
     assert "`ts` jumps like a clock that is set forward by 1 hour" in result.output
     assert "about 60 s from one to the next before it and after it, 3,660 s here" in result.output
-    found = suspects(tmp_path, stream, "ts: long, x: int")
-    assert [each["accent"] for each in found] == [
+    actual = suspects(tmp_path, stream, "ts: long, x: int")
+    assert [suspect["accent"] for suspect in actual] == [
         "[[alter(ts, y -> y + 3600000)]]",
         "[[alter(ts, y -> y - 3600000)]]",
     ]
@@ -152,9 +152,9 @@ def test_another_clock_of_the_tuples_decides(tmp_path: Path, other_goes_on: bool
         return moved if other_goes_on else {**moved, "received": moved["at"]}
 
     stream = of_meter(({**item, "received": item["at"]} for item in power(minutes=60)), 233, change)
-    found = suspects(tmp_path, stream, f"{SCHEMA}, received: timestamp")
+    actual = suspects(tmp_path, stream, f"{SCHEMA}, received: timestamp")
     expected = ["[[s = 2, alter(at, y -> y + 1 hour)]]"] if other_goes_on else []
-    assert [each["accent"] for each in found] == expected
+    assert [suspect["accent"] for suspect in actual] == expected
 
 
 @pytest.mark.parametrize("what", ["twice", "late", "gaps", "irregular"])

@@ -34,7 +34,7 @@ def errors_in(stream: list[Item | str], schema: Schema = SCHEMA) -> list[Diagnos
     verdict = validate(as_lines(stream, "data"), schema, result.append)
     assert (verdict.findings + verdict.warnings).total() == len(result)
     assert verdict.lines == len(stream)
-    return [each for each in result if each.severity == "error"]
+    return [diagnostic for diagnostic in result if diagnostic.severity == "error"]
 
 
 CASES: list[tuple[str, list[Item | str], list[str]]] = [
@@ -96,9 +96,9 @@ CASES: list[tuple[str, list[Item | str], list[str]]] = [
 def test_every_fault_has_its_code(stream: list[Item | str], codes: list[str]) -> None:
     """G34: a bad marker by its code, a bad tuple by its reason; each with its place and text."""
     result = errors_in(stream)
-    assert [each.code for each in result] == codes
+    assert [diagnostic.code for diagnostic in result] == codes
     places = {f"{line.place}: {line.text}" for line in as_lines(stream, "data")}
-    assert all(each.notes[-1] in places for each in result)
+    assert all(diagnostic.notes[-1] in places for diagnostic in result)
 
 
 def test_a_wrong_marker_changes_nothing() -> None:
@@ -124,8 +124,8 @@ def test_valid_streams_have_no_findings_and_spoilt_ones_those_of_the_oracle(gene
         spoilt.insert(rng.randrange(len(spoilt)), row)
     expected = {int(text.split(":")[0].split(" ")[1]) + 1 for text in complaints(spoilt, {"ts", "s", "t"})}
     result = errors_in([*spoilt], declared_schema("ts: long, s: int in {1, 2, 3}, t: double"))
-    places = {int(each.notes[-1].split(":")[1]) for each in result}
-    assert {each.code for each in result} <= {"RQ304", "RQ305", "RQ306"}
+    places = {int(diagnostic.notes[-1].split(":")[1]) for diagnostic in result}
+    assert {diagnostic.code for diagnostic in result} <= {"RQ304", "RQ305", "RQ306"}
     assert places == expected
 
 
@@ -162,12 +162,16 @@ def test_without_a_schema_nothing_is_required_but_an_add_of_what_is_there_is_wro
 def test_a_wrong_schema_is_shown_where_it_is_wrong(text: str, code: str, column: int | None) -> None:
     with pytest.raises(DiagnosticError) as caught:
         declared_schema(text)
-    (each,) = caught.value.diagnostics
-    assert each.code.startswith(code)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code.startswith(code)
     if column is not None:
-        assert each.span is not None
-        assert (each.span.source, each.span.line, each.span.column) == ("<schema>", 1, column)
-        assert text[each.span.start : each.span.end]
+        assert diagnostic.span is not None
+        assert (diagnostic.span.source, diagnostic.span.line, diagnostic.span.column) == (
+            "<schema>",
+            1,
+            column,
+        )
+        assert text[diagnostic.span.start : diagnostic.span.end]
 
 
 # --- values ---
@@ -245,13 +249,13 @@ def test_json_values_are_read_exactly_or_refused(type_: str, text: str, expected
 
 def test_a_folder_is_read_in_stream_order(tmp_path: Path) -> None:
     """By modification time, then name; another query's output by name (design, section 6)."""
-    for place, name in enumerate(
+    for position, name in enumerate(
         ["b.jsonl", "a.jsonl", "epoch=000000000001/1-tuples.jsonl", "epoch=000000000000/0-adds.jsonl"]
     ):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)
         file.write_text(f'{{"n": "{name}"}}\n\n')
-        os.utime(file, (place + 1, place + 1))
+        os.utime(file, (position + 1, position + 1))
     (tmp_path / "_hidden").write_text("nonsense\n")
     read = [json.loads(line.text)["n"] for line in stream_lines(str(tmp_path))]
     assert read == [
@@ -264,10 +268,10 @@ def test_a_folder_is_read_in_stream_order(tmp_path: Path) -> None:
 
 def test_hints_of_lines_fit_their_values() -> None:
     lines = ['{"ts": 1, "note": "abc"}', '{"ts": 2, "$watermark": "[ts < 5]"}', '{"$accent": "[[-(q)]]"},']
-    said = cedilla("validate", "-", "--schema", "ts: long", text="\n".join(lines)).stdout
-    assert "[[+(note: string)]]" in said
-    assert "[[+($watermark" not in said
-    assert "leave the sign at its end out" in said
+    output = cedilla("validate", "-", "--schema", "ts: long", text="\n".join(lines)).stdout
+    assert "[[+(note: string)]]" in output
+    assert "[[+($watermark" not in output
+    assert "leave the sign at its end out" in output
 
 
 def test_the_command_shows_findings_up_to_a_limit_and_counts_all(tmp_path: Path) -> None:
@@ -293,7 +297,7 @@ def test_the_command_with_a_query(tmp_path: Path) -> None:
     )
     answer = json.loads(cedilla(*arguments, "q", "--format", "json", text='{"ts": 1}\n').stdout)
     assert (answer["version"], answer["valid"], answer["counts"]) == (1, False, {"RQ302": 1, "RQ306": 1})
-    assert [each["code"] for each in answer["findings"]] == ["RQ306", "RQ302"]
+    assert [finding["code"] for finding in answer["findings"]] == ["RQ306", "RQ302"]
     assert cedilla(*arguments, "x", text="").exit_code == 2
     assert cedilla(*arguments[:-1], text="").exit_code == 2
 

@@ -32,9 +32,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory, beside which there is more: only what is in it is allowed."""
     monkeypatch.delenv(ALLOWED)
     folder = tmp_path / "home"
-    for place in (folder / "r", tmp_path / "beside"):
-        place.mkdir(parents=True)
-        (place / "1.jsonl").write_text('{"k": 1}\n')
+    for data in (folder / "r", tmp_path / "beside"):
+        data.mkdir(parents=True)
+        (data / "1.jsonl").write_text('{"k": 1}\n')
     monkeypatch.chdir(folder)
     return folder
 

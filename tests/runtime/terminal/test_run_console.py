@@ -68,8 +68,8 @@ def test_hooks_get_messages_in_order_and_a_failure_is_a_warning(
     console.epoch(REPORT)
     console.failed(failure("RQ203", "it falls"), {})
     assert [json.loads(line)["code"] for line in told.read_text().splitlines()] == ["RQ218", "RQ218", "RQ203"]
-    assert "warning[RQ493]: a hook of --on failed" in (said := capsys.readouterr().err)
-    assert "with exit status 3: no" in said
+    assert "warning[RQ493]: a hook of --on failed" in (output := capsys.readouterr().err)
+    assert "with exit status 3: no" in output
 
 
 def test_a_wrong_option_is_no_stop(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_run_that_a_marker_ends_logs_objects_and_calls_its_hook(tmp_path: Path
     )
     assert done.returncode == 1
     logged = [json.loads(line) for line in done.stderr.splitlines()]
-    (epoch,) = [each for each in logged if "epoch" in each]
+    (epoch,) = [record for record in logged if "epoch" in record]
     assert (epoch["tuples"], set(epoch["phases"])) == (1, {"plan", "compute", "write", "commit"})
     assert logged[-1]["code"] == "RQ202"
     assert json.loads((tmp_path / "told").read_text())["code"] == "RQ202"

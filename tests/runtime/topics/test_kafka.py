@@ -117,8 +117,8 @@ def test_bad_tuples_are_set_aside_with_their_offsets(
     )
     query.run()
     assert sorted(item["ts"] for item in query.tuples) == [0, 3, 4]
-    found = {(q["position"]["file"], q["position"]["line"]): q["code"] for q in query.quarantine()}
-    assert found == {
+    actual = {(q["position"]["file"], q["position"]["line"]): q["code"] for q in query.quarantine()}
+    assert actual == {
         ("bad/0", 1): "RQ301",
         ("bad/0", 3): "RQ303",
         ("bad/0", 4): "RQ301",
@@ -340,8 +340,8 @@ def test_the_example_goes_from_a_topic_to_a_topic(kafka: Broker, sail: SparkSess
     )
     run(Path("queries/kafka/pumps.rq"), options, spark=sail)
     tuples = [item for partition in kafka.records("flow") for item in partition if is_tuple(item)]
-    found = sorted((i["minute"], i["pump"], round(i["litres"], 9)) for i in tuples)
-    assert found == [(0, 1, 0.1), (0, 2, 0.05), (1, 1, 0.1)]
+    actual = sorted((i["minute"], i["pump"], round(i["litres"], 9)) for i in tuples)
+    assert actual == [(0, 1, 0.1), (0, 2, 0.05), (1, 1, 0.1)]
 
 
 POINTS = """
@@ -369,8 +369,8 @@ def test_records_are_requests_of_data_points(kafka: Broker, sail: SparkSession, 
     )
     kafka.send("points", [closed('[service = "cart"]')], [closed('[service = "web"]')])
     query.run()
-    found = {item["service"]: pytest.approx(item["value"]) for item in query.tuples}
-    assert found == {"cart": 300.0, "web": 500.0}
+    actual = {item["service"]: pytest.approx(item["value"]) for item in query.tuples}
+    assert actual == {"cart": 300.0, "web": 500.0}
     (aside,) = query.quarantine()
     assert (aside["position"]["file"], aside["position"]["line"]) == ("points/0", 1)
     assert json.loads(aside["raw"])["resourceMetrics"]

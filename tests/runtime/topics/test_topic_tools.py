@@ -39,7 +39,7 @@ emit aggregate[avg by wid, s except ts](window[60 on ts as wid](r)) to kafka "AD
 
 def partitions(rng: Random) -> list[list[Item]]:
     """Two partitions, each with one of the sensors, its change of unit, and ends of minutes."""
-    found: list[list[Item]] = []
+    result: list[list[Item]] = []
     for s in (1, 2):
         items, unit = list[Item](), "degF"
         for minute in range(4):
@@ -54,10 +54,10 @@ def partitions(rng: Random) -> list[list[Item]]:
             items.append(
                 closed(rng.choice([f"[ts < {minute * 60 + 60}]", f"[s = {s}, ts < {minute * 60 + 60}]"]))
             )
-        found.append([*items, closed("[]")])
-    found[0].append(row(3, 1, 5.0))  # late
-    found[1].append({"ts": "never", "s": 2, "t": 5.0})
-    return found
+        result.append([*items, closed("[]")])
+    result[0].append(row(3, 1, 5.0))  # late
+    result[1].append({"ts": "never", "s": 2, "t": 5.0})
+    return result
 
 
 @pytest.mark.parametrize("promise", ["punctuated on ts", "partitioned by s", "heartbeat ts delay 30"])
@@ -75,7 +75,7 @@ def test_simulate_and_verify_read_topics_as_run_does(
     set_aside: list[str] = []
     simulate(query, Options(sinks=outputs["sim"]), lambda line, code: set_aside.append(code))
     for emit in ("r", "aggregate"):
-        here, there = (texts(canonical_rows(each[emit], 6)) for each in outputs.values())
+        here, there = (texts(canonical_rows(value[emit], 6)) for value in outputs.values())
         assert here == there
         assert here
     kept = (tmp_path / "ck" / "quarantine" / "r").glob("*.jsonl")
@@ -97,9 +97,9 @@ def test_each_partition_is_judged_by_its_own_markers(kafka: Broker) -> None:
     assert (done.exit_code, "valid (3 lines, 2 tuples" in done.output) == (0, True), done.output
     kafka.send("judged", [row(3, 1, 5.0)], [row(4, 2, 5.0), "[1]", b"\xff"])
     done = cedilla("validate", address, "--schema", SCHEMA, "--format", "json")
-    found = json.loads(done.output)
-    assert (done.exit_code, found["counts"]) == (1, {"RQ301": 2, "RQ305": 1})
-    places = [finding["notes"][-1].partition(": ")[0] for finding in found["findings"]]
+    actual = json.loads(done.output)
+    assert (done.exit_code, actual["counts"]) == (1, {"RQ301": 2, "RQ305": 1})
+    places = [finding["notes"][-1].partition(": ")[0] for finding in actual["findings"]]
     assert places == ["judged/0:2", "judged/1:2", "judged/1:3"]
     assert cedilla("validate", f"{address}/1", "--schema", SCHEMA).exit_code == 1
 

@@ -389,20 +389,20 @@ def test_files_have_the_records_and_where_any_are_missing_their_offsets(
     monkeypatch.setattr("cedilla.runtime.topics.topic_reader.identity_of", lambda *given: "one")
     reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), len(values))
     reader.offsets = {0: 5}
-    found: list[tuple[str, bytes, list[int] | None]] = []
+    actual: list[tuple[str, bytes, list[int] | None]] = []
     for file in reader.fetch():
         records, text = record_file(file.path), Path(file.path.removeprefix("file:")).read_bytes()
         assert records is not None
         assert file.length == len(text)
         offsets = Path(records.offsets_path(str(tmp_path)))
         known = np.load(offsets).tolist() if offsets.exists() else None
-        found.append((f"{records.begin}-{records.end}", text, known))
+        actual.append((f"{records.begin}-{records.end}", text, known))
         if text.strip():
             last = text.count(b"\n")
             assert Part(file.path, 0).shown(last) == (
                 records.begin + last - 1 if known is None else known[-1]
             )
-    assert found == expected
+    assert actual == expected
     assert reader.offsets == {0: values[-1][0] + 1}
 
 

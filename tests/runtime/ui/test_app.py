@@ -177,11 +177,11 @@ def test_an_accent_is_tried_from_the_checkpoint_on_the_page_and_on_the_command_l
 ) -> None:
     """All others have to follow pump 1, so pump 4 alone changes nothing at the output."""
     answer = page.post("/trace", {"source": "pumps", "marker": "[[pump = 4, unit(litres, m3)]]"})
-    effects = {each["relation"]: each for each in answer["markers"][0]["relations"]}
+    effects = {relation["relation"]: relation for relation in answer["markers"][0]["relations"]}
     assert effects["flow"]["waits"] == ["waits for minutes in [pump in {2, 3}]"]
-    told = cedilla("trace", "--checkpoint", path, "[[pump = 4, unit(litres, m3)]]")
-    assert told.exit_code == 0
-    assert "waits for minutes in [pump in {2, 3}]" in told.stdout
+    result = cedilla("trace", "--checkpoint", path, "[[pump = 4, unit(litres, m3)]]")
+    assert result.exit_code == 0
+    assert "waits for minutes in [pump in {2, 3}]" in result.stdout
     fresh = cedilla("trace", "--checkpoint", path, "[[-(celsius)]]")
     assert "[[-(celsius)]]" in fresh.stdout
 
@@ -389,6 +389,6 @@ def test_an_address_is_a_port_or_a_host_and_a_port(text: str, address: Address) 
 
 
 def test_a_query_in_the_place_of_a_port_is_a_wrong_option() -> None:
-    told = cedilla("run", "--ui", "pumps.rq", "other.rq")
-    assert told.exit_code == 2
-    assert "a query comes before --ui" in told.stderr
+    result = cedilla("run", "--ui", "pumps.rq", "other.rq")
+    assert result.exit_code == 2
+    assert "a query comes before --ui" in result.stderr

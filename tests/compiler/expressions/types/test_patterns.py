@@ -91,8 +91,8 @@ def test_a_fraction_bounds_whole_numbers_too() -> None:
 def test_an_unknown_attribute_is_an_error(text: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         region(text, a="int")
-    (found,) = caught.value.diagnostics
-    assert (found.code, found.span is not None) == ("RQ102", True)
+    (diagnostic,) = caught.value.diagnostics
+    assert (diagnostic.code, diagnostic.span is not None) == ("RQ102", True)
 
 
 # --- back to text ---

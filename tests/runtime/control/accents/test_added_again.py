@@ -102,10 +102,10 @@ def test_validate_says_it_at_its_line(tmp_path: Path) -> None:
     lines = [json.dumps({"$accent": text}) for text in (*CASES[0][0], *CASES[0][1])]
     file = tmp_path / "r.jsonl"
     file.write_text("\n".join(lines) + "\n")
-    found = cedilla("validate", str(file), "--schema", SCHEMA)
-    assert found.exit_code == 1
-    assert "error[RQ467]" in found.output
-    assert "r.jsonl:4" in found.output
+    result = cedilla("validate", str(file), "--schema", SCHEMA)
+    assert result.exit_code == 1
+    assert "error[RQ467]" in result.output
+    assert "r.jsonl:4" in result.output
 
 
 def check_stream(seed: int) -> None:

@@ -98,12 +98,12 @@ def test_a_decimal_keeps_its_digits_however_the_input_is_cut(size: int) -> None:
 
 def test_validate_and_canonize_say_the_same() -> None:
     lines = as_lines(LINES)
-    found: list[Any] = []
-    validate(lines, declared_schema("k: int, n: decimal(19, 9)"), found.append)
-    assert [(each.code, each.notes[-1].split(": ")[0]) for each in found] == [
-        (code, f"s:{place + 1}") for code, place in ASIDE
+    diagnostics: list[Any] = []
+    validate(lines, declared_schema("k: int, n: decimal(19, 9)"), diagnostics.append)
+    assert [(diagnostic.code, diagnostic.notes[-1].split(": ")[0]) for diagnostic in diagnostics] == [
+        (code, f"s:{position + 1}") for code, position in ASIDE
     ]
-    places = {place for _, place in ASIDE}
+    places = {position for _, position in ASIDE}
     kept = io.StringIO()
     canonize(
         [line for i, line in enumerate(lines) if i not in places],
@@ -292,8 +292,8 @@ def test_the_sql_of_exact_functions_equals_fractions_on_every_engine(spark: Spar
             results.append([*result, *[None] * (40 - len(cells))])
     rows = of_table(spark, pa.table(columns)).selectExpr(*texts).toArrow().to_pylist()
     for name, result in zip(columns, results, strict=True):
-        found = [None if row[name] is None else Fraction(row[name]) for row in rows]
-        assert found == result, (name, texts[list(columns).index(name)])
+        actual = [None if row[name] is None else Fraction(row[name]) for row in rows]
+        assert actual == result, (name, texts[list(columns).index(name)])
 
 
 def test_types_without_room_are_not_exact() -> None:

@@ -232,9 +232,9 @@ def test_changes_that_are_written_otherwise_have_a_hint(text: str, hint: str) ->
 def test_a_stream_declared_in_levels_says_how_to_declare_it(here: Path) -> None:
     (here / "q.rq").write_text('stream r(p: double unit dBm) from json "r"; emit r to json "out/r";')
     write_lines(here / "r/1.jsonl", [marker("[[unit(p, mW)]]")])
-    said = cedilla("validate", "r", "--query", "q.rq").output
-    assert "RQ142" in said
-    assert "declared in mW, values come in it after the accent `unit(x, dBm)`" in said
+    output = cedilla("validate", "r", "--query", "q.rq").output
+    assert "RQ142" in output
+    assert "declared in mW, values come in it after the accent `unit(x, dBm)`" in output
 
 
 def test_tools_know_levels(here: Path) -> None:

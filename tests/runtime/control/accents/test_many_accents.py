@@ -40,15 +40,15 @@ def test_all_epochs_come_out_as_they_mean(spark: SparkSession, tmp_path: Path) -
         executor.process(number, {"r": new})
         assert run.reports[-1].quarantined == {}, number
     out = Decoder()
-    found: dict[int, dict[str, Any]] = {}
+    actual: dict[int, dict[str, Any]] = {}
     for path in sorted((tmp_path / "out" / "hot").rglob("*.jsonl")):
         for line in path.read_text().splitlines():
             item = json.loads(line)
             if row := out.feed({k: Fraction(v) if not isinstance(v, str) else v for k, v in item.items()}):
-                found[int(row["id"])] = {
+                actual[int(row["id"])] = {
                     name: round(float(Fraction(value)), 9) for name, value in row.items()
                 }
-    assert found == expected
+    assert actual == expected
     assert list((tmp_path / "checkpoint" / "trees").iterdir())
 
 

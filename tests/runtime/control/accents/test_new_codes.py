@@ -68,9 +68,9 @@ def test_what_is_another_ones_code_cannot_come_before_that_has_another_one() -> 
     """Written as it is, 4 of site B would be kind 1 and kind 4."""
     reference = Reference(compile_query(LISTED).plan)
     taken(reference, marker(CODES))
-    found = error_of(lambda: reference.step([("r", marker("[[grow(k, {4, 5})]]"))]))
-    assert found.code == "RQ466"
-    assert found.message == 'the domain of `k` cannot grow: 4 is what 1 is written as for [site = "B"]'
+    error = error_of(lambda: reference.step([("r", marker("[[grow(k, {4, 5})]]"))]))
+    assert error.code == "RQ466"
+    assert error.message == 'the domain of `k` cannot grow: 4 is what 1 is written as for [site = "B"]'
     assert taken(reference, row(1, "B", 4)) == [(1, 1, 1)]  # nothing of it counts
     taken(reference, marker(FREED), marker("[[grow(k, {4, 5})]]"))
     assert taken(reference, row(2, "B", 4), row(3, "B", 10), row(4, "B", 5)) == [
@@ -182,8 +182,8 @@ def test_validate_and_trace_know_the_rule(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "q.rq").write_text(LISTED)
     items = [marker(CODES), marker("[[grow(k, {5})]]"), row(1, "B", 5), marker("[[grow(k, {4})]]")]
     write_lines(tmp_path / "r.jsonl", items)
-    found = cedilla("validate", "r.jsonl", "--query", "q.rq", "--format", "json")
-    assert [each["code"] for each in json.loads(found.output)["findings"]] == ["RQ466"]
+    result = cedilla("validate", "r.jsonl", "--query", "q.rq", "--format", "json")
+    assert [finding["code"] for finding in json.loads(result.output)["findings"]] == ["RQ466"]
     traced = cedilla("trace", "q.rq", "--on", "r", CODES, "[[grow(k, {4})]]")
     assert "error[RQ466]: the domain of `k` cannot grow" in traced.output
     assert "first a recode gives that one another code" in traced.output

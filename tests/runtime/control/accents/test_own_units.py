@@ -57,7 +57,7 @@ def test_markers_and_tuples_name_own_units(spark: SparkSession, tmp_path: Path, 
         run.write("r", item)
     run.process(1)
     assert [row["p"] for row in run.canonical("r")] == [0.25, 0.26, 0.27, 0.29]
-    assert [each["code"] for each in run.quarantine("r")] == ["RQ311"]
+    assert [rejected["code"] for rejected in run.quarantine("r")] == ["RQ311"]
     assert [item for item in run.output("cost") if "ts" in item] == [
         {"ts": 1, "cost": 50.0, "g": 110.0},
         {"ts": 1, "cost": 52.0, "g": 110.0},

@@ -283,8 +283,8 @@ def test_one_stream_tools_know_recodes(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(QUERY.replace(' markers "ops"', ""))
     write_lines(tmp_path / "r.jsonl", ITEMS)
-    found = cedilla("validate", "r.jsonl", "--schema", DECLARED, "--format", "json")
-    assert [each["code"] for each in json.loads(found.output)["findings"]] == list(CODES.values())
+    result = cedilla("validate", "r.jsonl", "--schema", DECLARED, "--format", "json")
+    assert [finding["code"] for finding in json.loads(result.output)["findings"]] == list(CODES.values())
     text = '[[site = "B", recode(state, {"M": "male", "F": "female"})]]'
     traced = cedilla("trace", "q.rq", "--on", "r", text)
     assert "undone at the source (N2, N3, N11)" in traced.output
@@ -301,16 +301,16 @@ def test_an_exchange_of_codes_that_comes_twice_is_warned_of(tmp_path: Path) -> N
     lines = [swap, "[[k = 2, recode(state, {1: 2, 2: 1})]]", swap, "[[k = 2, recode(state, {1: 3, 2: 4})]]"]
     (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps({'$accent': line})}\n" for line in lines))
     arguments = ["validate", str(tmp_path / "r.jsonl"), "--schema", "k: long, state: int", "--format", "json"]
-    found = json.loads(cedilla(*arguments).output)["findings"]
-    assert [each["code"] for each in found] == ["RQ218"], found
+    findings = json.loads(cedilla(*arguments).output)["findings"]
+    assert [diagnostic["code"] for diagnostic in findings] == ["RQ218"], findings
 
 
 def test_status_and_an_edited_query_know_recodes(sail: SparkSession, tmp_path: Path) -> None:
     run_ = Query(sail, tmp_path, QUERY.replace(' markers "ops"', ""))
     run_.write("r", ITEMS[:11])
     run_.go_on(run_.executor(), 0)
-    told = cedilla("status", str(tmp_path / "checkpoint"))
-    assert 'recode(state, {"F": "female", "M": "male"}) where site = "B"' in told.output
+    result = cedilla("status", str(tmp_path / "checkpoint"))
+    assert 'recode(state, {"F": "female", "M": "male"}) where site = "B"' in result.output
     run_.query = run_.query.replace("k: long", "k: long, rain?: double")
     run_.yes = True
     run_.write("r", ITEMS[11:])

@@ -80,9 +80,9 @@ def test_names_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_fi
     run_.go_on(run_.executor(), len(ITEMS))
     expected = stepped(QUERY, ITEMS)
     assert values_of(run_.canonical("r"), *NAMES) == values_of(expected.canonical("r"), *NAMES)
-    found = {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")}
+    actual = {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")}
     # What comes in the epoch of a rename and before it is judged by it (limits): here nothing does.
-    assert found == expected.codes("n")
+    assert actual == expected.codes("n")
 
 
 def test_files_vouch_for_their_names(
@@ -175,8 +175,8 @@ def test_what_is_read_from_inside_comes_by_a_name_outside(sail: SparkSession, tm
     run_ = Query(sail, tmp_path, query)
     run_.write("r", items)
     run_.process()
-    found = [(row["n"], row["city"], row.get("p")) for row in decode(run_.output("r"))]
-    assert sorted(found) == [
+    actual = [(row["n"], row["city"], row.get("p")) for row in decode(run_.output("r"))]
+    assert sorted(actual) == [
         (1, "A", None),
         (2, "B", None),
         (5, "E", None),
@@ -189,7 +189,7 @@ def test_what_is_read_from_inside_comes_by_a_name_outside(sail: SparkSession, tm
     write_lines(tmp_path / "r.jsonl", items)
     of = ["validate", str(tmp_path / "r.jsonl"), "--schema", declared, "--format", "json"]
     findings = json.loads(cedilla(*of).output)["findings"]
-    assert [each["code"] for each in findings] == ["RQ313", "RQ312"]
+    assert [finding["code"] for finding in findings] == ["RQ313", "RQ312"]
 
 
 def test_a_rename_of_a_rename_and_back() -> None:
@@ -221,8 +221,8 @@ def test_one_stream_tools_know_renames(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(QUERY.replace(' markers "ops"', ""))
     write_lines(tmp_path / "r.jsonl", ITEMS)
-    found = cedilla("validate", "r.jsonl", "--schema", DECLARED, "--format", "json")
-    codes = [each["code"] for each in json.loads(found.output)["findings"]]
+    result = cedilla("validate", "r.jsonl", "--schema", DECLARED, "--format", "json")
+    codes = [finding["code"] for finding in json.loads(result.output)["findings"]]
     assert codes == list(CODES.values())
     traced = cedilla("trace", "q.rq", "--on", "r", "[[s = 2, rename(temp, t)]]")
     assert traced.exit_code == 0, traced.output
@@ -238,8 +238,8 @@ def test_status_plan_and_verify_know_renames(sail: SparkSession, tmp_path: Path)
     run_ = Query(sail, tmp_path, QUERY.replace(' markers "ops"', ""))
     run_.write("r", ITEMS[:9])
     run_.go_on(run_.executor(), 0)
-    told = cedilla("status", str(tmp_path / "checkpoint"))
-    assert "rename(temp, t) where s = 2" in told.output
+    result = cedilla("status", str(tmp_path / "checkpoint"))
+    assert "rename(temp, t) where s = 2" in result.output
     # A name that renames have brought is no name of a new attribute.
     run_.query = run_.query.replace("city?: string", "city?: string, temp?: double")
     with pytest.raises(DiagnosticError, match="an accent has renamed `t` to `temp`"):

@@ -96,12 +96,12 @@ def test_a_query_states_it_and_texts_of_numbers_stay_texts(
         ],
     )
     run.process()
-    found = values(run.output("r"), "n", "t", "id")
-    assert found == [[1, 6.5, "1.5"], [2, 7.25, "x"], [3, 8.0, "x"], [5, 8.0, "x"]]
+    actual = values(run.output("r"), "n", "t", "id")
+    assert actual == [[1, 6.5, "1.5"], [2, 7.25, "x"], [3, 8.0, "x"], [5, 8.0, "x"]]
     reasons = [line["reason"] for line in run.quarantine("r")]
     assert [line["code"] for line in run.quarantine("r")] == ["RQ313", "RQ306"]
     simulated = run.simulate()
-    assert values(simulated.output("r"), "n", "t", "id") == found
+    assert values(simulated.output("r"), "n", "t", "id") == actual
     assert [line.reason for line, _ in simulated.rejected] == reasons
 
 
@@ -148,9 +148,9 @@ def test_the_outer_key_of_a_path_is_no_strange_field(sail: SparkSession, tmp_pat
     run.go_on(run.executor(), 0)
     run.write("r", [{"n": 2, "state": {"t": 2.0, "x": 1}}, {"n": 3, "state": {"t": 3.0}, "box": {"t": 1}}])
     run.go_on(run.executor(), 1)  # the names are in the checkpoint
-    found = [row["n"] for row in decode(run.output("r"))]
-    assert found == [1, 2]
-    assert [row["n"] for row in decode(run.simulate().output("r"))] == found
+    actual = [row["n"] for row in decode(run.output("r"))]
+    assert actual == [1, 2]
+    assert [row["n"] for row in decode(run.simulate().output("r"))] == actual
 
 
 def test_records_of_a_topic_have_paths_in_a_simulation(tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ def test_tools_know_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "q.rq").write_text(QUERY)
     items: list[Item] = [RENAME, {"n": 1, "s": 1, "state": {"t": 5.0}}, {"n": 2, "s": 1, "state": 5.0}]
     write_lines(tmp_path / "r.jsonl", items)
-    found = cedilla("validate", "r.jsonl", "--schema", DECLARED, "--format", "json")
-    messages = [each["message"] for each in json.loads(found.output)["findings"]]
+    result = cedilla("validate", "r.jsonl", "--schema", DECLARED, "--format", "json")
+    messages = [finding["message"] for finding in json.loads(result.output)["findings"]]
     assert messages == [
         "`t` is not the name of its attribute here: it is before the rename, or after the next (read from state)"
     ]

@@ -134,8 +134,8 @@ def announced_alters(query: str, markers: list[str], emit: str | None = None) ->
 def test_what_outputs_say(rest: str, markers: list[str], texts: list[str]) -> None:
     more = ", p: double unit Pa" if "unit(p" in markers[0] else ""
     query = ONE % more + rest + ' to json "out";'
-    found = announced_alters(query, markers, compile_query(query).plan.emits[-1].name)
-    assert found == texts
+    actual = announced_alters(query, markers, compile_query(query).plan.emits[-1].name)
+    assert actual == texts
 
 
 def test_units_of_differences_are_read_back_and_checked() -> None:
@@ -201,11 +201,11 @@ def test_a_wrong_unit_ends_the_query(before: list[str], text: str, why: str) -> 
         reference.step([("r", {"$accent": each})])
     with pytest.raises(DiagnosticError) as caught:
         reference.step([("r", {"$accent": text})])
-    (found,) = caught.value.diagnostics
-    assert found.code == "RQ219"
-    assert why in "".join(found.notes)
-    assert found.span is not None
-    assert text[found.span.start : found.span.end].startswith("alter(")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ219"
+    assert why in "".join(diagnostic.notes)
+    assert diagnostic.span is not None
+    assert text[diagnostic.span.start : diagnostic.span.end].startswith("alter(")
 
 
 def test_what_no_tuple_is_concerns_nobody() -> None:
@@ -346,8 +346,8 @@ def test_tools_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     schema = "ts: long, s: int in {1, 2}, t: double unit degF"
     valid = cedilla("validate", "r.jsonl", "--schema", schema)
     assert valid.exit_code == 0, valid.output
-    written = cedilla("canonize", "r.jsonl", "--schema", schema)
-    lines = [json.loads(line) for line in written.output.splitlines()]
+    result = cedilla("canonize", "r.jsonl", "--schema", schema)
+    lines = [json.loads(line) for line in result.output.splitlines()]
     assert [line["t"] for line in lines if "t" in line] == [77, 77]
     assert [line["$accent"] for line in lines if "$accent" in line] == [
         "[[s = 1, alter(t, y -> (y * 100 + 45967) / 180, unit kelvin)]]"
@@ -370,8 +370,8 @@ def test_canonize_says_what_is_true_of_the_whole(tmp_path: Path, monkeypatch: py
     accents = ["[[s = 1, unit(t, degC)]]", "[[s = 1, -(t)]]", f"[[{CELSIUS}, unit degC)]]"]
     (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps({'$accent': text})}\n" for text in accents))
     schema = "ts: long, s: int in {1, 2}, t: double unit degF"
-    written = cedilla("canonize", "r.jsonl", "--schema", schema)
-    lines = [json.loads(line)["$accent"] for line in written.output.splitlines()]
+    result = cedilla("canonize", "r.jsonl", "--schema", schema)
+    lines = [json.loads(line)["$accent"] for line in result.output.splitlines()]
     assert lines == [f"[[s = 1, {CELSIUS}, unit degC)]]", f"[[{CELSIUS})]]", "[[s = 1, -(t)]]"]
 
 

@@ -72,8 +72,8 @@ def test_constants_with_units_are_of_what_tuples_have_there(here: Path) -> None:
     last = [{"$punctuation": "[s = 1, a > 8 W]"}, ONE | {"ts": 4, "a": 9.0}, ONE | {"ts": 5, "b": 9.0}]
     write_lines(here / "r/1.jsonl", [*begun, *described, *rows, *last])
     simulate(QUERY, Options(sinks={"r": "out/r"}))
-    found = [(row["ts"], row["a"], row["b"], row["t"]) for row in decode(read_output(Path("out/r")))]
-    assert found == [(1, 2.0, 9.0, 0.75), (2, 9.0, 1.0, 3.0), (3, 4.0, 9.0, 3.0), (5, 9.0, 1.0, 3.0)]
+    actual = [(row["ts"], row["a"], row["b"], row["t"]) for row in decode(read_output(Path("out/r")))]
+    assert actual == [(1, 2.0, 9.0, 0.75), (2, 9.0, 1.0, 3.0), (3, 4.0, 9.0, 3.0), (5, 9.0, 1.0, 3.0)]
 
 
 def test_tools_know_swaps(here: Path) -> None:

@@ -198,9 +198,9 @@ def test_a_value_that_is_too_large_ends_the_query_on_an_engine(
 def test_a_number_without_a_unit_beside_one_in_a_unit_is_warned_of(relation: str, name: str) -> None:
     for ends in (("long unit s", "long"), ("long", "long unit s")):
         text = STREAMS.format(*ends).replace("u := a union b;", "") + f'emit {relation} to json "o";'
-        (found,) = compile_query(text).warnings
-        assert found.code == "RQ162"
-        assert f"`{name}` on the {'left' if ends[0] == 'long' else 'right'}" in found.message
+        (warning,) = compile_query(text).warnings
+        assert warning.code == "RQ162"
+        assert f"`{name}` on the {'left' if ends[0] == 'long' else 'right'}" in warning.message
 
 
 def test_two_names_in_two_units_are_one_value_in_the_first_unit() -> None:

@@ -62,8 +62,8 @@ def test_one_stream_tools_read_unit_accents(tmp_path: Path, monkeypatch: pytest.
     schema = "ts: long, s: int in {1, 2}, t: int unit degF"
     valid = cedilla("validate", "r.jsonl", "--schema", schema)
     assert valid.exit_code == 0, valid.output
-    written = cedilla("canonize", "r.jsonl", "--schema", schema)
-    assert {item["t"] for item in map(json.loads, written.output.splitlines()) if "t" in item} == {77}
+    result = cedilla("canonize", "r.jsonl", "--schema", schema)
+    assert {item["t"] for item in map(json.loads, result.output.splitlines()) if "t" in item} == {77}
     traced = cedilla("trace", "q.rq", "--on", "r", "[[s = 1, unit(t, degC)]]")
     assert "[[s = 1, alter(t, y -> (y * 5 - 160) / 9, unit degC)]]" in traced.output
     refused = cedilla("validate", "r.jsonl", "--schema", schema.replace(" unit degF", ""))

@@ -109,10 +109,10 @@ def test_an_int_has_no_decimals_before_its_alter_however_the_input_is_cut(size: 
     ]
     assert sorted((row["k"], row["n"]) for row in decode(output)) == WHOLE
     assert [(code, item["n"]) for _, code, item in reference.rejected] == [("RQ301", 2.5), ("RQ301", 2**31)]
-    found: list[Any] = []
+    diagnostics: list[Any] = []
     lines = as_lines(SPLIT)
-    validate(lines, declared_schema("k: int, n: int"), found.append)
-    assert [(each.code, each.notes[-1].split(": ")[0]) for each in found] == [
+    validate(lines, declared_schema("k: int, n: int"), diagnostics.append)
+    assert [(each.code, each.notes[-1].split(": ")[0]) for each in diagnostics] == [
         ("RQ301", "s:2"),
         ("RQ301", "s:3"),
     ]
@@ -128,10 +128,12 @@ def test_without_an_alter_nothing_is_refused() -> None:
 def test_validate_and_canonize_say_the_same() -> None:
     lines = as_lines(MIXED)
     schema = declared_schema("k: int, n: long")
-    found: list[Any] = []
-    validate(lines, schema, found.append)
-    assert [each.code for each in found] == ["RQ310"] * 4
-    assert [each.notes[-1].split(": ")[0] for each in found] == [f"s:{i + 1}" for i in REFUSED]
+    diagnostics: list[Any] = []
+    validate(lines, schema, diagnostics.append)
+    assert [diagnostic.code for diagnostic in diagnostics] == ["RQ310"] * 4
+    assert [diagnostic.notes[-1].split(": ")[0] for diagnostic in diagnostics] == [
+        f"s:{i + 1}" for i in REFUSED
+    ]
     with pytest.raises(DiagnosticError) as failure:
         canonize(lines, schema, io.StringIO())
     assert failure.value.diagnostics[0].code == "RQ310"
@@ -183,9 +185,9 @@ def test_what_waits_in_state_ends_the_query_rather_than_change(case: str) -> Non
     query = f"{STREAM} {SECOND if case == 'union' else ''} {KEEPING[case]}"
     with pytest.raises(DiagnosticError) as failure:
         stepped(query, [[item] for item in kept_before(case)])
-    (found,) = failure.value.diagnostics
-    assert found.code == "RQ310"
-    assert found.help
+    (diagnostic,) = failure.value.diagnostics
+    assert diagnostic.code == "RQ310"
+    assert diagnostic.help
 
 
 def test_what_waits_in_state_is_rounded_only_as_it_is_written() -> None:
@@ -320,10 +322,10 @@ def test_an_altered_whole_number_is_equal_to_itself(type_: str) -> None:
     assert sorted(row["v"] for row in rows["named"]) == CHOSEN
     assert sorted(row["n"] for row in rows["sizes"]) == SIZES
     assert reference.rejected == []
-    found: list[Any] = []
+    diagnostics: list[Any] = []
     schema = declared_schema(f"k: {type_}, v: double")
-    validate(as_lines(NOISY), schema, found.append)
-    assert found == []
+    validate(as_lines(NOISY), schema, diagnostics.append)
+    assert diagnostics == []
 
 
 @pytest.mark.parametrize("type_", ["long", "decimal(10, 2)"])

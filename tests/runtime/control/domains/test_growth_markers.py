@@ -56,10 +56,11 @@ def test_what_came_before_a_growth_that_cannot_be_is_committed(spark: SparkSessi
     for _ in range(2):  # a restart stands before the same marker
         with pytest.raises(DiagnosticError) as caught:
             run.process()
-        (found,) = caught.value.diagnostics
-        assert found.code == "RQ222"
+        (diagnostic,) = caught.value.diagnostics
+        assert diagnostic.code == "RQ222"
         assert (
-            "Join `join` cannot continue: it has kept nothing of `places` for the new values" in found.message
+            "Join `join` cannot continue: it has kept nothing of `places` for the new values"
+            in diagnostic.message
         )
         assert [i["ts"] for i in run.output("join") if is_tuple(i)] == [0]
     run.query, run.yes = query.replace("{1, 2}", "{1, 2, 3}"), True

@@ -101,7 +101,7 @@ def test_validate_takes_a_new_value_from_the_growth_on(query: Path) -> None:
     answer = json.loads(done.output)
     assert answer["counts"] == {"RQ303": 2}
     assert answer["accents"] == 1
-    assert [each["notes"][-1].split(": ")[0] for each in answer["findings"]] == [
+    assert [finding["notes"][-1].split(": ")[0] for finding in answer["findings"]] == [
         f"{folder}/a.jsonl:1",
         f"{folder}/a.jsonl:4",
     ]

@@ -60,7 +60,7 @@ def test_new_files_let_it_grow_while_it_runs_and_at_the_next_start(
     run.go_on(executor, 2)
     report = run.reports[-1]
     assert "`fleet` has pump = 4, which is new" in report.notes
-    assert [each.code for each in report.warnings] == ["RQ418"]
+    assert [warning.code for warning in report.warnings] == ["RQ418"]
     assert report.warnings[0].message == "`fleet` has no pump = 1 any more; in the domain it stays"
     assert executor.last.counters == {"RQ302": 1, "RQ303": 1}
     run.write("pumps", tuples_of_minute(3, p4=0.3))
@@ -116,8 +116,8 @@ def test_two_streams_that_are_joined_on_it_grow_together(spark: SparkSession, tm
     run.write("pumps", [{"ts": 1, "pump": 2, "litres": 2.0}, {"ts": 2, "pump": 1, "litres": 3.0}])
     run.go_on(executor, 1)
     assert executor.last.counters == {}
-    found = [i for i in run.output("join") if is_tuple(i)]
-    assert sorted((i["ts"], i["place"]) for i in found) == [(0, "hall"), (1, "yard"), (2, "hall")]
+    actual = [i for i in run.output("join") if is_tuple(i)]
+    assert sorted((i["ts"], i["place"]) for i in actual) == [(0, "hall"), (1, "yard"), (2, "hall")]
 
 
 def test_where_an_operator_could_not_go_on_a_running_query_ends_and_the_next_start_asks(
@@ -146,7 +146,7 @@ def test_where_an_operator_could_not_go_on_a_running_query_ends_and_the_next_sta
     )
     with pytest.raises(DiagnosticError) as caught:
         run.executor()
-    assert [each.code for each in caught.value.diagnostics] == ["RQ402"]
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["RQ402"]
     run.yes = True
     executor = run.executor()
     run.go_on(executor, 1)  # what the batch brought then, once more
@@ -163,7 +163,7 @@ def test_a_table_without_a_value_or_with_a_bad_marker_ends_the_query(
     run.write("pumps", tuples_of_minute(0, p1=1.0))
     with pytest.raises(DiagnosticError) as caught:
         run.executor()
-    assert [each.code for each in caught.value.diagnostics] == ["RQ416"]
+    assert [diagnostic.code for diagnostic in caught.value.diagnostics] == ["RQ416"]
     run.write("fleet", [pump_row(1)])
     executor = run.executor()
     run.go_on(executor, 0)

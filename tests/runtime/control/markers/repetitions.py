@@ -10,7 +10,7 @@ from tests.kit.stream import Item
 
 def naive_repetitions(stream: list[Item]) -> list[int]:
     """Line numbers of alters that repeat one in force for their sensor: per sensor, one after the other."""
-    found: list[int] = []
+    result: list[int] = []
     steps: dict[str, list[tuple[Fraction, Fraction]]] = {}
     closed: set[str] = set()
     for number, item in enumerate(stream, 1):
@@ -22,9 +22,9 @@ def naive_repetitions(stream: list[Item]) -> list[int]:
         y0, y1 = (eval(marker[2].replace("y -> ", ""), {"y": Fraction(y)}) for y in (0, 1))
         step, stack = (Fraction(y1 - y0), Fraction(y0)), steps.setdefault(marker[1], [])
         if step in stack:
-            found.append(number)
+            result.append(number)
         if stack and stack[-1] == (1 / step[0], -step[1] / step[0]):
             stack.pop()
         else:
             stack.append(step)
-    return found
+    return result

@@ -70,7 +70,9 @@ class Stream:
         """Code, text and line of what is set aside."""
         files = self.root.glob("ck/quarantine/r/*.jsonl")
         found = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-        return sorted((each["code"], each["raw"], each["position"]["line"]) for each in found)
+        return sorted(
+            (diagnostic["code"], diagnostic["raw"], diagnostic["position"]["line"]) for diagnostic in found
+        )
 
     @property
     def warnings(self) -> list[Diagnostic]:
@@ -159,10 +161,10 @@ def test_markers_among_the_tuples_are_bad_tuples_where_only_those_of_a_folder_co
 def test_a_bad_tuple_that_is_a_marker_ends_the_query_where_bad_tuples_do(stream: Stream) -> None:
     write_foreign(stream)
     for way in (lambda: stream.run(ONLY, invalid="abort"), lambda: Simulated(ONLY, invalid="abort")):
-        found = error_of(way)
-        assert found.code == "RQ326"
-        assert found.help == "`set invalid = quarantine;` sets them aside"
-        assert found.notes[0].endswith(f"001.jsonl:3: {json.dumps(CELSIUS)}")
+        error = error_of(way)
+        assert error.code == "RQ326"
+        assert error.help == "`set invalid = quarantine;` sets them aside"
+        assert error.notes[0].endswith(f"001.jsonl:3: {json.dumps(CELSIUS)}")
     assert stream.quarantine == []
 
 
@@ -171,8 +173,8 @@ def test_markers_only_goes_on_after_a_restart_and_a_stop(stream: Stream) -> None
     stream.write("r", *rows_of_key(1, 50.0), CELSIUS)
     stream.write("ops", marker("[[k = 2, alter(t, y -> y * y)]]"))
     stream.write("r", KELVIN, *rows_of_key(2, 41.0))
-    found = error_of(lambda: stream.run(ONLY))
-    assert found.code == "RQ202"
+    error = error_of(lambda: stream.run(ONLY))
+    assert error.code == "RQ202"
     assert stream.quarantine == [("RQ326", json.dumps(CELSIUS), 2)]
     (stream.root / "ops" / "002.jsonl").write_text(json.dumps(marker("[[k = 2, unit(t, degC)]]")) + "\n")
     stream.run(ONLY)
@@ -249,10 +251,10 @@ def test_markers_only_is_written_as_it_is_read(stream: Stream) -> None:
 
 @pytest.mark.parametrize("clause", ["markers only", "markers only ops", 'only "ops"', 'markers "ops" only'])
 def test_a_clause_without_its_folder_is_told(clause: str) -> None:
-    found = error_of(lambda: compile_query(ONLY.replace('markers only "ops"', clause)))
-    assert found.code in ("RQ001", "RQ002")
-    assert found.span is not None
-    assert found.span.line in (3, 4)  # a word that is missing comes after the last one
+    error = error_of(lambda: compile_query(ONLY.replace('markers only "ops"', clause)))
+    assert error.code in ("RQ001", "RQ002")
+    assert error.span is not None
+    assert error.span.line in (3, 4)  # a word that is missing comes after the last one
 
 
 def test_validate_and_senders_know_who_may_send_markers(stream: Stream) -> None:
@@ -367,8 +369,8 @@ def test_a_tuple_in_a_folder_of_markers_ends_the_query_all_the_same(stream: Stre
 def test_bad_markers_are_set_aside_once_where_a_run_stops_and_goes_on(stream: Stream) -> None:
     bad = marker("[[k = 2, alter(t, y -> y * y)]]")
     stream.write("r", bad, *rows_of_key(1, 50.0), bad, marker("[[-(k)]]"), *rows_of_key(1, 59.0), bad)
-    found = error_of(lambda: stream.run(QUARANTINE))
-    assert found.code == "RQ209"
+    error = error_of(lambda: stream.run(QUARANTINE))
+    assert error.code == "RQ209"
     file = stream.root / "r" / "001.jsonl"
     file.write_text(file.read_text().replace("[[-(k)]]", "[[k = 1, unit(t, degF)]]"))
     stream.run(QUARANTINE)
@@ -405,9 +407,9 @@ def test_doubtful_accents_end_the_query_where_that_is_set(
     twice = [marker(DOUBTFUL["RQ218"])] if code == "RQ218" else []
     stream.write("r", *twice, *rows_of_key(1, 50.0), marker(DOUBTFUL[code]), *rows_of_key(2, 41.0))
     for way in (stream.run, Simulated):
-        found = error_of(lambda way=way: way(query, doubtful="abort", bad_markers=bad_markers))
-        assert (found.code, found.severity) == (code, "error")
-        assert "`set doubtful = warn;` continues" in (found.help or "")
+        error = error_of(lambda way=way: way(query, doubtful="abort", bad_markers=bad_markers))
+        assert (error.code, error.severity) == (code, "error")
+        assert "`set doubtful = warn;` continues" in (error.help or "")
     assert [each["k"] for each in stream.canonical] == [1], "all before it is committed"
     stream.run(query, bad_markers=bad_markers)
     assert [each["k"] for each in stream.canonical] == [1, 2]
@@ -425,9 +427,9 @@ def test_a_jump_ends_the_query_before_its_epoch_where_that_is_set(
     stream.write("r", *before)
     stream.write("r", *behind)
     for way in (lambda: stream.run(query, 1, **settings), lambda: Simulated(query, **settings)):
-        found = error_of(way)
-        assert (found.code, found.severity) == ("RQ223", "error")
-        assert "`set doubtful = warn;` continues" in (found.help or "")
+        error = error_of(way)
+        assert (error.code, error.severity) == ("RQ223", "error")
+        assert "`set doubtful = warn;` continues" in (error.help or "")
     assert len(stream.canonical) == 100
     stream.run(query, 1, suspect="warn")
     assert len(stream.canonical) == 200

@@ -124,10 +124,10 @@ OTHERS = "[[fw != 2, alter(litres, y -> y * 1000)]]"
 )
 def test_a_drop_of_what_others_are_told_apart_by_is_a_warning(markers: list[str], told: str | None) -> None:
     """Tuples without it are read as if they had never had it, whatever firmware sends them."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     lines = [Line(json.dumps({"$accent": text}), f"s:{n}") for n, text in enumerate(markers, 1)]
-    assert validate(lines, declared_schema(FIRMWARE), found.append).valid
-    warnings = [each for each in found if each.code == "RQ229"]
+    assert validate(lines, declared_schema(FIRMWARE), diagnostics.append).valid
+    warnings = [each for each in diagnostics if each.code == "RQ229"]
     assert [each.message for each in warnings] == (
         [f"the accent drops `fw`, and accents on {told} were about its values"] if told else []
     )
@@ -161,19 +161,19 @@ LEFT_OUT: dict[str, tuple[list[str], list[str]]] = {
 
 @pytest.mark.parametrize("case", LEFT_OUT)
 def test_a_recode_that_leaves_out_values_that_may_come_is_a_warning(case: str) -> None:
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     markers, expected = LEFT_OUT[case]
     lines = [Line(json.dumps(marker(text)), f"s:{n}") for n, text in enumerate(markers, 1)]
-    validate(lines, declared_schema(ORDERS), found.append)
+    validate(lines, declared_schema(ORDERS), diagnostics.append)
     assert [
-        each.message.removeprefix("the recode leaves out ").partition(":")[0]
-        for each in found
-        if each.code == "RQ232"
+        diagnostic.message.removeprefix("the recode leaves out ").partition(":")[0]
+        for diagnostic in diagnostics
+        if diagnostic.code == "RQ232"
     ] == expected
-    for each in found:
-        if each.code == "RQ232":
-            assert each.help is not None
-            whole = each.help.partition("`")[2].rstrip("`")
+    for diagnostic in diagnostics:
+        if diagnostic.code == "RQ232":
+            assert diagnostic.help is not None
+            whole = diagnostic.help.partition("`")[2].rstrip("`")
             assert whole.startswith("recode("), "the hint is a recode that leaves out nothing"
 
 
@@ -255,7 +255,7 @@ def test_repetitions_are_those_of_a_list_per_sensor(seed: int) -> None:
     lines = as_lines(stream)
     warned: list[Diagnostic] = []
     validate(lines, declared_schema("ts: long, s: int in {1, 2, 3}, t: double"), warned.append)
-    assert [each.span.line for each in warned if each.span is not None] == naive_repetitions(stream)
+    assert [warning.span.line for warning in warned if warning.span is not None] == naive_repetitions(stream)
 
 
 # --- accents that change nothing ---
@@ -285,10 +285,14 @@ def test_an_accent_that_changes_nothing_says_so_when_it_comes_first(
     accents: list[str], lines: list[int]
 ) -> None:
     """A unit accent may be sent again (N4); the first one says that its sender took the unit for another."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     stream = [Line(json.dumps({"$accent": text}), f"s:{n}") for n, text in enumerate(accents, 1)]
-    assert validate(stream, IN_UNITS, found.append).valid
-    assert [each.span.line for each in found if each.code == "RQ230" and each.span is not None] == lines
+    assert validate(stream, IN_UNITS, diagnostics.append).valid
+    assert [
+        diagnostic.span.line
+        for diagnostic in diagnostics
+        if diagnostic.code == "RQ230" and diagnostic.span is not None
+    ] == lines
 
 
 def test_an_accent_about_closed_tuples_changes_nothing_and_says_nothing() -> None:
@@ -315,15 +319,15 @@ def test_a_run_says_once_that_the_unit_was_in_force(
     run.go_on(run.executor(per_epoch), 0)
     run.write("e", [{"$accent": '[[m = "a", unit(energy, kWh)]]'}, row])
     run.go_on(run.executor(per_epoch), 1)  # a new process
-    assert [each.code for report in run.reports for each in report.warnings] == ["RQ230"]
+    assert [warning.code for report in run.reports for warning in report.warnings] == ["RQ230"]
 
 
 @pytest.mark.parametrize("marker", ['[[m = "a", unit(x, kWh)]]', "[[x > 3 kWh, -(m)]]"])
 def test_a_hint_about_a_missing_unit_names_none(marker: str) -> None:
     """The accent's unit is the one that the values before it were not in."""
-    found: list[Diagnostic] = []
-    validate([Line(json.dumps({"$accent": marker}), "s:1")], IN_UNITS, found.append)
-    (problem,) = found
+    diagnostics: list[Diagnostic] = []
+    validate([Line(json.dumps({"$accent": marker}), "s:1")], IN_UNITS, diagnostics.append)
+    (problem,) = diagnostics
     assert problem.code == "RQ142"
     assert "`x: double unit U`" in (problem.help or "")
     assert "kWh`" not in (problem.help or "")
@@ -384,7 +388,7 @@ def test_an_epoch_shows_ten_of_its_rq218(capsys: pytest.CaptureFixture[str], cod
     warnings = [Diagnostic(code, "warning", f"doubt {n}") for n in range(13)]
     warnings.insert(12, Diagnostic("RQ217", "warning", "another"))
     Console().epoch(EpochReport(number=1, tuples=1, seconds=1.0, warnings=warnings))
-    said = capsys.readouterr().err
-    assert said.count(f"{code}]") == 10
-    assert "another" in said
-    assert said.endswith(f"and 3 warnings {code} more\n")
+    output = capsys.readouterr().err
+    assert output.count(f"{code}]") == 10
+    assert "another" in output
+    assert output.endswith(f"and 3 warnings {code} more\n")

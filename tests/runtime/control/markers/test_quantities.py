@@ -82,9 +82,11 @@ def test_what_a_condition_is_at_its_place(texts: list[str], result: list[str]) -
 def test_what_is_refused(text: str, code: str, place: str | None) -> None:
     with pytest.raises(DiagnosticError) as caught:
         announced([text])
-    (found,) = caught.value.diagnostics
-    assert found.code == code
-    assert place is None or (found.span is not None and text[found.span.start : found.span.end] == place)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == code
+    assert place is None or (
+        diagnostic.span is not None and text[diagnostic.span.start : diagnostic.span.end] == place
+    )
 
 
 def test_a_unit_that_depends_on_what_changes() -> None:
@@ -143,8 +145,8 @@ def test_tools_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     valid = cedilla("validate", "r.jsonl", "--schema", schema)
     assert "1 findings (RQ305: 1)" in valid.output
     (tmp_path / "r.jsonl").write_text("".join(lines.splitlines(True)[:-1]))
-    written = cedilla("canonize", "r.jsonl", "--schema", schema)
-    canonical = [json.loads(line) for line in written.output.splitlines()]
+    result = cedilla("canonize", "r.jsonl", "--schema", schema)
+    canonical = [json.loads(line) for line in result.output.splitlines()]
     assert {line["p"] for line in canonical if "p" in line} == {1}
     assert {"$punctuation": "[t < 32]"} in canonical
     traced = cedilla("trace", "q.rq", "--on", "r", "[t > 30 degC]")

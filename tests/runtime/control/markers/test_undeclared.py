@@ -100,14 +100,14 @@ def test_an_engine_passes_them_over(spark: SparkSession, tmp_path: Path, files_p
     executor = run.process(files_per_epoch)
     other.process(files_per_epoch)
     assert load_commit(dump_commit(executor.last)).sources == executor.last.sources
-    codes = [each.code for report in run.reports for each in report.warnings]
+    codes = [warning.code for report in run.reports for warning in report.warnings]
     assert codes.count("RQ233") == 3, "signal, colour, kind"
     for name in ("aggregate", "r"):
-        rows = [sorted(map(str, decode(each.output(name)))) for each in (run, other)]
+        rows = [sorted(map(str, decode(one.output(name)))) for one in (run, other)]
         assert rows[0] == rows[1] != []
     run.write("r", [marker(ACCENTS[0])])
     run.go_on(run.executor(), 1)
-    assert "RQ233" not in [each.code for each in run.reports[-1].warnings]
+    assert "RQ233" not in [warning.code for warning in run.reports[-1].warnings]
 
 
 STAYS: dict[str, tuple[list[str], str, str]] = {
@@ -171,10 +171,10 @@ def test_an_add_afterwards_brings_the_attribute() -> None:
 def test_validate_and_canonize_pass_them_over_too() -> None:
     row: Item = {"ts": 5, "s": 1, "t": 1.5}
     items = [row, *map(marker, ACCENTS + PUNCTUATIONS), marker("[ts < 10]")]
-    found: list[Diagnostic] = []
-    verdict = validate(as_lines(items), declared_schema(DECLARED), found.append)
+    diagnostics: list[Diagnostic] = []
+    verdict = validate(as_lines(items), declared_schema(DECLARED), diagnostics.append)
     assert verdict.valid
-    assert [d.code for d in found] == ["RQ233"] * 3
+    assert [d.code for d in diagnostics] == ["RQ233"] * 3
     assert (verdict.accents, verdict.punctuations) == (len(ACCENTS), len(PUNCTUATIONS) + 1)
     written, plain = StringIO(), StringIO()
     canonize(as_lines(items), declared_schema(DECLARED), written)

@@ -57,13 +57,13 @@ def test_time_that_goes_on_changes_nothing_that_many_accents_have_said() -> None
         for sensor in range(300):
             accent = read_accent(f"[[s = {sensor}, alter(t, y -> y * {sensor % 3 + 2})]]", state.types)
             state = with_accent(state, accent, 0)
-        seen = []
+        collected = []
         for time in (1_000, 2_000):
             state = state.punctuate(read_punctuation(f"[ts < {time}]", state.types), 0).next_epoch()
-            seen.append(derive(plan, {"readings": state.facts()})["result"])
-        assert seen[0].closed != seen[1].closed or "by s]" in result
-        assert seen[0].units["t"] is seen[1].units["t"]
-        assert regions.contains(seen[1].live_units("t"), {"s": 4, "wid": 9}) == (IDENTITY, Affine(3, 0))
+            collected.append(derive(plan, {"readings": state.facts()})["result"])
+        assert collected[0].closed != collected[1].closed or "by s]" in result
+        assert collected[0].units["t"] is collected[1].units["t"]
+        assert regions.contains(collected[1].live_units("t"), {"s": 4, "wid": 9}) == (IDENTITY, Affine(3, 0))
 
 
 @pytest.mark.parametrize("units", ["", " in original units"])

@@ -26,11 +26,11 @@ def follow(stream: list[Item]) -> SourceState:
     plan = compile_query(QUERY).plan
     source = plan.sources[0]
     state = SourceState.start(source, plan.droppable[source.name])
-    for place, item in enumerate(stream):
+    for position, item in enumerate(stream):
         if "$accent" in item:
-            state = with_accent(state, read_accent(item["$accent"], state.types), place)
+            state = with_accent(state, read_accent(item["$accent"], state.types), position)
         elif "$punctuation" in item:
-            state = state.punctuate(read_punctuation(item["$punctuation"], state.types), place)
+            state = state.punctuate(read_punctuation(item["$punctuation"], state.types), position)
     return state
 
 
@@ -45,19 +45,19 @@ def check_state(seed: int, length: int) -> None:
         for s in (1, 2, 3)
         for t in (0, 950)
     ]
-    for place, item in enumerate(stream):
+    for position, item in enumerate(stream):
         expected = decoder.feed(item)
         if expected is not None:
-            row = {**{name: Fraction(value) for name, value in item.items()}, POSITION: place}
-            found = {
+            row = {**{name: Fraction(value) for name, value in item.items()}, POSITION: position}
+            actual = {
                 name: regions.contains(state.placed_original.get(name, IDENTITY), row)(row[name])
                 for name in item
             }
-            assert found == expected, f"item {place}"
+            assert actual == expected, f"item {position}"
         for probe in probes:
             # A punctuation counts from its own place on, so just after it.
-            closed = regions.contains(state.placed_closed, {**probe, POSITION: place + Fraction(1, 2)})
-            assert closed == decoder.closed(probe), f"item {place}: {probe}"
+            closed = regions.contains(state.placed_closed, {**probe, POSITION: position + Fraction(1, 2)})
+            assert closed == decoder.closed(probe), f"item {position}: {probe}"
 
 
 @pytest.mark.parametrize("seed", tiered(range(40), 12))

@@ -79,10 +79,10 @@ def test_keys_that_live_in_one_partition_wait_for_no_other() -> None:
     plan = evolve(plan, sources=[evolve(source, partitions=2) for source in plan.sources])
     lines = [
         MarkerLine(
-            kind, text.replace("K", str(partition + 1)), partition * NEXT_FILE + place, partition=partition
+            kind, text.replace("K", str(partition + 1)), partition * NEXT_FILE + position, partition=partition
         )
         for partition in (0, 1)
-        for place, (kind, text) in enumerate(
+        for position, (kind, text) in enumerate(
             [("accent", "[[s = K, alter(t, y -> y * 2)]]"), ("punctuation", "[s = K, ts < 10]")], 1
         )
     ]
