@@ -33,8 +33,8 @@ def test_markers_of_a_file_come_right_behind_it(tmp_path: Path) -> None:
     for name in reversed(wanted):
         (tmp_path / name).touch()
     set_times(tmp_path)
-    found = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime)
-    assert [path.name for path in found] == wanted
+    files = sorted(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime)
+    assert [path.name for path in files] == wanted
 
 
 FORKS = """

@@ -116,7 +116,7 @@ def test_lines_in_blocks(name: str, count: int, tmp_path: Path) -> None:
             for block in PARTS[name](str(path), 0).blocks():
                 assert makers[name].batch(block, 0).num_rows <= len(block.text)
                 assert all(
-                    each.begin < each.end for each in (markers[name](block) if name in markers else ())
+                    marker.begin < marker.end for marker in (markers[name](block) if name in markers else ())
                 )
 
 

@@ -20,7 +20,9 @@ def test_no_module_imports_a_test_module() -> None:
         if file.name.startswith("test_")
     }
     assert {
-        str(file.relative_to(ROOT)): found for file in MODULES if (found := tests.intersection(imports(file)))
+        str(file.relative_to(ROOT)): imported
+        for file in MODULES
+        if (imported := tests.intersection(imports(file)))
     } == {}
 
 
@@ -30,7 +32,7 @@ def test_folders_of_tests_are_those_of_the_packages(package: str) -> None:
     assert {folder for folder in folders if not (ROOT / folder).is_dir()} == set()
 
 
-@pytest.mark.parametrize("package", ["grammar", "compiler", "runtime"])
+@pytest.mark.parametrize("package", ["grammar", "compiler", "runtime", "tests"])
 def test_locals_say_what_they_hold(package: str) -> None:
     functions = [
         (file.relative_to(ROOT), node)

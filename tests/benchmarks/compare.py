@@ -46,9 +46,9 @@ def checksum(spark: SparkSession, output: str, format: str, compared: Compared) 
     """One Spark job."""
     frame = rows(spark, output, format, compared)
     hashed = F.xxhash64(*frame.columns).cast("decimal(38,0)")
-    found = frame.agg(F.count("*").alias("rows"), F.sum(hashed).alias("hashes")).first()
-    assert found is not None
-    return Checksum(found["rows"], str(found["hashes"]))
+    totals = frame.agg(F.count("*").alias("rows"), F.sum(hashed).alias("hashes")).first()
+    assert totals is not None
+    return Checksum(totals["rows"], str(totals["hashes"]))
 
 
 def difference(

@@ -90,30 +90,32 @@ class Harness:
             "failed": failed,
         }
 
-    def _ready(self, each: Competitor, stack: ExitStack) -> Worker:
-        worker = self.starters[each.worker](self.scratch.parent / "logs" / f"{_file_name(each.name)}.log")
+    def _ready(self, competitor: Competitor, stack: ExitStack) -> Worker:
+        worker = self.starters[competitor.worker](
+            self.scratch.parent / "logs" / f"{_file_name(competitor.name)}.log"
+        )
         stack.callback(worker.close)
-        conf = {"memory": self.memory, **each.conf}
+        conf = {"memory": self.memory, **competitor.conf}
         worker.ask({"session": {"cores": self.cores, "conf": conf}}, self.limit)
-        for number in range(self.warm_ups if each.warm is not None else 0):
-            assert each.warm is not None
-            self._call(worker, each, each.warm, f"{each.name}-warm-{number}")
+        for number in range(self.warm_ups if competitor.warm is not None else 0):
+            assert competitor.warm is not None
+            self._call(worker, competitor, competitor.warm, f"{competitor.name}-warm-{number}")
             shutil.rmtree(self.scratch, ignore_errors=True)
         return worker
 
     def _call(
-        self, worker: Worker, each: Competitor, arguments: Mapping[str, Any], name: str
+        self, worker: Worker, competitor: Competitor, arguments: Mapping[str, Any], name: str
     ) -> dict[str, Any]:
         folder = self.scratch / _file_name(name)
         folder.mkdir(parents=True)
-        request = {"call": each.call, "folder": str(folder), "arguments": dict(arguments)}
+        request = {"call": competitor.call, "folder": str(folder), "arguments": dict(arguments)}
         answer = worker.ask(request, self.limit)
         answer["figures"] |= {name: answer.pop(name) for name in ("rss_mb", "cpu_s")}
         return answer
 
-    def _failed(self, each: Competitor, problem: CallFailed, failed: dict[str, str]) -> None:
-        failed[each.name] = str(problem)
-        self.say(f"  {each.name} FAILED: {str(problem).strip().splitlines()[-1]}")
+    def _failed(self, competitor: Competitor, problem: CallFailed, failed: dict[str, str]) -> None:
+        failed[competitor.name] = str(problem)
+        self.say(f"  {competitor.name} FAILED: {str(problem).strip().splitlines()[-1]}")
 
     def _judge(self, contest: Contest, answers: Mapping[str, dict[str, Any]]) -> list[str]:
         """What differs between the outputs of one round."""
@@ -167,7 +169,7 @@ def ratios(contest: Contest, runs: Mapping[str, list[dict[str, Any]]]) -> dict[s
             continue
         result[name] = {}
         for figure in mine[0]["figures"].keys() & theirs[0]["figures"].keys():
-            a, b = (median(run["figures"][figure] for run in each) for each in (mine, theirs))
+            a, b = (median(run["figures"][figure] for run in side_runs) for side_runs in (mine, theirs))
             if a and b:
                 result[name][figure] = a / b if UNITS[figure][1] else b / a
     return result

@@ -109,16 +109,16 @@ def _mark(path: Path, accent: str | None, punctuation: str | None) -> None:
 
 
 def _write_markers(spark: SparkSession, texts: Sequence[str | None], folder: Path) -> None:
-    said = [(number, text) for number, text in enumerate(texts) if text is not None]
-    if not said:
+    numbered = [(number, text) for number, text in enumerate(texts) if text is not None]
+    if not numbered:
         return
-    array = ", ".join("'" + text.replace("'", "\\'") + "'" for _, text in said)
-    frame = spark.range(0, len(said), 1, len(said)).selectExpr(
+    array = ", ".join("'" + text.replace("'", "\\'") + "'" for _, text in numbered)
+    frame = spark.range(0, len(numbered), 1, len(numbered)).selectExpr(
         f"element_at(array({array}), int(id) + 1) AS `$punctuation`"
     )
     aside = folder / "_markers"
-    _written(frame, "parquet", aside, len(said))
-    for (number, _), path in zip(said, sorted(aside.iterdir()), strict=True):
+    _written(frame, "parquet", aside, len(numbered))
+    for (number, _), path in zip(numbered, sorted(aside.iterdir()), strict=True):
         path.rename(folder / f"{number:06d}{MARKER_SUFFIX}.parquet")
     aside.rmdir()
 
@@ -132,8 +132,8 @@ def _written(frame: DataFrame, format: str, folder: Path, files: int) -> None:
     for path in folder.iterdir():
         if not path.name.startswith("part-"):
             path.unlink()
-    written = sorted(folder.iterdir())
-    if len(written) != files:
-        raise AssertionError(f"{folder}: {len(written)} files instead of {files}")
-    for number, path in enumerate(written):
+    paths = sorted(folder.iterdir())
+    if len(paths) != files:
+        raise AssertionError(f"{folder}: {len(paths)} files instead of {files}")
+    for number, path in enumerate(paths):
         path.rename(folder / f"{number:06d}.{format}")

@@ -188,14 +188,14 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=100_000, help="the largest number of markers")
     parser.add_argument("--only", choices=kinds, action="append", help="may be repeated")
     parser.add_argument("--json", type=Path, help="a file for the figures")
-    given = parser.parse_args()
-    sizes = [n for n in SIZES if given.least <= n <= given.most]
-    found: list[dict[str, object]] = []
-    for what, step, n, taken in measured(sizes, given.only or kinds):
-        found.append({"markers": what, "step": step, "n": n, "seconds": taken})
+    options = parser.parse_args()
+    sizes = [n for n in SIZES if options.least <= n <= options.most]
+    records: list[dict[str, object]] = []
+    for what, step, n, taken in measured(sizes, options.only or kinds):
+        records.append({"markers": what, "step": step, "n": n, "seconds": taken})
         print(f"{what:22}{step:20}{n:>10,}{taken:10.3f} s{taken / n * 1e6:10.2f} us each", flush=True)
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(records, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -39,15 +39,15 @@ def cells(result: Result) -> Iterable[tuple[str, ...]]:
     name, main = result["contest"], result["main"]
     for line in result["mismatch"][:1]:
         yield name, "", "**results differ**", "", line.replace("|", "/")
-    for competitor, found in result["competitors"].items():
-        values = found["figures"][main]
-        middle, least, most = (number(values[each]) for each in ("median", "min", "max"))
+    for competitor, run in result["competitors"].items():
+        values = run["figures"][main]
+        middle, least, most = (number(values[statistic]) for statistic in ("median", "min", "max"))
         ratios = result["ratios"].get(competitor, {})
         ahead = f"{ratios[main]:.2f}" if main in ratios else ""
         also = [
             f"{number(v['median'])} {UNITS[figure][0]}"
             + (f" ({ratios[figure]:.2f})" if figure in ratios else "")
-            for figure, v in found["figures"].items()
+            for figure, v in run["figures"].items()
             if figure != main
         ]
         yield name, competitor, f"{middle} ({least} to {most}) {UNITS[main][0]}", ahead, ", ".join(also)
@@ -115,7 +115,7 @@ def _panels(results: Sequence[Result]) -> list[tuple[str, Mapping[str, _Dots]]]:
     for figure in dict.fromkeys(r["main"] for r in measured):
         unit, more = UNITS[figure]
         rows = {
-            r["contest"]: {name: _spread(each["figures"][figure]) for name, each in r["competitors"].items()}
+            r["contest"]: {name: _spread(run["figures"][figure]) for name, run in r["competitors"].items()}
             for r in measured
             if r["main"] == figure
         }

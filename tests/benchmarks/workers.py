@@ -110,9 +110,9 @@ class Worker:
         fork seems to hold all that the JVM holds."""
         total, family = 0, self._family()
         before, self._family_before = self._family_before, set(family)
-        for each in before.intersection(family):
+        for process in before.intersection(family):
             try:
-                total += each.memory_info().rss
+                total += process.memory_info().rss
             except psutil.NoSuchProcess:
                 continue
         return total / 2**20
@@ -143,9 +143,9 @@ class Worker:
 
     def end(self) -> None:
         """End the process and its children."""
-        for each in reversed(self._family()):
+        for process in reversed(self._family()):
             try:
-                each.kill()
+                process.kill()
             except psutil.NoSuchProcess:
                 continue
         self.process.wait()

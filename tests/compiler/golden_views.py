@@ -45,8 +45,8 @@ def golden_output(directive: str, text: str) -> str:
         case "dot" | "mermaid":
             return show(compiled, form=command)
         case "check":
-            said = (*compiled.warnings, *all_findings(compiled.plan))
-            return render(said, {source: text})
+            diagnostics = (*compiled.warnings, *all_findings(compiled.plan))
+            return render(diagnostics, {source: text})
         case "markers":
             return "\n\n".join(map(trace_text, trace(compiled.plan, markers)))
         case "explain":
@@ -87,20 +87,20 @@ def slip_text(line: str, stream: str) -> str:
     is_marker = line.startswith(("[", "(", "{"))
     try:
         if is_marker:
-            found = next(trace(plan_of(stream), [(stream, line)])).warnings
+            diagnostics = next(trace(plan_of(stream), [(stream, line)])).warnings
         else:
             compiled = compile_query(f'{sources}{line}\nemit {stream} to json "z";')
-            found = compiled.warnings
+            diagnostics = compiled.warnings
     except DiagnosticError as error:
-        found = error.diagnostics
-    said = [line]
-    for diagnostic in found:
+        diagnostics = error.diagnostics
+    lines = [line]
+    for diagnostic in diagnostics:
         assert diagnostic.span is not None
         assert is_marker or diagnostic.span.line == sources.count("\n") + 1, diagnostic
         words = line[diagnostic.span.column - 1 :][: diagnostic.span.end - diagnostic.span.start]
-        said += [
+        lines += [
             f"  {diagnostic.code} `{words}`: {diagnostic.message}",
             *(f"    {note}" for note in diagnostic.notes),
         ]
-        said.append(f"    -> {diagnostic.help}")
-    return "\n".join(said)
+        lines.append(f"    -> {diagnostic.help}")
+    return "\n".join(lines)

@@ -46,11 +46,11 @@ def test_no_line_is_longer_than_the_width(path: Path, view: str) -> None:
 @pytest.mark.parametrize("view", ["plan", "full", "evolution"])
 def test_a_narrow_view_says_what_a_wide_one_says(view: str) -> None:
     compiled = compile_query((ROOT / "queries/weather.rq").read_text(encoding="utf-8"))
-    said = {
+    views = {
         width: [word.strip("│├└─") for word in show(compiled, view, width=width).split()]
         for width in (60, 80, 100, 10_000)
     }
-    assert len({" ".join(sorted(filter(None, words))) for words in said.values()}) == 1
+    assert len({" ".join(sorted(filter(None, words))) for words in views.values()}) == 1
 
 
 # --- what the files have to cover ---
@@ -101,12 +101,12 @@ def test_every_operator_has_a_golden_plan_and_program(name: str, operator: type[
 
 
 def test_every_code_of_the_compiler_has_a_golden_complaint() -> None:
-    known = {
+    codes = {
         code
         for file in (ROOT / "compiler").rglob("*.py")
         for code in re.findall(r"RQ1\d\d", file.read_text(encoding="utf-8"))
     } - {"RQ176"}  # of a mistake in the compiler (`test_passes`)
-    assert known == set(re.findall(r"RQ1\d\d", (GOLDEN / "complain.txt").read_text(encoding="utf-8")))
+    assert codes == set(re.findall(r"RQ1\d\d", (GOLDEN / "complain.txt").read_text(encoding="utf-8")))
 
 
 def test_programs_are_python() -> None:

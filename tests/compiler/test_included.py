@@ -71,7 +71,7 @@ def test_an_error_in_a_used_file_shows_its_line(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "said"),
+    ("statement", "message"),
     [
         ('use "absent.rq";', "cannot be read"),
         ('use "/etc/hostname";', "outside"),
@@ -82,7 +82,7 @@ def test_an_error_in_a_used_file_shows_its_line(here: Path) -> None:
         ('accent pumps from file "absent.rqm";', "cannot be read"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_an_error(here: Path, statement: str, said: str) -> None:
+def test_a_file_that_cannot_be_used_is_an_error(here: Path, statement: str, message: str) -> None:
     write_query("circle.rq", 'use "circle.rq";\n')
     write_query("emits.rq", 'emit pumps to json "copy";\n')
     Path("queries/bytes.rq").write_bytes(b"\xff")
@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_used_is_an_error(here: Path, statement: str, said
         lambda: compile_query(write_query("q.rq", f'{QUERY}{statement}\nemit pumps to json "other";\n'))
     )
     assert first.code == "RQ237"
-    assert said in first.message
+    assert message in first.message
     assert first.span is not None
 
 

@@ -70,8 +70,8 @@ def test_a_thousand_terms_are_one_condition(name: str, spark: SparkSession, tmp_
     kept = [row["k"] for row in run.output("select") if is_tuple(row)]
     assert sorted(kept) == ([*range(6)] if name == "pairs" else [0, 2, 4])
     simulate(run.query, Options(sources={"r": str(path)}, sinks={"select": str(tmp_path / "simulated")}))
-    told = [row for row in read_output(tmp_path / "simulated") if is_tuple(row)]
-    assert sorted(row["k"] for row in told) == sorted(kept)
+    tuples = [row for row in read_output(tmp_path / "simulated") if is_tuple(row)]
+    assert sorted(row["k"] for row in tuples) == sorted(kept)
 
 
 LARGE = {

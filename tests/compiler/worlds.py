@@ -30,7 +30,7 @@ PRESENCES = st.sampled_from([ABSENT, LATENT, PRESENT])
 
 
 HISTORIES = st.sets(st.sampled_from(FUNCTIONS_IN_ORDER[1:])).map(
-    lambda seen: tuple(f for f in FUNCTIONS_IN_ORDER if f is IDENTITY or f in seen)
+    lambda chosen: tuple(f for f in FUNCTIONS_IN_ORDER if f is IDENTITY or f in chosen)
 )
 
 
@@ -86,8 +86,8 @@ def presence(feeders: Feeders, name: str) -> Presence:
 
 def history(feeders: Feeders, name: str) -> History:
     """Alter of D1: the functions common to the histories of all live, present feeders."""
-    seen = [w.history(name, c) for w, c in feeders if w.live([c]) and w.presence(name, c) is not ABSENT]
-    return tuple(f for f in FUNCTIONS_IN_ORDER if all(f in h for h in seen)) if seen else ()
+    histories = [w.history(name, c) for w, c in feeders if w.live([c]) and w.presence(name, c) is not ABSENT]
+    return tuple(f for f in FUNCTIONS_IN_ORDER if all(f in h for h in histories)) if histories else ()
 
 
 def closed(feeders: Feeders) -> bool:

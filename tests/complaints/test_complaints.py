@@ -33,7 +33,7 @@ def test_a_complaint_is_right_or_refused_as_it_says(tmp_path: Path, complaint: C
 @pytest.mark.either_engine
 @pytest.mark.parametrize(
     "complaint",
-    tiered(sorted(ALL, key=lambda each: each.name not in ON_AN_ENGINE), len(ON_AN_ENGINE)),
+    tiered(sorted(ALL, key=lambda complaint: complaint.name not in ON_AN_ENGINE), len(ON_AN_ENGINE)),
     ids=str,
 )
 def test_an_engine_gives_the_same(spark: SparkSession, tmp_path: Path, complaint: Complaint) -> None:

@@ -47,8 +47,8 @@ def page_name(page: Path) -> str:
 
 def blocks(page: Path, kind: str) -> list[Block]:
     """The blocks of a page whose fence begins with a word."""
-    found = (Block(page, m["info"].strip(), m["text"]) for m in FENCE.finditer(page.read_text("utf-8")))
-    return [block for block in found if block.info.split(" ")[0] == kind]
+    blocks = (Block(page, m["info"].strip(), m["text"]) for m in FENCE.finditer(page.read_text("utf-8")))
+    return [block for block in blocks if block.info.split(" ")[0] == kind]
 
 
 def operator_source(operator: type) -> str:
@@ -57,7 +57,7 @@ def operator_source(operator: type) -> str:
     assert module is not None
     text = inspect.getsource(module)
     beside = [node for node in ast.parse(text).body if not isinstance(node, ast.ClassDef)]
-    classes = [each for each in operator.__mro__ if each not in (Operator, ABC, object)]
+    classes = [class_ for class_ in operator.__mro__ if class_ not in (Operator, ABC, object)]
     return "\n".join(
         [*(ast.get_source_segment(text, node) or "" for node in beside), *map(inspect.getsource, classes)]
     )

@@ -39,8 +39,8 @@ class Text:
 
     def phrases(self) -> list[str]:
         """Returns each phrase with the plain words for it."""
-        found = ((plain, pattern.search(self.words)) for plain, pattern in _PATTERNS)
-        return [f"`{match[0].strip()}`: {plain}" for plain, match in found if match]
+        matches = ((plain, pattern.search(self.words)) for plain, pattern in _PATTERNS)
+        return [f"`{match[0].strip()}`: {plain}" for plain, match in matches if match]
 
     def longest(self) -> int:
         """Returns the words of its longest sentence; tables have none."""
@@ -55,10 +55,10 @@ def texts(paths: Iterable[Path]) -> Iterator[Text]:
             yield from texts(sorted(path.iterdir()))
         elif path.suffix in (".md", ".py"):
             source = path.read_text("utf-8")
-            found = (
+            numbered = (
                 _paragraphs(source) if path.suffix == ".md" else (*_comments(source), *_docstrings(source))
             )
-            yield from (Text(path, line, " ".join(_CODE.sub("x", text).split())) for line, text in found)
+            yield from (Text(path, line, " ".join(_CODE.sub("x", text).split())) for line, text in numbered)
 
 
 def _paragraphs(source: str) -> Iterator[tuple[int, str]]:

@@ -216,10 +216,8 @@ def functions() -> str:
     for first, spellings in names.items():
         title = _SECTIONS.get(first, title)
         function = FUNCTIONS[first]
-        written = " / ".join(f"`{name}`" for name in (USAGES[first][0], *spellings[1:]))
-        rows.setdefault(title, []).append(
-            (written, _arguments(function), _result(function), _notes(function))
-        )
+        usages = " / ".join(f"`{name}`" for name in (USAGES[first][0], *spellings[1:]))
+        rows.setdefault(title, []).append((usages, _arguments(function), _result(function), _notes(function)))
     for title, lines in rows.items():
         parts.append(f"## {title}\n\n" + table(("function", "arguments", "result", "notes"), lines))
     head = ("function", "result for doubles", "an Alter of the argument", "depends on the order")
@@ -293,7 +291,7 @@ def units() -> str:
 
 def complaints() -> str:
     """Returns the collected complaints, each with what to write."""
-    rows = ((each.seen, each.changed, each.write) for each in all_complaints())
+    rows = ((complaint.seen, complaint.changed, complaint.write) for complaint in all_complaints())
     return (
         "# Changes that people reported\n\nPublic complaints about producers that changed the meaning of their data, "
         "and how a query undoes each change. An accent `[[...]]` is a statement of the query, `accent r [[...]];`, or "
@@ -339,7 +337,9 @@ def operators() -> str:
 def example(operator: type[Operator]) -> tuple[Plan, Operator]:
     """Returns the plan of the example on an operator's page, and the operator in it."""
     plan = compile_query(_QUERY.findall(operator_page(operator).read_text("utf-8"))[0]).plan
-    return plan, next(each for each in plan.operators if type(each) is operator)
+    return plan, next(
+        operator_of_plan for operator_of_plan in plan.operators if type(operator_of_plan) is operator
+    )
 
 
 def operator_table(plan: Plan, operator: Operator) -> str:

@@ -26,9 +26,9 @@ def lexer() -> RegexLexer:
 def test_every_word_of_the_grammar_has_a_color() -> None:
     grammar = json.loads((EXTENSION / "syntaxes" / "cedilla.tmLanguage.json").read_text("utf-8"))
     patterns = [
-        re.compile(each["match"]) for each in grammar["patterns"] if r"\b(?:" in each.get("match", "")
+        re.compile(rule["match"]) for rule in grammar["patterns"] if r"\b(?:" in rule.get("match", "")
     ]
-    uncolored = {word for word in grammar_words() if not any(each.fullmatch(word) for each in patterns)}
+    uncolored = {word for word in grammar_words() if not any(pattern.fullmatch(word) for pattern in patterns)}
     assert uncolored == set()
 
 

@@ -60,9 +60,9 @@ def test_every_query_compiles_or_is_meant_not_to(block: Block) -> None:
 @pytest.mark.parametrize("line", list(commands()))
 def test_every_command_line_has_options_that_exist(line: str) -> None:
     _, command, *arguments = shlex.split(line)
-    known = main.commands[command]
+    definition = main.commands[command]
     options = {
-        option for parameter in known.params for option in (*parameter.opts, *parameter.secondary_opts)
+        option for parameter in definition.params for option in (*parameter.opts, *parameter.secondary_opts)
     }
     used = [argument.split("=")[0] for argument in arguments if argument.startswith("-") and argument != "-"]
     assert set(used) <= options
@@ -87,7 +87,7 @@ def test_every_operator_has_a_page_that_names_its_rules(operator: type[Operator]
 def test_every_page_of_an_operator_has_an_example_of_it(operator: type[Operator]) -> None:
     (query,) = blocks(operator_page(operator), "rq")
     plan: Plan = compile_query(query.text).plan
-    assert operator in {type(each) for each in plan.operators}
+    assert operator in {type(operator_) for operator_ in plan.operators}
 
 
 @pytest.mark.either_engine
@@ -131,11 +131,11 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
         target, _, anchor = match["target"].partition("#")
         if ":" in target:
             continue
-        place = (page.parent / target).resolve() if target else page
-        assert place.exists(), match[0]
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), match[0]
         if anchor:
             # The places in a page that a link can name, as GitHub makes them.
-            headings = _HEADING.findall(FENCE.sub("", place.read_text("utf-8")))
+            headings = _HEADING.findall(FENCE.sub("", file.read_text("utf-8")))
             assert anchor in {
                 re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
             }, match[0]

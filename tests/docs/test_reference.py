@@ -48,7 +48,9 @@ def test_the_example_of_a_code_is_reported_with_it_first(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     code = codes()[name]
-    assert [found for found, severity in reported(code) if severity == code.severity][:1] == [name]
+    assert [reported_name for reported_name, severity in reported(code) if severity == code.severity][:1] == [
+        name
+    ]
 
 
 def reported(code: Code) -> list[tuple[str, Severity]]:
@@ -58,33 +60,33 @@ def reported(code: Code) -> list[tuple[str, Severity]]:
         write_folders(source, code.lines)
         Path("q.rq").write_text(query, encoding="utf-8")
         output = cedilla(*shlex.split(code.command)[1:]).output
-        return [(found, severity) for severity, found in re.findall(r"^(\w+)\[(RQ\d{3})\]", output, re.M)]
-    found: list[tuple[str, Severity]] = []
+        return [(name, severity) for severity, name in re.findall(r"^(\w+)\[(RQ\d{3})\]", output, re.M)]
+    results: list[tuple[str, Severity]] = []
 
     def report(diagnostics: Iterable[Diagnostic]) -> None:
-        found.extend((diagnostic.code, diagnostic.severity) for diagnostic in diagnostics)
+        results.extend((diagnostic.code, diagnostic.severity) for diagnostic in diagnostics)
 
     try:
         if code.markers:
             for traced in trace(compile_query(query).plan, [(source, marker) for marker in code.markers]):
                 report(traced.warnings)
-            return found
+            return results
         if not code.lines:
             report(
                 diagnostic
                 for diagnostic in all_diagnostics(query, "q")
                 if diagnostic.code != UNUSED or code.name == UNUSED
             )
-        if not found:
+        if not results:
             write_folders(source, code.lines)
             simulate(
                 query,
-                on_rejected=lambda line, rejection: found.append((rejection, "error")),
+                on_rejected=lambda line, rejection: results.append((rejection, "error")),
                 on_warning=lambda warning: report([warning]),
             )
     except DiagnosticError as error:
         report(error.diagnostics)
-    return found
+    return results
 
 
 def write_folders(source: str, lines: Sequence[str]) -> None:
@@ -99,11 +101,11 @@ def write_folders(source: str, lines: Sequence[str]) -> None:
     "name", [name for name, code in codes().items() if code.lines and not (code.example or code.command)]
 )
 def test_validate_finds_the_lines_of_a_code(name: str) -> None:
-    code, found = codes()[name], list[str]()
+    code, actual = codes()[name], list[str]()
     schema = Schema(compile_query(example_query(code)).plan.source_of["m"], declared=True)
     lines = [Line(text, f"m:{number}") for number, text in enumerate(code.lines, 1)]
-    validate(lines, schema, lambda diagnostic: found.append(diagnostic.code))
-    assert found == [name]
+    validate(lines, schema, lambda diagnostic: actual.append(diagnostic.code))
+    assert actual == [name]
 
 
 def test_every_scalar_function_has_a_call_with_its_arguments() -> None:

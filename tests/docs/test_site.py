@@ -42,13 +42,13 @@ def test_code_stays_as_it_is() -> None:
 
 def test_every_test_that_the_errata_name_exists() -> None:
     named = set(re.findall(r"`(test_\w+)`", (DOCS / "errata.md").read_text("utf-8")))
-    written = {
+    pages = {
         name
         for file in (ROOT / "tests").rglob("test_*.py")
         for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.MULTILINE)
     }
     assert len(named) > 8
-    assert named <= written
+    assert named <= pages
 
 
 def test_the_comparison_cites_the_documentation_of_each_system_with_its_date() -> None:

@@ -89,7 +89,7 @@ def test_a_first_reader_has_an_own_query_with_a_changed_unit(
         reader.do(block)
         if block.kind in ("shell", "python"):
             seconds[block.text] = time.monotonic() - begin
-    print(*(f"{each:5.1f} s  {text.strip()}" for text, each in seconds.items()), sep="\n")
+    print(*(f"{duration:5.1f} s  {text.strip()}" for text, duration in seconds.items()), sep="\n")
     assert {"pumps.rq", "flow", "checkpoint", "mine"} <= {path.name for path in tmp_path.iterdir()}
 
 

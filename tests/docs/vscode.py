@@ -112,10 +112,10 @@ def session(tab: Page, film: Film) -> None:
     film.until(lambda: tab.get_by_text("flow, line 7: 4 in, 2 out").count() > 0, 8)
 
 
-def replace(tab: Page, film: Film, place: str, text: str) -> None:
+def replace(tab: Page, film: Film, old: str, text: str) -> None:
     """Replaces the word at a line and a column, letter by letter."""
     tab.keyboard.press("Control+G")
-    tab.keyboard.type(place)
+    tab.keyboard.type(old)
     tab.keyboard.press("Enter")
     tab.keyboard.press("Control+D")
     for letter in text:

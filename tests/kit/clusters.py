@@ -55,8 +55,8 @@ class Process:
         """What the first group of a pattern matches in the log, once it does; the process has to live until then."""
         end = time.monotonic() + _SECONDS
         while time.monotonic() < end:
-            if found := re.search(pattern, self.log.read_text(errors="replace")):
-                return found[1]
+            if match := re.search(pattern, self.log.read_text(errors="replace")):
+                return match[1]
             assert self.process.poll() is None, self.log.read_text(errors="replace")
             time.sleep(0.05)
         raise AssertionError(f"no {pattern!r} in {self.log}:\n{self.log.read_text(errors='replace')}")
@@ -120,7 +120,7 @@ class Cluster:
     def options(self) -> list[str]:
         """Of `cedilla run`: executors with as little memory as Spark takes, one on each worker."""
         own = ("spark.executor.memory=512m", f"spark.executor.extraJavaOptions={quick_java()}")
-        return ["--master", self.url, *(text for each in own for text in ("--conf", each))]
+        return ["--master", self.url, *(text for setting in own for text in ("--conf", setting))]
 
 
 @contextmanager
@@ -138,8 +138,8 @@ def cluster(
         url = master.wait_for(r"Starting Spark master at (spark://\S+)")
         workers: list[Process] = []
         for number, within in enumerate(((), last)):
-            place = ["--work-dir", str(folder / f"worker{number}"), url]
-            command = ["spark-class", f"{_DEPLOY}.worker.Worker", *anywhere, *few, *place]
+            arguments = ["--work-dir", str(folder / f"worker{number}"), url]
+            command = ["spark-class", f"{_DEPLOY}.worker.Worker", *anywhere, *few, *arguments]
             log = folder / f"worker{number}.log"
             workers.append(stack.enter_context(started(command, log, environment, within)))
         for worker in workers:
@@ -160,7 +160,7 @@ def connect_server(folder: Path, port: int = 0, *settings: str) -> Iterator[tupl
         "spark-submit",
         *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
         *("--master", "local[2]"),
-        *(text for each in conf for text in ("--conf", each)),
+        *(text for setting in conf for text in ("--conf", setting)),
     ]
     environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_DAEMON_MEMORY": "1g"}
     with started(command, folder / "connect.log", environment) as server:

@@ -35,7 +35,7 @@ def _short(value: Decimal) -> float | Decimal:
     nearest = float(value)
     if not math.isfinite(nearest):
         return value
-    digits, shortest = (len(each.as_tuple().digits) for each in (value, Decimal(repr(nearest))))
+    digits, shortest = (len(number.as_tuple().digits) for number in (value, Decimal(repr(nearest))))
     # Java 17 writes some doubles with one digit more than they need.
     is_double = Decimal(repr(nearest)) == value or shortest < digits == 17
     return nearest if is_double else value

@@ -186,12 +186,12 @@ def mismatches(spark: SparkSession, texts: list[str], rows: list[dict[str, Any]]
     schema = ", ".join(f"{name} {kind}" for name, kind in SCHEMA.items())
     frame = spark.createDataFrame([tuple(row.values()) for row in rows], schema)
     parsed = [parse_expression(text) for text in texts]
-    written = [f"{expression_sql.sql(e, TYPES)} AS x{i}" for i, e in enumerate(parsed)]
-    result = frame.selectExpr(*written)
+    columns = [f"{expression_sql.sql(e, TYPES)} AS x{i}" for i, e in enumerate(parsed)]
+    result = frame.selectExpr(*columns)
     wrong = [
-        f"{text}: {field.dataType.simpleString()}, said to be {said}"
+        f"{text}: {field.dataType.simpleString()}, said to be {stated}"
         for text, e, field in zip(texts, parsed, result.schema.fields, strict=True)
-        if (said := expressions.type_of(e, TYPES)) != type_named(field.dataType.simpleString())
+        if (stated := expressions.type_of(e, TYPES)) != type_named(field.dataType.simpleString())
     ]
     for row, values in zip(rows, result.collect(), strict=True):
         for text, e, value in zip(texts, parsed, values, strict=True):

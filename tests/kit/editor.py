@@ -74,11 +74,11 @@ class Editor:
         """Returns the next findings about a text."""
         return self._run(asyncio.wait_for(self._queue(self.uri(name)).get(), PATIENCE))
 
-    def ask(self, method: str, name: str, **given: Any) -> Any:
+    def ask(self, method: str, name: str, **options: Any) -> Any:
         """Sends a request about a text; `at` is a line and a character, from 0."""
         document = lsp.TextDocumentIdentifier(self.uri(name))
-        if "at" in given:
-            given["position"] = lsp.Position(*given.pop("at"))
+        if "at" in options:
+            options["position"] = lsp.Position(*options.pop("at"))
         params = {
             "hover": lsp.HoverParams,
             "completion": lsp.CompletionParams,
@@ -92,7 +92,7 @@ class Editor:
             "code_action": lsp.CodeActionParams,
         }[method]
         call = getattr(self._client, f"text_document_{method}_async")
-        return self._run(asyncio.wait_for(call(params(text_document=document, **given)), PATIENCE))
+        return self._run(asyncio.wait_for(call(params(text_document=document, **options)), PATIENCE))
 
     def preview(self, name: str) -> str:
         """Returns the preview of a query as it is typed."""
@@ -127,6 +127,6 @@ def applied(text: str, edits: list[lsp.TextEdit]) -> str:
     def offset(at: lsp.Position) -> int:
         return sum(len(row) + 1 for row in rows[: at.line]) + at.character
 
-    for edit in sorted(edits, key=lambda each: offset(each.range.start), reverse=True):
+    for edit in sorted(edits, key=lambda edit_: offset(edit_.range.start), reverse=True):
         text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]
     return text

@@ -11,7 +11,7 @@ def environment(folder: Path, *packages: str) -> Path:
     """The Python of a new environment that has packages of this one, by the names of their folders."""
     venv.create(folder, with_pip=False)
     here = Path(sysconfig.get_path("purelib"))
-    (there,) = (folder / "lib").glob("python*/site-packages")
+    (target,) = (folder / "lib").glob("python*/site-packages")
     for name in packages:
-        (there / name).symlink_to(here / name)
+        (target / name).symlink_to(here / name)
     return folder / "bin" / "python"

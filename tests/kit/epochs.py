@@ -46,14 +46,14 @@ def outputs(
     result: dict[str, list[str]] = {emit.name: [] for emit in plan.emits}
     for number, items in enumerate(epochs):
         base, segments = sources, dict(state.segments)
-        sources = {name: _after(plan, name, given, items.get(name, ())) for name, given in sources.items()}
+        sources = {name: _after(plan, name, state, items.get(name, ())) for name, state in sources.items()}
         with ExitStack() as cached:
             state.begin(number)
             epoch = Epoch(
                 plan,
                 number,
                 {s.name: _frame(session, number, plan, s, items.get(s.name, ())) for s in plan.sources},
-                frozenset(name for name, given in items.items() if any(map(is_tuple, given))),
+                frozenset(name for name, arrived in items.items() if any(map(is_tuple, arrived))),
                 derive(plan, {n: s.facts() for n, s in base.items()}, closed_by_state),
                 derive(plan, {n: s.facts() for n, s in sources.items()}),
                 state,
@@ -67,7 +67,7 @@ def outputs(
             wait_all(jobs.take())
             planned = dict(state.segments)
             state.commit(planned, state.measured(planned), state.unused(segments))
-        sources = {name: given.next_epoch() for name, given in sources.items()}
+        sources = {name: state.next_epoch() for name, state in sources.items()}
     jobs.close()
     return result
 
@@ -95,21 +95,21 @@ def _frame(
     return frame.selectExpr(*names)
 
 
-def _value(type_: Type, given: Any) -> Any:
+def _value(type_: Type, raw: Any) -> Any:
     """A value of a line as pyarrow takes it."""
-    if given is None:
+    if raw is None:
         return None
     match type_.name:
         case "double":
-            return float(given)
+            return float(raw)
         case "decimal":
-            return Context(prec=38).quantize(Decimal(given), Decimal(1).scaleb(-type_.parameters[1]))
+            return Context(prec=38).quantize(Decimal(raw), Decimal(1).scaleb(-type_.parameters[1]))
         case "timestamp":
-            return datetime.fromisoformat(given)
+            return datetime.fromisoformat(raw)
         case "date":
-            return date.fromisoformat(given)
+            return date.fromisoformat(raw)
         case _:
-            return given
+            return raw
 
 
 def _rows(frame: DataFrame) -> list[str]:
@@ -121,7 +121,7 @@ def _wire(value: Any) -> Any:
     """Times as an output writes them."""
     match value:
         case list():
-            return [_wire(each) for each in value]
+            return [_wire(element) for element in value]
         case datetime():
             return f"{value.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
         case date():

@@ -105,8 +105,8 @@ def _with_other_number(rng: Random, text: str) -> str:
     places = [*re.finditer(r"\d+(?:\.\d+)?", text)]
     if not places:
         return text
-    place = rng.choice(places)
-    return text[: place.start()] + rng.choice(NUMBERS) + text[place.end() :]
+    match = rng.choice(places)
+    return text[: match.start()] + rng.choice(NUMBERS) + text[match.end() :]
 
 
 def _with_pieces_moved(rng: Random, text: str) -> str:
@@ -161,7 +161,7 @@ def markers() -> list[str]:
 def _golden(*names: str) -> list[str]:
     texts = [block.partition("----\n")[0] for name in names for block in _blocks(ROOT / "tests" / name)]
     inputs = ("\n".join(line for line in text.splitlines() if not line.startswith("##")) for text in texts)
-    return [text for each in inputs if (text := each.strip().partition("\n")[2])]
+    return [text for text_ in inputs if (text := text_.strip().partition("\n")[2])]
 
 
 def _blocks(path: Path) -> list[str]:

@@ -41,10 +41,10 @@ def at_places(state: SourceState, places: list[int]) -> list[Any]:
     return [{name: _at(tree, position) for name, tree in placed.items()} for position in places]
 
 
-def _at(tree: Tree, place: int) -> Tree:
+def _at(tree: Tree, position: int) -> Tree:
     if isinstance(tree, Level) and tree.attribute == POSITION:
-        return tree.at(place)
-    return regions.map_children(tree, lambda child: _at(child, place)) if isinstance(tree, Level) else tree
+        return tree.at(position)
+    return regions.map_children(tree, lambda child: _at(child, position)) if isinstance(tree, Level) else tree
 
 
 def compare(plan: Plan, items: list[MarkerLine | None]) -> MarkerEffects:
@@ -56,11 +56,11 @@ def compare(plan: Plan, items: list[MarkerLine | None]) -> MarkerEffects:
     assert together.stops == apart.stops
     assert (together.accents, together.punctuations) == (apart.accents, apart.punctuations)
     assert together.warnings == apart.warnings
-    here, there = together.states["r"], apart.states["r"]
-    assert at_places(here, free) == at_places(there, free)
-    assert here.most_present == there.most_present
-    assert here.dropped == there.dropped
-    assert here.next_epoch() == there.next_epoch()
+    here, expected = together.states["r"], apart.states["r"]
+    assert at_places(here, free) == at_places(expected, free)
+    assert here.most_present == expected.most_present
+    assert here.dropped == expected.dropped
+    assert here.next_epoch() == expected.next_epoch()
     start = SinkState.start(here.facts())
-    assert announce(start, here.facts(), here.facts()) == announce(start, there.facts(), there.facts())
+    assert announce(start, here.facts(), here.facts()) == announce(start, expected.facts(), expected.facts())
     return together

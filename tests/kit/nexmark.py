@@ -75,7 +75,7 @@ def _value_text(value: Any) -> str:
 
 def digest_of_files(folder: Path) -> str:
     """Returns a digest of the names and bytes of all files."""
-    found = sha256()
+    digest = sha256()
     for path in sorted(folder.rglob("*.json")):
-        found.update(f"{path.relative_to(folder)} {sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return found.hexdigest()[:16]
+        digest.update(f"{path.relative_to(folder)} {sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:16]

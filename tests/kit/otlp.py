@@ -20,25 +20,27 @@ def request(points: Sequence[Mapping[str, Any]]) -> str:
     """A line with data points: `metric`, `unit`, `time` in seconds, `resource`, `attributes`, and `double`, `int`, or
     `count` and `sum`, of a histogram with `buckets`, `bounds` and `temporality`."""
     message = ExportMetricsServiceRequest()
-    for each in points:
+    for reading in points:
         resource = message.resource_metrics.add()
-        set_attributes(resource.resource.attributes, each.get("resource", {}))
+        set_attributes(resource.resource.attributes, reading.get("resource", {}))
         scope = resource.scope_metrics.add()
         scope.scope.name = "tests"
-        metric = scope.metrics.add(name=each["metric"], unit=each.get("unit", ""))
-        if "count" in each:
-            metric.histogram.aggregation_temporality = each.get("temporality", AGGREGATION_TEMPORALITY_DELTA)
-            point: Any = metric.histogram.data_points.add(count=each["count"], sum=each["sum"])
-            point.bucket_counts.extend(each.get("buckets", []))
-            point.explicit_bounds.extend(each.get("bounds", []))
+        metric = scope.metrics.add(name=reading["metric"], unit=reading.get("unit", ""))
+        if "count" in reading:
+            metric.histogram.aggregation_temporality = reading.get(
+                "temporality", AGGREGATION_TEMPORALITY_DELTA
+            )
+            point: Any = metric.histogram.data_points.add(count=reading["count"], sum=reading["sum"])
+            point.bucket_counts.extend(reading.get("buckets", []))
+            point.explicit_bounds.extend(reading.get("bounds", []))
         else:
             point = metric.gauge.data_points.add()
-            if "int" in each:
-                point.as_int = each["int"]
+            if "int" in reading:
+                point.as_int = reading["int"]
             else:
-                point.as_double = each["double"]
-        point.time_unix_nano = round(each["time"] * NANOSECONDS)
-        set_attributes(point.attributes, each.get("attributes", {}))
+                point.as_double = reading["double"]
+        point.time_unix_nano = round(reading["time"] * NANOSECONDS)
+        set_attributes(point.attributes, reading.get("attributes", {}))
     return line_of(message)
 
 
@@ -61,5 +63,5 @@ def set_attributes(to: Any, attributes: Mapping[str, Any]) -> None:
             case str():
                 of.string_value = value
             case _:
-                for each in value:
-                    of.array_value.values.add().string_value = each
+                for element in value:
+                    of.array_value.values.add().string_value = element

@@ -45,17 +45,17 @@ class Page:
     def get(self, path: str, **headers: str) -> Answer:
         return self._ask("GET", path, None, headers)
 
-    def post(self, path: str, given: object) -> Any:
+    def post(self, path: str, body: object) -> Any:
         """Returns the JSON that answers a question."""
-        return self._ask("POST", path, json.dumps(given), {}).json()
+        return self._ask("POST", path, json.dumps(body), {}).json()
 
     def _ask(self, method: str, path: str, text: str | None, headers: Mapping[str, str]) -> Answer:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.request(method, path, text, dict(headers))
         response = connection.getresponse()
-        found = {name.lower(): value for name, value in response.getheaders()}
+        received = {name.lower(): value for name, value in response.getheaders()}
         try:
-            return Answer(response.status, found, response.read().decode())
+            return Answer(response.status, received, response.read().decode())
         finally:
             connection.close()
 

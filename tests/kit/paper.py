@@ -24,8 +24,8 @@ _SCALES = (
 )
 CONVERSIONS = (
     *_SCALES,
-    *(Affine(Fraction(each), 0) for each in _FACTORS),
-    *(Affine(1 / Fraction(each), 0) for each in _FACTORS[:10]),
+    *(Affine(Fraction(factor), 0) for factor in _FACTORS),
+    *(Affine(1 / Fraction(factor), 0) for factor in _FACTORS[:10]),
 )
 """degF to degC and back, degC and degF to kelvin; kWh, hours, MiB, pounds, feet, miles, knots, calories and others."""
 
@@ -159,7 +159,7 @@ class Readings:
             name: [{"w": w, "n": n} for w, n in counted.items()] for name, counted in counts.items()
         }
         rows["equal"] = [{"g": floor(t * 1000), "n": n} for t, n in equal.items()]
-        return {name: as_rows(each) for name, each in {**rows, "tests": tests}.items()}
+        return {name: as_rows(table) for name, table in {**rows, "tests": tests}.items()}
 
 
 def as_rows(rows: Iterable[Mapping[str, Any]]) -> list[tuple[tuple[str, int], ...]]:

@@ -71,11 +71,11 @@ class Simulated:
 
     @property
     def rejections(self) -> list[Rejection]:
-        found: list[Rejection] = []
+        rejections: list[Rejection] = []
         for line, code in self.rejected:
             file, _, number = Path(line.line.place).name.rpartition(":")
-            found.append(Rejection(file, int(number), code, line.reason, line.line.text))
-        return sorted(found, key=_by_place)
+            rejections.append(Rejection(file, int(number), code, line.reason, line.line.text))
+        return sorted(rejections, key=_by_place)
 
     @property
     def codes(self) -> list[str]:
@@ -151,12 +151,12 @@ class Query:
 
     def go_on(self, executor: Executor, batch: int) -> None:
         """The files that no batch has brought yet, as the next one."""
-        found = {
+        files_by_source = {
             name: [file for file in files if file.path not in self._brought]
             for name, files in self.files(executor).items()
         }
-        executor.process(batch, found)
-        self._brought |= {file.path for files in found.values() for file in files}
+        executor.process(batch, files_by_source)
+        self._brought |= {file.path for files in files_by_source.values() for file in files}
 
     def process(
         self, files_per_epoch: int | None = None, settings: Mapping[str, str] | None = None
@@ -256,11 +256,11 @@ class Query:
 
     def rejections(self, source: str = "r") -> list[Rejection]:
         """The rejected lines of a source, in the order of their places."""
-        found: list[Rejection] = []
+        rejections: list[Rejection] = []
         for item in self.quarantine(source):
             file, line = Path(item["position"]["file"]).name, item["position"]["line"]
-            found.append(Rejection(file, line, item["code"], item["reason"], item["raw"]))
-        return sorted(found, key=_by_place)
+            rejections.append(Rejection(file, line, item["code"], item["reason"], item["raw"]))
+        return sorted(rejections, key=_by_place)
 
 
 def canonical_rows(folder: Path | str, digits: int | None = None) -> list[Item]:
@@ -303,5 +303,5 @@ def physical(frame: DataFrame) -> str:
 
 def read_columns(plan: str) -> list[str]:
     """The columns that each scan reads; the row's index is none of the file."""
-    found = re.findall(r"ReadSchema: struct<([^>]*)>", plan)
-    return [schema.replace(",_tmp_metadata_row_index:bigint", "") for schema in found]
+    schemas = re.findall(r"ReadSchema: struct<([^>]*)>", plan)
+    return [schema.replace(",_tmp_metadata_row_index:bigint", "") for schema in schemas]

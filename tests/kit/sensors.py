@@ -100,8 +100,8 @@ def prepared(root: Path) -> Path:
 
 def check(root: Path, name: str) -> None:
     """Whether an output is that of the reference."""
-    expected, found = averages(root, "reference"), averages(root, name)
+    expected, actual = averages(root, "reference"), averages(root, name)
     assert len(expected) == 2 * FILES
-    assert found.keys() == expected.keys()
+    assert actual.keys() == expected.keys()
     for key, row in expected.items():
-        assert found[key] == pytest.approx(row, abs=1e-9, rel=1e-12)
+        assert actual[key] == pytest.approx(row, abs=1e-9, rel=1e-12)

@@ -154,6 +154,6 @@ def in_parts(stream: list[dict[str, Any]]) -> list[list[str]]:
     """Runs of tuples in no order, between markers."""
     parts: list[list[str]] = []
     for marked, items in groupby(stream, lambda i: "$accent" in i or "$punctuation" in i):
-        written = [json.dumps(item, sort_keys=True, default=exact_text) for item in items]
-        parts.append(written if marked else sorted(written))
+        texts = [json.dumps(item, sort_keys=True, default=exact_text) for item in items]
+        parts.append(texts if marked else sorted(texts))
     return parts

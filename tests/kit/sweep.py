@@ -203,7 +203,7 @@ OPERATORS = (
     ),
 )
 FORMS = (*functions(), *OPERATORS)
-_LETTERS = {type_: chr(ord("a") + place) for place, type_ in enumerate(VALUES)}
+_LETTERS = {type_: chr(ord("a") + number) for number, type_ in enumerate(VALUES)}
 
 
 @frozen
@@ -215,13 +215,13 @@ class Call:
     columns: Mapping[str, str]
 
 
-def calls(forms: Iterable[Form] = FORMS, each: int | None = None, seed: int = 0) -> Iterator[Call]:
-    """Each form over columns of each type, and over one column and constants; `each`: at most that many of a form."""
+def calls(forms: Iterable[Form] = FORMS, most: int | None = None, seed: int = 0) -> Iterator[Call]:
+    """Each form over columns of each type, and over one column and constants; `most`: at most that many of a form."""
     for form in forms:
         candidates = [*_candidates(form)]
-        if each is not None:
+        if most is not None:
             Random(f"{seed}{form.text}").shuffle(candidates)
-        yield from islice((c for c in candidates if _is_in_the_language(c.text, c.columns)), each)
+        yield from islice((c for c in candidates if _is_in_the_language(c.text, c.columns)), most)
 
 
 def _candidates(form: Form) -> Iterator[Call]:
@@ -236,13 +236,13 @@ def _candidates(form: Form) -> Iterator[Call]:
             yield from (Call(form, f"({tested}) is null", columns) for tested in (f"({text}) >= 0", text))
 
 
-def _arguments(kind: str, place: int) -> Iterator[tuple[str, str]]:
+def _arguments(kind: str, position: int) -> Iterator[tuple[str, str]]:
     """A column and its type, or a constant and no type."""
     if kind in WRITTEN:
         yield from ((text, "") for text in WRITTEN[kind])
         return
     for type_ in TAKEN[kind]:
-        yield f"{_LETTERS[type_]}{place}", type_
+        yield f"{_LETTERS[type_]}{position}", type_
     for text in dict.fromkeys(text for type_ in TAKEN[kind] for text in CONSTANTS.get(type_, ())):
         yield text, ""
 
@@ -301,14 +301,14 @@ def _number(value: Any) -> Any:
 def differences(
     session: SparkSession,
     engine: Engine,
-    given: Iterable[Call],
+    chosen: Iterable[Call],
     most: int | None = None,
     seed: int = 0,
     batch: int = 24,
 ) -> Iterator[str]:
     """Where an engine differs from the reference: the call, its arguments, what came and what should have."""
     shapes: dict[tuple[tuple[str, str], ...], list[Call]] = {}
-    for call in given:
+    for call in chosen:
         if not list(refused(_parsed(call.text), engine)):
             shapes.setdefault(tuple(call.columns.items()), []).append(call)
     for shape, listed in shapes.items():
@@ -320,22 +320,22 @@ def differences(
 
 
 def compared(
-    frame: DataFrame, columns: Mapping[str, str], rows: Sequence[tuple[Any, ...]], given: Sequence[Call]
+    frame: DataFrame, columns: Mapping[str, str], rows: Sequence[tuple[Any, ...]], chosen: Sequence[Call]
 ) -> Iterator[str]:
     """The differences of some calls over the columns and rows of a frame (`frame_of`)."""
     types = {name: type_of(type_) for name, type_ in columns.items()}
-    parsed = [_parsed(call.text) for call in given]
-    said = [expressions.type_of(e, types) for e in parsed]
+    parsed = [_parsed(call.text) for call in chosen]
+    stated = [expressions.type_of(e, types) for e in parsed]
     texts = [expression_sql.sql(e, types) for e in parsed]
     result = frame.selectExpr("`$row`", *(f"{text} AS x{i}" for i, text in enumerate(texts)))
-    found = [*types_of(columns_in(result)).values()]
-    for call, expected, got in zip(given, said, found, strict=True):
+    columns_types = [*types_of(columns_in(result)).values()]
+    for call, expected, got in zip(chosen, stated, columns_types, strict=True):
         if expected != got:
             yield f"{call.text} of {dict(call.columns)}: {got} is said to be {expected}"
-    axes = [t.axis(f"x{i}") for i, t in enumerate(found)]
+    axes = [t.axis(f"x{i}") for i, t in enumerate(columns_types)]
     for number, *values in result.selectExpr("`$row`", *axes).collect():
         row = dict(zip(columns, rows[number], strict=True))
-        for call, expression, type_, value in zip(given, parsed, said, values, strict=True):
+        for call, expression, type_, value in zip(chosen, parsed, stated, values, strict=True):
             expected = evaluate(expression, row, types)
             if call.form.name == "string" and isinstance(x := row.get("c0"), float) and 0 < abs(x) < 1e-321:
                 continue  # Java takes two digits at least, and 4.9E-324 is nearer than 5.0E-324 (docs/engines.md)

@@ -40,7 +40,7 @@ Ends = tuple[str, str]
 
 def query(ends: Ends) -> tuple[str, list[str]]:
     """The query over streams of these types, and the names of its outputs: no join compares doubles with others."""
-    has_double = any("double" in each for each in ends)
+    has_double = any("double" in end for end in ends)
     names = [*RELATIONS][: 5 if has_double else None]
     emits = [f'emit {RELATIONS[name]} to json "{name}";' for name in names]
     return "\n".join([STREAMS.format(*ends), *emits]), names
@@ -48,23 +48,23 @@ def query(ends: Ends) -> tuple[str, list[str]]:
 
 def expected(ends: Ends, left: Sequence[Any], right: Sequence[Any]) -> dict[str, list[Any]]:
     """The values of each relation, of tuples with these values and their numbers as `k`."""
-    ours, theirs = (each.rpartition(" ")[2] for each in ends)
+    ours, theirs = (end.rpartition(" ")[2] for end in ends)
     function = conversion(theirs, ours)
     a = [(Fraction(str(x)), k) for k, x in enumerate(left)]
     b = [(Fraction(function(Fraction(str(x)))), k) for k, x in enumerate(right)]
-    there = {x for x, _ in b}
+    matched = {x for x, _ in b}
     windows = [floor(x / 60) for x, _ in (*a, *b)]
     met = [(x, k, j) for x, k in a for y, j in b if x == y]
     return {
         "u": [*a, *b],
-        "early": [each for each in (*a, *b) if each[0] < 70],
+        "early": [row for row in (*a, *b) if row[0] < 70],
         "windows": [(w, windows.count(w)) for w in {*windows}],
         "met": met,
-        "either": [*met, *((x, k, None) for x, k in a if x not in there)],
-        "both": [(x, k) for x, k in a if x in there],
-        "alone": [(x, k) for x, k in a if x not in there],
-        "common": [(x,) for x in {x for x, _ in a} & there],
-        "rest": [(x,) for x in {x for x, _ in a} - there],
+        "either": [*met, *((x, k, None) for x, k in a if x not in matched)],
+        "both": [(x, k) for x, k in a if x in matched],
+        "alone": [(x, k) for x, k in a if x not in matched],
+        "common": [(x,) for x in {x for x, _ in a} & matched],
+        "rest": [(x,) for x in {x for x, _ in a} - matched],
     }
 
 
@@ -97,13 +97,13 @@ def simulated(ends: Ends, left: Sequence[Any], right: Sequence[Any], size: int) 
     return result
 
 
-def check(ends: Ends, left: Sequence[Any], right: Sequence[Any], found: dict[str, list[Item]]) -> None:
+def check(ends: Ends, left: Sequence[Any], right: Sequence[Any], outputs: dict[str, list[Item]]) -> None:
     """Compare outputs with what they have to be, exactly."""
     types = compile_query(query(ends)[0]).plan.start["u"].types
     wanted = expected(ends, left, right)
     is_double = types["ts"].name == "double"
-    for name, output in found.items():
-        rows = sorted(_exact(each) for each in output if is_tuple(each))
+    for name, output in outputs.items():
+        rows = sorted(_exact(row) for row in output if is_tuple(row))
         assert rows == _as_read(wanted[name], is_double=is_double), name
 
 
@@ -123,12 +123,12 @@ def random_case(rng: Random) -> tuple[Ends, list[Any], list[Any]]:
     ours, theirs = rng.choice(units), rng.choice(units)
     types = [rng.choice(TYPES) for _ in range(2)]
     if "double" in types:  # in doubles, of which the last digit is none of the law
-        types = [each if each == "double" else "long" for each in types]
+        types = [type_ if type_ == "double" else "long" for type_ in types]
     function = conversion(theirs, ours)
     right = [random_value(rng, types[1]) for _ in range(rng.randint(1, 6))]
     left = [random_value(rng, types[0]) for _ in range(rng.randint(0, 3))]
-    for each in right:
-        near = Fraction(function(Fraction(str(each))))
+    for value in right:
+        near = Fraction(function(Fraction(str(value))))
         step = 100 if types[0].startswith("decimal") else 1
         close_by = Fraction(round(near * step) + rng.choice([0, 0, 0, 1, -1]), step)
         if abs(close_by) < 2**31 and rng.random() < 0.7:

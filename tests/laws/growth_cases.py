@@ -42,13 +42,13 @@ def random_case(rng: Random, size: int, length: int) -> tuple[World, Plan, Items
 
 
 def meaning(
-    made: World, items: Items, rejected: Sequence[tuple[str, str, Mapping[str, Any]]], told: str
+    made: World, items: Items, rejected: Sequence[tuple[str, str, Mapping[str, Any]]], context: str
 ) -> Counter[Any]:
     """What the query says of a whole stream but for its rejected tuples, which are late ones of the newcomer."""
     rest = list(items)
     for source, code, item in rejected:
-        assert code == "RQ305", told
-        assert item["k"] == 3, told  # only the newcomer's, where its past is closed
+        assert code == "RQ305", context
+        assert item["k"] == 3, context  # only the newcomer's, where its past is closed
         rest.remove((source, dict(item)))
     return bag(evaluate_plan(made.plan, canonical(rest))[made.plan.emits[0].relation])
 

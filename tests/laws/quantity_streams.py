@@ -37,9 +37,9 @@ def stream(rng: Random) -> list[Item]:
         kind = rng.random()
         if kind < 0.3:
             name = rng.choice(["t", "p"])
-            others = [each for each in ("t", "p", "n") if each != name]
-            conditions = [condition(rng, each) for each in rng.sample(others, rng.randint(0, 2))]
-            conditions += [each for each in rng.sample(PLAIN, rng.randint(0, 1)) if not each.startswith(name)]
+            others = [other for other in ("t", "p", "n") if other != name]
+            conditions = [condition(rng, other) for other in rng.sample(others, rng.randint(0, 2))]
+            conditions += [text for text in rng.sample(PLAIN, rng.randint(0, 1)) if not text.startswith(name)]
             items.append({"$accent": f"[[{', '.join([*conditions, rng.choice(CHANGES[name])])}]]"})
         elif kind < 0.36:
             conditions = [condition(rng, rng.choice(["t", "p", "n"])) for _ in range(2)]

@@ -43,8 +43,8 @@ def drawn(rng: Random, declared: set[str]) -> Item:
         return row | {n: rng.randrange(0, 60) / 1 for n in "tpq" if rng.random() < 0.5}
     name = rng.choice([n for n in "ppppqqttk" if n in declared | {"p", "q"}])
     others = [n for n in "sssktpqu" if n in declared | {"p", "q"} and n != name]
-    told = dict.fromkeys(rng.choices(others, k=rng.choice([0, 1, 1, 2])))
-    conditions = [condition(rng, each) for each in told]
+    describing = dict.fromkeys(rng.choices(others, k=rng.choice([0, 1, 1, 2])))
+    conditions = [condition(rng, other) for other in describing]
     if roll < 0.3:
         return {"$punctuation": f"[{', '.join(conditions or ['s = 1'])}]"}
     change = f"+({name}: {'int' if name == 'k' else 'double'})"
@@ -60,7 +60,7 @@ def valid_stream(rng: Random, schema: Schema, length: int) -> list[Item]:
     stream: list[Item] = []
     for _ in range(12 * length):
         item, before = drawn(rng, declared), follower.state
-        if any(each.severity == "error" for each in follower.take(*as_lines([item]))[1]):
+        if any(diagnostic.severity == "error" for diagnostic in follower.take(*as_lines([item]))[1]):
             follower.state = before
         else:
             stream.append(item)
@@ -75,8 +75,8 @@ def tuples_and_errors(stream: Sequence[Item], schema: Schema) -> tuple[Counter[o
     rows = Counter[object]()
     wrong: list[Diagnostic] = []
     for line in as_lines(stream):
-        item, found = follower.take(line)
-        wrong += [diagnostic for diagnostic in found if diagnostic.severity == "error"]
+        item, diagnostics = follower.take(line)
+        wrong += [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
         if isinstance(item, Row):
             rows[
                 frozenset((n, v if isinstance(v, str) else Fraction(v)) for n, v in item.canonical.items())

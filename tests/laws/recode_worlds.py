@@ -121,8 +121,8 @@ class World:
 
     def come(self, cells: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Those of which tuples come."""
-        known = [cell for cell in cells if cell[1] in self.members["k"]]
-        return [cell for cell in known if self.raw("k", *cell, cell[1]) is not None]
+        members = [cell for cell in cells if cell[1] in self.members["k"]]
+        return [cell for cell in members if self.raw("k", *cell, cell[1]) is not None]
 
     def grow(self, name: str) -> None:
         value = self.rng.choice(NEW[name])
@@ -195,14 +195,18 @@ class World:
             self.tells = True
             condition, is_met = self.condition("state")
             text += condition
-            found = [
+            values_of_cells = [
                 [v for v in (*STATES, *NEW["state"]) if is_met(self.raw("state", *cell, v))] for cell in cells
             ]
             came = self.come(cells)
-            told = [v for cell, vs in zip(cells, found, strict=True) if cell in came for v in vs]
-            if not set(told) & set(self.members["state"]):
+            described = [
+                v for cell, vs in zip(cells, values_of_cells, strict=True) if cell in came for v in vs
+            ]
+            if not set(described) & set(self.members["state"]):
                 return
-            parts = [f'{part}state = "{v}", ' for part, vs in zip(parts, found, strict=True) for v in vs]
+            parts = [
+                f'{part}state = "{v}", ' for part, vs in zip(parts, values_of_cells, strict=True) for v in vs
+            ]
         if not parts or not self.come(cells):
             return
         if closes:
@@ -239,8 +243,8 @@ def outputs_of_recodes(
             with pytest.raises(DiagnosticError, match="RQ466"):
                 reference.step([("r", {"$accent": text})])
         for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
-            for emit, each in outputs.items():
-                output[emit] += each.items()
+            for emit, output_of_step in outputs.items():
+                output[emit] += output_of_step.items()
     return reference, output
 
 

@@ -85,7 +85,7 @@ def plain(value: Any, *, odd: bool = False, exact: bool = False) -> Any:
     """A value that equals its like: exactly if `exact`, else up to the last digits, whole numbers of many digits and
     decimals exactly, but not of the `odd`."""
     if isinstance(value, list | tuple):
-        return tuple(plain(each, odd=odd, exact=exact) for each in value)
+        return tuple(plain(element, odd=odd, exact=exact) for element in value)
     if odd and not isinstance(value, bool):
         return f"{double(value) + 0.0:.10g}"
     if isinstance(value, str):
@@ -135,7 +135,7 @@ def listed(facts: Facts, name: str) -> str:
     return f" in {{{', '.join(map(facts.types[name].wire, inside))}}}" if inside else ""
 
 
-def readable(plan: Plan, output: Sequence[Item], told: str, exact: Collection[str] = ()) -> None:
+def readable(plan: Plan, output: Sequence[Item], context: str, exact: Collection[str] = ()) -> None:
     """An output, as text, is a valid stream by the schema that it has been declared with, and means the same to a
     query that reads it."""
     (emit,) = plan.emits
@@ -162,15 +162,15 @@ def readable(plan: Plan, output: Sequence[Item], told: str, exact: Collection[st
         return  # no description can say that an attribute is undefined (docs/limits.md)
     if errors and errors[0].code == "RQ467":
         return  # an Add of what is closed comes again, and has told others apart (docs/markers.md, G32)
-    assert errors == [], f"{errors[:1]}\n{told}"
+    assert errors == [], f"{errors[:1]}\n{context}"
     again = compile_query(f"stream o({attributes}) from json 'o'; emit o to json 'again';").plan
     reference = Reference(again)
     second: list[Item] = []
     for line in text:
         for outputs in reference.step([("o", parse_line(line))]):
             second += outputs["o"].items()
-    assert reference.rejected == [], told
-    assert bag(decoded(second), exact) == bag(decoded(output), exact), told
+    assert reference.rejected == [], context
+    assert bag(decoded(second), exact) == bag(decoded(output), exact), context
 
 
 def described(world: World, items: Items) -> str:

@@ -154,20 +154,20 @@ def _session(op: Any, rows: Rows) -> Rows:
 
 
 def _count_window(op: Any, rows: Rows) -> Rows:
-    seen: Counter[Any] = Counter()
+    counts: Counter[Any] = Counter()
     out: Rows = []
     for row in _in_order(rows):
         key = tuple(_plain(row.get(n)) for n in op.per)
-        out.append({**row, op.alias: seen[key] // op.size})
-        seen[key] += 1
+        out.append({**row, op.alias: counts[key] // op.size})
+        counts[key] += 1
     return out
 
 
 def _sorted(op: Any, rows: Rows) -> Rows:
     rows = _in_order(rows)
     for name, descending in reversed(op.keys):  # the last key first: Python's sort is stable
-        known = sorted((r for r in rows if name in r), key=lambda r, n=name: rank(r[n]), reverse=descending)
-        rows = known + [r for r in rows if name not in r]
+        defined = sorted((r for r in rows if name in r), key=lambda r, n=name: rank(r[n]), reverse=descending)
+        rows = defined + [r for r in rows if name not in r]
     return rows
 
 

@@ -83,8 +83,8 @@ class World:
         to = rng.choice(NAMES[name])
         of = rng.choice([name, *sorted(filter(str.isidentifier, self.known[name]))])
         cells = [cell for cell in cells if of in (name, names[cell])]
-        there = [cell for cell in cells if cell in self.there.get(name, CELLS)]
-        if not there or any(names[cell] == to for cell in cells):
+        present = [cell for cell in cells if cell in self.there.get(name, CELLS)]
+        if not present or any(names[cell] == to for cell in cells):
             return
         self.both(
             "$accent", f"[[{description}{', ' if description else ''}rename({unit_text(to)}, {of})]]", []
@@ -149,6 +149,6 @@ def outputs_of_renames(
     todo = [*items, {"$punctuation": "[]"}] if ends else items
     for start in range(0, len(todo), size):
         for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
-            for emit, each in outputs.items():
-                output[emit] += each.items()
+            for emit, output_of_step in outputs.items():
+                output[emit] += output_of_step.items()
     return reference, output

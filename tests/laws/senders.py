@@ -178,7 +178,7 @@ class Sender:
         """A random accent, if it can be here."""
         change = rng.choice(CHANGES)
         conditions = rng.sample(CONDITIONS, 0 if change.kind == "zone" else rng.choice([0, 1, 1, 2]))
-        text = f"[[{', '.join([*(each for each, _ in conditions), change.text])}]]"
+        text = f"[[{', '.join([*(condition for condition, _ in conditions), change.text])}]]"
         if not is_valid([*self.texts, text]):
             return None
         self.texts.append(text)
@@ -204,9 +204,9 @@ class Sender:
         """A tuple as it is sent, and as it is canonical: of attributes that are there. `None` if it has no code, or if
         it cannot be told what is there."""
         for _ in range(6):
-            if (found := self.raw(canonical, len(self.accents))) is None:
+            if (raw_row := self.raw(canonical, len(self.accents))) is None:
                 return None
-            raw, names, gone, sentinels = found
+            raw, names, gone, sentinels = raw_row
             if (first := next(filter(canonical.__contains__, gone), None)) is None:
                 raw |= {
                     n: values[len(self.texts) % len(values)]
@@ -235,7 +235,7 @@ class Sender:
                 continue
             match change.kind:
                 case "swap":
-                    raw, sentinels = (in_places(each, name, change.by) for each in (raw, sentinels))
+                    raw, sentinels = (in_places(row, name, change.by) for row in (raw, sentinels))
                 case "missing":
                     sentinels[name] = change.by
                 case "drop":
@@ -243,7 +243,7 @@ class Sender:
                 case "rename":
                     names[name] = change.by
                 case "add":
-                    gone = [each for each in gone if each != name]
+                    gone = [attribute for attribute in gone if attribute != name]
                     names.pop(name, None)
                     sentinels.pop(name, None)
                     if name in raw:
@@ -302,7 +302,7 @@ def tuples(rng: Random, sender: Sender) -> Iterator[tuple[Item, Item, bool]]:
     """Tuples as they are sent, as they are canonical, and whether they are closed."""
     for _ in range(4):
         canonical = {n: rng.choice(of) for n, of in VALUES.items() if n not in OPTIONAL or rng.random() < 0.8}
-        if (found := sender.written(canonical)) is not None:
-            sent, canonical = found
+        if (sent_row := sender.written(canonical)) is not None:
+            sent, canonical = sent_row
             if (is_closed := sender.is_closed(canonical)) is not None:
                 yield sent, canonical, is_closed

@@ -56,7 +56,7 @@ QUERIES = {
         "aggregate[max(total) as best](aggregate[sum(x) as total by k](r))",
         False,
     ),
-    **{name: each.CERTAIN for name, each in OPERATORS.items()},
+    **{name: module.CERTAIN for name, module in OPERATORS.items()},
     "minus of an aggregate": ("project[k](aggregate[count() as n by k](r)) minus project[k](s)", False),
 }
 """Name -> query, and whether what passes is exactly what is certain. It is less for groups: an aggregate could
@@ -97,11 +97,11 @@ def check_certain(rng: Random, query: str, maximal: bool) -> None:
     for more_r in completions(rng, open_rows["r"]):
         for more_s in further_s:
             result = evaluate_plan(plan, {"r": rows["r"] + more_r, "s": rows["s"] + more_s})["q"]
-            found = bag(result)
-            assert have <= found, f"passed, but not in a completion {more_r} {more_s}\n{context}"
-            for key in found - have:
+            actual = bag(result)
+            assert have <= actual, f"passed, but not in a completion {more_r} {more_s}\n{context}"
+            for key in actual - have:
                 assert not inside(closed, dict(key)), f"{dict(key)} comes after its punctuation\n{context}"
-            certain = found if certain is None else certain & found
+            certain = actual if certain is None else certain & actual
     if maximal:
         assert certain is not None
         assert have == certain, f"certain, but not passed\n{context}"

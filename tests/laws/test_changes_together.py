@@ -55,7 +55,7 @@ class Reading:
             for name, decoder in self._decoders.items():
                 self.passed[name] += map(dict, outputs[name].canonical)
                 self.decoded[name] += [
-                    row for each in outputs[name].items() if (row := decoder.feed(each)) is not None
+                    row for item in outputs[name].items() if (row := decoder.feed(item)) is not None
                 ]
         self.items.append(item)
 
@@ -131,13 +131,13 @@ def check_on_engine(spark: SparkSession, root: Path, seed: int) -> None:
     run = Query(spark, root, reading.text)
     run.write_parts("r", [json_text(item) for item in reading.items], rng.randint(1, 4))
     run.process(files_per_epoch=rng.choice([1, None]))
-    told = (reading.text, [json_text(item) for item in reading.items])
+    context = (reading.text, [json_text(item) for item in reading.items])
     for name in EMITS:
         decoder = Decoder(units=UNITS)
         rows = [row for item in run.output(name) if (row := decoder.feed(item)) is not None]
-        assert bag(compared(rows)) == bag(compared(reading.passed[name])), (name, told)
+        assert bag(compared(rows)) == bag(compared(reading.passed[name])), (name, context)
     aside = Counter(code for _, code, _ in reading.reference.rejected)
-    assert Counter(rejection.code for rejection in run.rejections()) == aside, told
+    assert Counter(rejection.code for rejection in run.rejections()) == aside, context
 
 
 def test_a_query_reads_what_a_sender_has_meant() -> None:

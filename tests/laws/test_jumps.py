@@ -21,16 +21,16 @@ from tests.kit.tiers import tiered
 def check_jumps(seed: int, count: int = 60) -> None:
     readings = Readings(Random(seed), count)
     reference = Reference(compile_query(JUMPS).plan)
-    written: dict[str, list[Item]] = {}
+    tuples: dict[str, list[Item]] = {}
     for item in readings.items:
         for outputs in reference.step([("r", item)]):
             for name, output in outputs.items():
-                written.setdefault(name, []).extend(filter(is_tuple, output.items()))
+                tuples.setdefault(name, []).extend(filter(is_tuple, output.items()))
     context = [json.dumps(item) for item in readings.items]
     assert not reference.rejected, context
     for name, rows in readings.expected().items():
         (emit,) = (emit.name for emit in reference.plan.emits if emit.path.endswith(f"/{name}"))
-        assert as_rows(written[emit]) == rows, (seed, name)
+        assert as_rows(tuples[emit]) == rows, (seed, name)
 
 
 @pytest.mark.parametrize("seed", tiered(range(8), 3))

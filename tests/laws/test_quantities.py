@@ -33,29 +33,29 @@ def check_quantities(seed: int) -> int:
     """How many tuples a punctuation had closed."""
     reference, decoder = Reference(compile_query(QUERY).plan), Decoder(units=UNITS)
     checker = StreamChecker(declared_schema(STREAM))
-    written: list[Item] = []
+    output_items: list[Item] = []
     rows: list[Item] = []
     late = 0
     for number, item in enumerate(stream(Random(seed))):
-        _, found = checker.take(Line(json.dumps(item), f"r:{number}"))
-        codes = {diagnostic.code for diagnostic in found if diagnostic.severity == "error"}
+        _, diagnostics = checker.take(Line(json.dumps(item), f"r:{number}"))
+        codes = {diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"}
         if "$accent" in item and codes:
             assert codes <= {"RQ201", "RQ216"}, (
                 item,
-                found,
+                diagnostics,
             )  # by a unit that depends on it; no possible tuple
             continue
         row = decoder.feed(item)
         before = len(reference.rejected)
         for outputs in reference.step([("r", item)]):
-            written += outputs["r"].items()
+            output_items += outputs["r"].items()
         assert is_tuple(item) == (row is not None)
         if row is not None:
             closed = decoder.closed(row)
             assert (len(reference.rejected) > before) == closed == ("RQ305" in codes), item
             late += closed
             rows += [] if closed else [row]
-    assert rounded(decode(written)) == rounded(rows), seed
+    assert rounded(decode(output_items)) == rounded(rows), seed
     return late
 
 
@@ -93,7 +93,7 @@ def products(seed: int) -> None:
         a=a, b=b
     )
     text = PRODUCTS.format(case=case, a=a, b=b)
-    sizes = [Fraction(each.split()[0]) for each in (a, b)]
+    sizes = [Fraction(operand.split()[0]) for operand in (a, b)]
     function = conversion(second, first)
     reference = Reference(compile_query(text).plan)
     totals = {True: Fraction(0), False: Fraction(0)}

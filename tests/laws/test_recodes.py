@@ -35,8 +35,8 @@ def check_recodes(seed: int, *, grows: bool = False) -> World:
     one, first = outputs_of_recodes(world.recoded, 1, ends=False, refused=world.refused)
     in_force = one.states["r"]
     for outputs in one.step([("r", {"$punctuation": "[]"})]):
-        for emit, each in outputs.items():
-            first[emit] += each.items()
+        for emit, output in outputs.items():
+            first[emit] += output.items()
     other, second = outputs_of_recodes(world.plain, 1 + seed % 5, query=WIDE)
     context = [json.dumps(item) for item in world.recoded]
     # After `else same` a strange value is itself, which the domain does not have.
@@ -53,14 +53,14 @@ def check_recodes(seed: int, *, grows: bool = False) -> World:
             if world.raw("state", s, k, state) is None:
                 continue  # none has come since
             for trees in ("units", "present"):
-                found = [getattr(each, trees).get("t") for each in (mine, theirs)]
-                at = [None if tree is None else regions.contains(tree, row) for tree in found]
+                state_trees = [getattr(state, trees).get("t") for state in (mine, theirs)]
+                at = [None if tree is None else regions.contains(tree, row) for tree in state_trees]
                 assert None in at or at[0] == at[1], (context, trees)
             codes = [("k", world.kinds[s], k)]
             codes += [("state", world.states[s, k], state)] if s in world.there else []
             for name, code, value in codes:
-                there = regions.contains(mine.codes[name], row) if name in mine.codes else None
-                image = there.of(value) if isinstance(there, ValueMapping) else value
+                mapping = regions.contains(mine.codes[name], row) if name in mine.codes else None
+                image = mapping.of(value) if isinstance(mapping, ValueMapping) else value
                 assert image == (value if code is None else code.get(value)), context
     return world
 
@@ -109,13 +109,13 @@ def test_a_canonical_stream_recodes_at_its_end(seed: int) -> None:
         out = StringIO()
         lines = as_lines(items, "r")
         canonize(lines, declared_schema(SCHEMA), out, Counter() if rules else None)
-        written = [json.loads(line) for line in out.getvalue().splitlines()]
-        tuples = [item for item in written if "n" in item]
+        canonical = [json.loads(line) for line in out.getvalue().splitlines()]
+        tuples = [item for item in canonical if "n" in item]
         assert rounded([{**row, "t": 0} for row in tuples]) == rounded(
             [{**row, "t": 0} for row in world.plain if "n" in row]
         )
-        assert rounded(decode(written)) == rounded(decode(world.plain))
-        again, _ = outputs_of_recodes(written, 1, ends=False)
+        assert rounded(decode(canonical)) == rounded(decode(world.plain))
+        again, _ = outputs_of_recodes(canonical, 1, ends=False)
         assert not again.rejected
         for s, k in CELLS:
             if world.raw("k", s, k, k) is None:
@@ -123,6 +123,6 @@ def test_a_canonical_stream_recodes_at_its_end(seed: int) -> None:
             for state in STATES:
                 row = {"s": s, "k": k, "state": state, "t": 1}
                 for name in ["k", *(["state"] if s in world.there else [])]:
-                    codes = [each.states["r"].codes.get(name) for each in (one, again)]
+                    codes = [run_.states["r"].codes.get(name) for run_ in (one, again)]
                     actual = [None if tree is None else regions.contains(tree, row) for tree in codes]
                     assert getattr(actual[0], "map", None) == getattr(actual[1], "map", None)

@@ -124,8 +124,8 @@ def test_an_add_beside_closed_values_does_not_name_its_attribute() -> None:
         ("r", {"k": 3, "x": 1}),
     ]
     reference = Reference(plan)
-    said = [text for item in items for o in reference.step([item]) for text in o["r"].items()]
-    texts = [item["$accent"] for item in said if "$accent" in item]
+    output_items = [text for item in items for o in reference.step([item]) for text in o["r"].items()]
+    texts = [item["$accent"] for item in output_items if "$accent" in item]
     assert len(texts) >= 3
     assert not [text for text in texts if "x <" in text or "x >" in text]
 
@@ -228,8 +228,8 @@ def test_markers_of_strings_and_of_decimals_of_38_digits_go_on_as_they_are() -> 
     numbers = "{0.0000000001, 1234567890123456789012345678.0123456789}"
     accent = {"$accent": f"[[x in {numbers}, alter(v, y -> y * 2)]]"}
     reference = Reference(plan)
-    said = [reference.step([("r", m)])[0] for m in (accent, {"$punctuation": '[name >= "north"]'})]
-    assert [o["project"].items() for o in said] == [[accent], [{"$punctuation": '[place >= "north"]'}]]
+    steps = [reference.step([("r", m)])[0] for m in (accent, {"$punctuation": '[name >= "north"]'})]
+    assert [o["project"].items() for o in steps] == [[accent], [{"$punctuation": '[place >= "north"]'}]]
 
 
 def test_a_tenth_is_a_tenth_in_a_description_and_in_a_pattern() -> None:
@@ -253,7 +253,7 @@ def test_an_add_says_nothing_twice_where_only_some_tuples_have_the_attribute_tha
     ]
     output = run(plan, [[item] for item in items]).output
     readable(plan, output, "")
-    assert next(each["$accent"] for each in output) == "[[k = 1, +(q: double)]]"
+    assert next(item["$accent"] for item in output) == "[[k = 1, +(q: double)]]"
 
 
 def test_an_add_does_not_name_its_attribute_where_that_tells_in_which_units_others_are() -> None:
@@ -281,12 +281,12 @@ def test_a_session_that_is_infinitely_far_away_is_before_or_after_no_constant(va
     text = "stream r(k: int, x: double) from json 'r'; q0 := session[3 on x as w](r); emit q0 to json 'out';"
     items: list[Item] = [{"k": 1, "x": value}, {"$punctuation": "[k = 2]"}, {"$punctuation": "[x < 5]"}]
     reference = Reference(compile_query(text).plan)
-    output = [o for item in items for each in reference.step([("r", item)]) for o in each["q0"].items()]
+    output = [o for item in items for outputs in reference.step([("r", item)]) for o in outputs["q0"].items()]
     closed = [item["$punctuation"] for item in output if "$punctuation" in item]
     assert all(len(pattern) < 20 for pattern in closed), closed
     assert "[w < 5]" in closed
-    known = reference.step([("r", {"$punctuation": "[]"})])[0]["q0"].items()
-    assert [str(item["x"]) for item in [*output, *known] if "x" in item] == [str(float(value))]
+    last = reference.step([("r", {"$punctuation": "[]"})])[0]["q0"].items()
+    assert [str(item["x"]) for item in [*output, *last] if "x" in item] == [str(float(value))]
 
 
 def test_an_alter_of_what_readers_know_to_be_dropped_is_not_said() -> None:

@@ -39,7 +39,7 @@ def check_renames(seed: int) -> None:
         outputs_of_renames(world.renamed, 1, ends=False)[0],
         outputs_of_renames(world.plain, 1, ends=False)[0],
     )
-    mine, theirs = (each.states["r"] for each in (one, other))
+    mine, theirs = (run_.states["r"] for run_ in (one, other))
     possible = regions.union(regions.complement(regions.defined("p")), mine.facts().may_have("p"))
     closed = [regions.intersection(state.closed, possible) for state in (mine, theirs)]
     for this, that in (closed, closed[::-1]):
@@ -47,8 +47,10 @@ def check_renames(seed: int) -> None:
     for s, q in CELLS:
         for name, names in world.names.items():
             for trees in ("units", "present", "original"):
-                found = [getattr(state, trees).get(name) for state in (mine, theirs)]
-                at = [None if tree is None else regions.contains(tree, {"s": s, "q": q}) for tree in found]
+                state_trees = [getattr(state, trees).get(name) for state in (mine, theirs)]
+                at = [
+                    None if tree is None else regions.contains(tree, {"s": s, "q": q}) for tree in state_trees
+                ]
                 if trees == "present" or (None not in at and (s, q) in world.there.get(name, CELLS)):
                     assert at[0] == at[1], (context, trees, name)
             here = mine.names.here.get(name, name)
@@ -96,6 +98,6 @@ def test_a_canonical_stream_renames_at_its_end(seed: int) -> None:
         assert not again.rejected
         for s, q in CELLS:
             for name in NAMES:
-                trees = [each.states["r"].names.here.get(name, name) for each in (one, again)]
+                trees = [run_.states["r"].names.here.get(name, name) for run_ in (one, again)]
                 actual = {regions.contains(tree, {"s": s, "q": q}) for tree in trees}
                 assert len(actual) == 1 or (s, q) not in world.there.get(name, CELLS)

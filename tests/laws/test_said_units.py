@@ -86,18 +86,18 @@ def check_said_units(seed: int, monkeypatch: pytest.MonkeyPatch, query: str = QU
     return different
 
 
-def check_readers(reader_: Reader, lines: list[Item], told: list[str]) -> None:
+def check_readers(reader_: Reader, lines: list[Item], context: list[str]) -> None:
     """An output is the input of other queries, whatever they know of its units and domains."""
     schema, domains, (first, *others) = reader_
     quoted = {"degF": "[degF]"}.get(first, first)
     none = ("",) * len(others)
     for units in (
-        (f" unit {first}", *(f' unit "{each}"' for each in others)),
+        (f" unit {first}", *(f' unit "{unit}"' for unit in others)),
         (f' unit "{quoted}"', *none),
         ("", *none),
     ):
-        for known in (domains, ("",) * len(domains)):
-            query = f'stream r({schema % (*known, *units)}) from json "r"; emit r to json "again";'
+        for declared in (domains, ("",) * len(domains)):
+            query = f'stream r({schema % (*declared, *units)}) from json "r"; emit r to json "again";'
             reader = Reference(compile_query(query).plan)
             again = [
                 line
@@ -105,8 +105,8 @@ def check_readers(reader_: Reader, lines: list[Item], told: list[str]) -> None:
                 for outputs in reader.step([("r", item)])
                 for line in outputs["r"].items()
             ]
-            assert reader.rejected == [], told
-            assert rounded(decode(again)) == rounded(decode(lines)), told
+            assert reader.rejected == [], context
+            assert rounded(decode(again)) == rounded(decode(lines)), context
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -141,11 +141,11 @@ def check_claims(seed: int) -> tuple[int, int]:
     checker = StreamChecker(declared_schema(SCHEMA))
     right, wrong = list[Item](), 0
     for number, item in enumerate(items):
-        _, found = checker.take(Line(json.dumps(item), f"r:{number}"))
-        codes = {each.code for each in found if each.severity == "error"}
+        _, diagnostics = checker.take(Line(json.dumps(item), f"r:{number}"))
+        codes = {diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"}
         if "$accent" in item:
             is_wrong = any(unit_complaints([*right, item], CANONICAL, [*grid, *rows]))
-            assert ("RQ219" in codes) == is_wrong, (item, [json.dumps(each) for each in right])
+            assert ("RQ219" in codes) == is_wrong, (item, [json.dumps(item_) for item_ in right])
             wrong += is_wrong
         if not codes:
             right.append(item)
@@ -184,13 +184,13 @@ def check_canonical(seed: int) -> None:
             canonize(lines, declared_schema(SCHEMA.replace("p:", "p?:")), out, Counter() if rules else None)
         except DiagnosticError:  # tuples come behind their punctuation, or there are no words for it (RQ213)
             return
-        written = [json.loads(line) for line in out.getvalue().splitlines()]
-        rows = decode(written)
-        assert list(unit_complaints(written, CANONICAL, rows)) == [], items
+        canonical = [json.loads(line) for line in out.getvalue().splitlines()]
+        rows = decode(canonical)
+        assert list(unit_complaints(canonical, CANONICAL, rows)) == [], items
         checker = StreamChecker(declared_schema(SCHEMA.replace("p:", "p?:")))
-        for number, item in enumerate(written):
-            _, found = checker.take(Line(json.dumps(item), f"c:{number}"))
-            assert "RQ219" not in {diagnostic.code for diagnostic in found}, (items, written)
+        for number, item in enumerate(canonical):
+            _, diagnostics = checker.take(Line(json.dumps(item), f"c:{number}"))
+            assert "RQ219" not in {diagnostic.code for diagnostic in diagnostics}, (items, canonical)
 
 
 @pytest.mark.parametrize("seed", tiered(range(6), 3))

@@ -43,11 +43,11 @@ def test_two_units_meet_as_quantities_on_an_engine(spark: SparkSession, tmp_path
             run.write(name, [{"ts": x, "k": k}])
         run.write(name, [END])
     plan = run.process(rng.choice([None, 2])).plan
-    found = {
+    outputs = {
         n: read_output(run.root / "out" / emit.name, Decimal)
         for n, emit in zip(names, plan.emits, strict=True)
     }
-    check(ends, left, right, found)
+    check(ends, left, right, outputs)
 
 
 @pytest.mark.parametrize("seed", [20262659, 20263001])

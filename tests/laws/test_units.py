@@ -39,10 +39,10 @@ KINDS = {"w": ("rpm", "Hz", "kHz", "millihertz"), "d": ("degree", "gon", "turn",
 """Two more, of frequencies and of directions."""
 
 
-def check_alike(one: dict[str, list[Item]], other: dict[str, list[Item]], told: object) -> None:
+def check_alike(one: dict[str, list[Item]], other: dict[str, list[Item]], context: object) -> None:
     """Outputs of two streams have the same canonical tuples."""
     for emit, lines in one.items():
-        assert rounded(decode(lines)) == rounded(decode(other[emit])), told
+        assert rounded(decode(lines)) == rounded(decode(other[emit])), context
 
 
 def check_units(seed: int) -> None:
@@ -57,8 +57,8 @@ def check_units(seed: int) -> None:
     for name in world.names:
         for s, q in CELLS:
             actual = [
-                regions.contains(each.states["r"].original.get(name, IDENTITY), {"s": s, "q": q})
-                for each in (one, other)
+                regions.contains(run_.states["r"].original.get(name, IDENTITY), {"s": s, "q": q})
+                for run_ in (one, other)
             ]
             assert actual == [world.in_force[name][s, q].inverse()] * 2, context
 
@@ -77,13 +77,13 @@ def test_unit_accents_in_many_cases(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_canonical_stream_says_what_its_unit_accents_said(seed: int) -> None:
     world = World(Random(seed))
-    written = []
+    canonical_streams = []
     for rules in (False, True):
         out = StringIO()
         lines = [Line(json.dumps(item), f"r:{n}") for n, item in enumerate(world.units)]
         canonize(lines, declared_schema(SCHEMA), out, Counter() if rules else None)
-        written.append([json.loads(line) for line in out.getvalue().splitlines()])
-    for items in written:
+        canonical_streams.append([json.loads(line) for line in out.getvalue().splitlines()])
+    for items in canonical_streams:
         assert rounded(decode(items)) == rounded(decode(world.alters))
         assert not any("unit(" in item.get("$accent", "") for item in items)
 
@@ -285,7 +285,7 @@ def check_added(seed: int) -> None:
         assert all(f"+(p: double unit {births.first})" in text for text in adds), context
     stream = StringIO()
     schema = declared_schema(f"n: long, s: int in {{1, 2, 3}}, q: int in {{1, 2}}{declared}")
-    canonize([Line(each, f"r:{n}") for n, each in enumerate(context)], schema, stream)
+    canonize([Line(text, f"r:{n}") for n, text in enumerate(context)], schema, stream)
     canonical = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert rounded(decode(canonical)) == rounded(decode(second["r"])), context
 

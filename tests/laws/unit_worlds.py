@@ -77,8 +77,8 @@ class World:
                 self.in_force[name][cell] = Affine(Fraction(2), Fraction(1)).after(self.in_force[name][cell])
 
     def to_unit(self, name: str, description: str, unit: str) -> None:
-        written = json.dumps(unit)
-        text = f"[[{description}{', ' if description else ''}unit({name}, {written})]]"
+        quoted = json.dumps(unit)
+        text = f"[[{description}{', ' if description else ''}unit({name}, {quoted})]]"
         again = self.rng.randint(1, 2)
         self.units += [{"$accent": text}] * again
         wanted = conversion(self.names[name][0], unit)
@@ -99,8 +99,8 @@ def ran(query: str, items: list[Item], size: int = 1) -> tuple[Reference, dict[s
     todo = [*items, {"$punctuation": "[]"}]
     for start in range(0, len(todo), size):
         for outputs in reference.step([("r", item) for item in todo[start : start + size]]):
-            for emit, each in outputs.items():
-                output[emit] += each.items()
+            for emit, output_of_step in outputs.items():
+                output[emit] += output_of_step.items()
     return reference, output
 
 

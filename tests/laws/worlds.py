@@ -180,8 +180,8 @@ class _Growing:
         """A number, of a source as a rule; a result may be undefined."""
         if self.rng.random() < 0.2:
             return self.rng.choice(numbers or ["ts"])
-        known = [n for n in numbers if n == ODD or n.split("_")[0] in ("k", "ts", "v")]
-        return "ts" if "ts" in numbers and self.rng.random() < 0.7 else self.rng.choice(known or ["ts"])
+        choices = [n for n in numbers if n == ODD or n.split("_")[0] in ("k", "ts", "v")]
+        return "ts" if "ts" in numbers and self.rng.random() < 0.7 else self.rng.choice(choices or ["ts"])
 
     def condition(self, values: list[str], types: dict[str, str]) -> str:
         rng = self.rng
@@ -213,7 +213,11 @@ class _Growing:
         y = rng.choice(numbers)
         text = rng.choice(
             [
-                *([each.format(x=x) for each in _OF_CENTS] if is_cents(x) and types[x] == "decimal" else ()),
+                *(
+                    [template.format(x=x) for template in _OF_CENTS]
+                    if is_cents(x) and types[x] == "decimal"
+                    else ()
+                ),
                 f"{x} * 2 + 1",
                 f"{x} / 4",
                 f"{x} * {y}",

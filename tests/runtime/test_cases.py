@@ -57,7 +57,7 @@ def test_the_reference_gives_the_same_tuples(tmp_path: Path, case: Case) -> None
 
 def expect(case: Case, block: Block, query: Query, code: str | None) -> None:
     """Compares an expected block after a run that has ended by a code, or by none."""
-    assert code in {each.text.strip() for each in case.blocks() if each.kind == "error"} | {None}
+    assert code in {block.text.strip() for block in case.blocks() if block.kind == "error"} | {None}
     if block.kind == "error":
         assert code == block.text.strip()
         return

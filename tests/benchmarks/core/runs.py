@@ -34,15 +34,15 @@ def prepare(spark: SparkSession, query: Query, size: Size, format: str, parts: i
     """Write the inputs of a query, and for Flink (`parts`: cores) the same rows again."""
     for name, stream in query.streams.items():
         rows, files = _amount(stream, size)
-        place = (query.name, name, size.rows, size.epochs, format)
+        dimensions = (query.name, name, size.rows, size.epochs, format)
 
         def punctuation(epoch: int, stream: Stream = stream) -> str:
             return stream.punctuation(size, epoch)
 
-        write_stream(spark, folder_of(*place), stream.rows(size), rows, files, format, punctuation)
+        write_stream(spark, folder_of(*dimensions), stream.rows(size), rows, files, format, punctuation)
         if parts is not None:
             dealt = 1 if stream.table else parts
-            write_flat(spark, flat_folder_of(*place), stream.rows(size), rows * files, dealt, format)
+            write_flat(spark, flat_folder_of(*dimensions), stream.rows(size), rows * files, dealt, format)
 
 
 def _amount(stream: Stream, size: Size) -> tuple[int, int]:

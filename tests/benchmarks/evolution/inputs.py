@@ -46,10 +46,10 @@ def write_in_force(spark: SparkSession, accents: int, rows: int, epochs: int) ->
         "concat('[[s = ', id, ', alter(t, y -> y * 2)]]') AS `$accent`"
     )
     texts.write.json(str(unfinished))
-    (written,) = unfinished.glob("part-*")
+    (accents_file,) = unfinished.glob("part-*")
     first = min(plain.iterdir(), key=lambda file: file.name)
     before = first.stat().st_mtime - 1
-    os.utime(written.rename(unfinished / "accents.json"), (before, before))
+    os.utime(accents_file.rename(unfinished / "accents.json"), (before, before))
     for file in plain.iterdir():
         (unfinished / file.name).hardlink_to(file)
     unfinished.rename(folder)

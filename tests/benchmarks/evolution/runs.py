@@ -115,9 +115,9 @@ def gap_native(session: SparkSession, folder: str, rows: int, history: int) -> d
     readings = readings.withColumn("at", at("ts")).withWatermark("at", "0 seconds")
     means = readings.groupBy("s", F.window("at", f"{WINDOW} seconds"))
     result = means.agg(F.avg("t").alias("mean"), F.count("*").alias("n"))
-    found = engines.run_native(session, folder, result.select("s", window_number().alias("wid"), "mean", "n"))
+    ran = engines.run_native(session, folder, result.select("s", window_number().alias("wid"), "mean", "n"))
     seconds = time.monotonic() - start
-    return outcome({"gap_s": seconds, "total_s": seconds}, found["output"])
+    return outcome({"gap_s": seconds, "total_s": seconds}, ran["output"])
 
 
 def closed_windows(rows: int, history: int) -> str:

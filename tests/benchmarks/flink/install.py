@@ -52,9 +52,9 @@ def start_worker(log: Path) -> Worker:
     try:
         install()
     except (subprocess.CalledProcessError, FileNotFoundError) as problem:
-        said = getattr(problem, "stdout", b"") or b""
+        output = getattr(problem, "stdout", b"") or b""
         raise CallFailed(
-            f"Flink could not be installed: {problem}\n{said.decode(errors='replace')}"
+            f"Flink could not be installed: {problem}\n{output.decode(errors='replace')}"
         ) from None
     command = [str(_PYTHON), "-m", "tests.benchmarks.worker", "tests.benchmarks.flink.jobs:session"]
     (HOME / "log").mkdir(exist_ok=True)

@@ -197,15 +197,15 @@ def _store(batches: Iterable[pa.RecordBatch], format: str, folder: Path, kind: s
 
 def _store_marks(punctuations: list[str], accents: list[str], format: str, folder: Path, number: int) -> None:
     """The file of marks behind a file of tuples, where there are any: punctuations, then accents."""
-    said = [{"$punctuation": text} for text in punctuations] + [{"$accent": text} for text in accents]
-    if not said:
+    items = [{"$punctuation": text} for text in punctuations] + [{"$accent": text} for text in accents]
+    if not items:
         return
     path = _path(folder, "marks", number, format)
     if format == "json":
-        path.write_text("".join(json.dumps(mark, separators=(",", ":")) + "\n" for mark in said))
+        path.write_text("".join(json.dumps(mark, separators=(",", ":")) + "\n" for mark in items))
     else:
-        names = dict.fromkeys(name for mark in said for name in mark)
-        columns = {name: pa.array([mark.get(name) for mark in said], pa.string()) for name in names}
+        names = dict.fromkeys(name for mark in items for name in mark)
+        columns = {name: pa.array([mark.get(name) for mark in items], pa.string()) for name in names}
         pq.write_table(pa.table(columns), path, compression="snappy")
     _set_time(path, "marks", number)
 

@@ -102,9 +102,9 @@ def _q14(streams: _Streams) -> DataFrame:
 
 def _q21(streams: _Streams) -> DataFrame:
     name = F.lower("channel")
-    known = F.when(name == "apple", "0").when(name == "google", "1").when(name == "facebook", "2")
-    found = F.expr("nullif(regexp_extract(url, '(&|^)channel_id=([^&]*)', 2), '')")
-    channel_id = known.when(name == "baidu", "3").otherwise(found).alias("channel_id")
+    numbers = F.when(name == "apple", "0").when(name == "google", "1").when(name == "facebook", "2")
+    parameter = F.expr("nullif(regexp_extract(url, '(&|^)channel_id=([^&]*)', 2), '')")
+    channel_id = numbers.when(name == "baidu", "3").otherwise(parameter).alias("channel_id")
     bids = streams.plain("bid").select("auction", "bidder", "price", "channel", channel_id)
     return bids.where("channel_id IS NOT NULL")
 

@@ -52,14 +52,14 @@ def write(spark: SparkSession, size: Size, format: str, cores: int | None) -> No
 
 def write_results(spark: SparkSession, size: Size, query: str, format: str) -> None:
     """The results of a query by batch SQL over a data set."""
-    if (place := size.results(query)).exists():
+    if (results := size.results(query)).exists():
         return
     for name in (*STREAMS, "side_input"):
         reader = spark.read.schema(generator.SCHEMAS[name]).option("pathGlobFilter", f"*-data.{format}")
         reader.format(format).load(str(size.folder(format) / name)).createOrReplaceTempView(name)
-    unfinished = _fresh(place)
+    unfinished = _fresh(results)
     spark.sql(oracle.sql(query)).write.mode("overwrite").parquet(str(unfinished))
-    unfinished.rename(place)
+    unfinished.rename(results)
 
 
 def _fresh(folder: Path) -> Path:
@@ -89,7 +89,7 @@ def _deal(spark: SparkSession, source: Path, target: Path, format: str, parts: i
         if format == "parquet":
             writer = writer.option("compression", "snappy")  # Flink lacks what the session's own needs
         writer.save(str(aside))
-        (written,) = aside.glob("part-*")
-        written.rename(target / f"{part:06d}-data.{format}")
+        (part_file,) = aside.glob("part-*")
+        part_file.rename(target / f"{part:06d}-data.{format}")
         shutil.rmtree(aside)
     spark.conf.set("spark.sql.parquet.outputTimestampType", before or "INT96")

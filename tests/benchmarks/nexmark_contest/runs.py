@@ -29,8 +29,8 @@ def run_cedilla(
     text, data = query_text(query, format), Size(events, per_file).folder(format)
     plan = compile_query(text, f"{query}.rq").plan
     sources = {source.name: str(data / Path(source.path).name) for source in plan.sources}
-    found = engines.run_cedilla(session, folder, text, sources, plan.emits[0].name, FILES_PER_EPOCH, format)
-    return _per_core(found, cores, events, per_file)
+    ran = engines.run_cedilla(session, folder, text, sources, plan.emits[0].name, FILES_PER_EPOCH, format)
+    return _per_core(ran, cores, events, per_file)
 
 
 def run_native(
@@ -41,12 +41,12 @@ def run_native(
     return _per_core(engines.run_native(session, folder, result, format), cores, events, per_file)
 
 
-def _per_core(found: dict[str, Any], cores: int, events: int, per_file: int) -> dict[str, Any]:
+def _per_core(ran: dict[str, Any], cores: int, events: int, per_file: int) -> dict[str, Any]:
     """Events per second and core. An epoch is a file's worth of events, of which a query may not read all."""
-    epoch_s = _mean(found["epochs"][: events // per_file])
-    del found["figures"]["rows_per_s"]
-    found["figures"] = {"events_per_s_core": per_file / epoch_s / cores, **found["figures"]}
-    return found
+    epoch_s = _mean(ran["epochs"][: events // per_file])
+    del ran["figures"]["rows_per_s"]
+    ran["figures"] = {"events_per_s_core": per_file / epoch_s / cores, **ran["figures"]}
+    return ran
 
 
 def _mean(seconds: Sequence[float]) -> float:

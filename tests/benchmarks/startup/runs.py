@@ -14,18 +14,20 @@ FIRST_EPOCH = "epoch 0"
 
 def command(session: None, folder: str, arguments: list[str]) -> dict[str, Any]:
     """Python with these arguments; `{folder}` in them is the folder."""
-    said = [argument.replace("{folder}", folder) for argument in arguments]
+    command_line = [argument.replace("{folder}", folder) for argument in arguments]
     start = time.monotonic()
-    subprocess.run([sys.executable, *said], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, *command_line], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return outcome({"seconds": time.monotonic() - start})
 
 
 def first_epoch(session: None, folder: str, arguments: list[str]) -> dict[str, Any]:
     """The time until the command says on standard error that its first epoch is done, and until its end."""
-    said = [argument.replace("{folder}", folder) for argument in arguments]
+    command_line = [argument.replace("{folder}", folder) for argument in arguments]
     start = time.monotonic()
     first = None
-    with subprocess.Popen([sys.executable, *said], cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, *command_line], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stderr is not None
         for line in process.stderr:
             if first is None and FIRST_EPOCH in line:

@@ -86,7 +86,7 @@ def _arrival(kind: str, state: int) -> Contest:
         competitors=arriving(True) + arriving(False),
         baseline="cedilla",
         main="accent_ratio",
-        prepare=lambda spark: [inputs.write_arrival(spark, kind, each) for each in {state, STATES[0]}],
+        prepare=lambda spark: [inputs.write_arrival(spark, kind, arrived) for arrived in {state, STATES[0]}],
         compared=Compared(columns[kind]),
         facts={"state": state, "epoch_rows": inputs.SMALL_ROWS, "epochs": inputs.EPOCHS},
     )

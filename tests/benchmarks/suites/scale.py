@@ -43,7 +43,7 @@ def _state(kind: str, state: int, least: int) -> Contest:
         competitors=cedilla_competitors(call, arguments, {**arguments, "state": least}),
         baseline="cedilla",
         main="epoch_ms",
-        prepare=lambda spark: [evolution.write_arrival(spark, kind, each) for each in {least, state}],
+        prepare=lambda spark: [evolution.write_arrival(spark, kind, arrived) for arrived in {least, state}],
         rounds=2,
         facts={"epoch_rows": evolution.SMALL_ROWS, "epochs": evolution.EPOCHS},
     )

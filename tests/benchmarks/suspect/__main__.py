@@ -44,11 +44,11 @@ class Score:
         return outcome
 
     def row(self, name: str) -> str:
-        found, right = self.found / self.changes, self.right / self.changes
+        detected, right = self.found / self.changes, self.right / self.changes
         precision = self.right / max(1, self.right + self.wrong + self.found - self.right)
         located = self.found / max(1, self.found + self.wrong)
         return (
-            f"{name:20} {found:6.0%} {located:9.0%} {right:9.0%} {precision:9.0%} {self.wrong:7} "
+            f"{name:20} {detected:6.0%} {located:9.0%} {right:9.0%} {precision:9.0%} {self.wrong:7} "
             f"{self.seconds:7.1f}"
         )
 
@@ -71,9 +71,9 @@ def main(arguments: Iterable[str] | None = None) -> dict[str, Score]:
             reports = find(trial)
             outcome = score.add(trial, reports)
             if chosen.verbose and outcome not in ("right", "quiet"):
-                told = [(r.attribute, r.at, r.function and r.function.text("y")) for r in reports]
+                descriptions = [(r.attribute, r.at, r.function and r.function.text("y")) for r in reports]
                 print(
-                    f"{outcome:7}{trial.change:15}{trial.kind.name:22}{trial.declared!s:6}{trial.at} {told}"
+                    f"{outcome:7}{trial.change:15}{trial.kind.name:22}{trial.declared!s:6}{trial.at} {descriptions}"
                 )
         score.seconds = process_time() - began
     report(scores)

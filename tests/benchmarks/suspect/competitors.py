@@ -41,8 +41,8 @@ def cedilla(trial: Trial) -> list[Found]:
     schema = declared_schema(f"ts: long, dev: int in {{1}}, x: double{unit}, y?: double{unit}")
     lines = (Line(json.dumps(_tuple(trial, number)), f"{number}") for number in range(len(trial.values)))
     return [
-        Found(each.attribute, int(each.place), each.jump.function)
-        for each in Suspects(schema, ["dev"], "ts").of(lines)
+        Found(suspect.attribute, int(suspect.place), suspect.jump.function)
+        for suspect in Suspects(schema, ["dev"], "ts").of(lines)
     ]
 
 

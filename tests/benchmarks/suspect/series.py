@@ -237,7 +237,7 @@ def gap(tuples: Tuples, at: int, rng: random.Random) -> Tuples:
 
 def gaps(tuples: Tuples, at: int, rng: random.Random) -> Tuples:
     """Some tuples are missing at several places."""
-    return [each for n, each in enumerate(tuples) if n < 60 or (n - at) % 150 > rng.choice((3, 5))]
+    return [row for n, row in enumerate(tuples) if n < 60 or (n - at) % 150 > rng.choice((3, 5))]
 
 
 def late(tuples: Tuples, at: int, rng: random.Random) -> Tuples:

@@ -46,7 +46,7 @@ RELATIONS = (
     "rename[ts as at](c)",
     "window[3 rows per ts as n](c)",
     "smooth(c)",
-    *(each.SAFE for each in LAWS.values()),
+    *(law.SAFE for law in LAWS.values()),
 )
 """Every operator whose facts follow from those of its inputs; sessions and limits need to know their state."""
 
@@ -96,8 +96,8 @@ def test_a_bounded_join_purges_what_the_other_input_closes(relation: str) -> Non
 
 
 def test_the_relations_hold_every_operator() -> None:
-    there: set[type[Operator]] = {type(o) for r in RELATIONS for o in compiled(r).operators}
-    assert set(OPERATORS) - {Limit, Session} <= there
+    classes: set[type[Operator]] = {type(o) for r in RELATIONS for o in compiled(r).operators}
+    assert set(OPERATORS) - {Limit, Session} <= classes
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "queries").glob("*.rq")), ids=lambda path: path.stem)
@@ -118,12 +118,18 @@ emit average to json "out";
 
 
 def verdicts(**parts: str) -> list[str]:
-    given = {"domain": " in {1, 2, 3}", "first": " punctuated on ts", "kind": "stream", "second": "", **parts}
+    clauses = {
+        "domain": " in {1, 2, 3}",
+        "first": " punctuated on ts",
+        "kind": "stream",
+        "second": "",
+        **parts,
+    }
     text = SENSORS
-    for name, value in given.items():
+    for name, value in clauses.items():
         text = text.replace(f"{{{name}}}", value)
-    found = safety(compile_query(text).plan)
-    return [b.verdict for b in found.bounds if not b.memory.accents]
+    report = safety(compile_query(text).plan)
+    return [b.verdict for b in report.bounds if not b.memory.accents]
 
 
 @pytest.mark.parametrize(

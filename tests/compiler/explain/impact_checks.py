@@ -19,16 +19,16 @@ NEW = "an_attribute_that_no_query_has"
 
 def check_impact(plan: Plan, impact: AccentImpact) -> None:
     name = NEW if impact.attribute == "*" else impact.attribute
-    known = name in plan.start[impact.source].types
-    before = [] if known or impact.kind == "add" else [f"[[+({name}: double)]]"]
-    is_time = known and plan.start[impact.source].types[name].name == "timestamp"
+    declared = name in plan.start[impact.source].types
+    before = [] if declared or impact.kind == "add" else [f"[[+({name}: double)]]"]
+    is_time = declared and plan.start[impact.source].types[name].name == "timestamp"
     function = "y + 1 hour" if is_time else "y * 2 + 1" if impact.offset else "y * 2"
     accent = {
-        "add": f"[[+({name}: {plan.start[impact.source].types[name] if known else 'double'})]]",
+        "add": f"[[+({name}: {plan.start[impact.source].types[name] if declared else 'double'})]]",
         "drop": f"[[-({name})]]",
         "alter": f"[[alter({name}, y -> {function})]]",
     }[impact.kind]
-    if impact.kind == "add" and known:
+    if impact.kind == "add" and declared:
         return  # a drop would have to come first, and may itself wait
     markers = [(impact.source, text) for text in (*before, accent)]
     if impact.code is not None:
@@ -45,16 +45,16 @@ def check_impact(plan: Plan, impact: AccentImpact) -> None:
         (output,) = (at for at in last.outputs if at.relation == outcome.emit)
         # An Alter that changes nothing only says that whole numbers may have decimals from here on.
         accents = [*output.says.adds, *output.says.alters, *output.says.drops]
-        said = [each for each in accents if not each.endswith(", y -> y)]]")]
+        announced = [text for text in accents if not text.endswith(", y -> y)]]")]
         if outcome.verdict in ("coordinates", "accumulates"):  # a part that is closed elsewhere need not wait
             # Of several values computed from an attribute, one may be lost at once while another waits.
-            waiting = [each for each in said if re.match(r"\[\[(\+|-|alter)\(", each)]
-            assert len(waiting) < max(1, len(outcome.attributes)), (impact, outcome, said)
+            waiting = [text for text in announced if re.match(r"\[\[(\+|-|alter)\(", text)]
+            assert len(waiting) < max(1, len(outcome.attributes)), (impact, outcome, announced)
             continue
-        assert bool(said) == (outcome.verdict == "propagates"), (impact, outcome, said)
-        for attribute in outcome.attributes if said else ():
+        assert bool(announced) == (outcome.verdict == "propagates"), (impact, outcome, announced)
+        for attribute in outcome.attributes if announced else ():
             evolved = NEW if attribute == "*" else attribute
-            assert any(re.search(rf"\({evolved}\b", each) for each in said), (attribute, said)
+            assert any(re.search(rf"\({evolved}\b", text) for text in announced), (attribute, announced)
 
 
 def reads_and_merges(plan: Plan, outcome: Outcome) -> bool:

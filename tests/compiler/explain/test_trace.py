@@ -34,9 +34,9 @@ def texts() -> list[str]:
 @pytest.mark.parametrize("text", texts())
 def test_a_fate_is_what_applying_the_accent_comes_to(text: str) -> None:
     plan = compile_query(text).plan
-    told = list(impacts(plan))
-    assert told
-    for impact in told:
+    all_impacts = list(impacts(plan))
+    assert all_impacts
+    for impact in all_impacts:
         if not impact.mentions:
             check_impact(plan, impact)
 
@@ -48,7 +48,7 @@ emit aggregate[{}](r) to json "out";
 
 
 @pytest.mark.parametrize(
-    ("calls", "marker", "outcome", "said"),
+    ("calls", "marker", "outcome", "functions"),
     [
         ("sum(t) as s by k", "[[unit(t, degC)]]", "absorbed (2.8)", ()),
         ("sum(t) as s by k", "[[alter(t, y -> y * 2)]]", "propagates (A4)", ("s",)),
@@ -59,13 +59,13 @@ emit aggregate[{}](r) to json "out";
     ],
 )
 def test_a_trace_says_of_an_alter_what_its_function_does(
-    calls: str, marker: str, outcome: str, said: tuple[str, ...]
+    calls: str, marker: str, outcome: str, functions: tuple[str, ...]
 ) -> None:
     """An offset counts once for each value, so no sum goes through it (2.8)."""
     (step,) = traced(SUMS.format(calls), ("r", marker))
     assert step.relations[-1].does == (outcome,)
     altered = [re.search(r"(?:alter|unit)\((\w+)", text) for text in step.outputs[0].says.alters]
-    assert tuple(match[1] for match in altered if match) == said
+    assert tuple(match[1] for match in altered if match) == functions
 
 
 def test_an_alter_with_an_offset_has_a_row_of_its_own_where_it_ends() -> None:

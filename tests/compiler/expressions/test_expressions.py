@@ -77,7 +77,7 @@ def test_types(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "place"),
+    ("text", "code", "marked"),
     [
         ("a + z", "RQ102", "z"),
         ("a + s", "RQ103", "s"),
@@ -107,13 +107,13 @@ def test_types(text: str, expected: str) -> None:
         ("year('today')", "RQ103", "'today'"),
     ],
 )
-def test_clashes_are_shown_where_they_are(text: str, code: str, place: str) -> None:
+def test_clashes_are_shown_where_they_are(text: str, code: str, marked: str) -> None:
     with pytest.raises(DiagnosticError) as caught:
         expressions.type_of(parse_expression(text), TYPES)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == code
     assert diagnostic.span is not None
-    assert text[diagnostic.span.start : diagnostic.span.end] == place
+    assert text[diagnostic.span.start : diagnostic.span.end] == marked
 
 
 @pytest.mark.parametrize(

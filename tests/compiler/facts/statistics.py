@@ -14,6 +14,6 @@ def variance(sample: Sequence[Fraction]) -> Fraction:
 
 
 def quantile(sample: Sequence[Any], share: Fraction) -> Any:
-    ordered, place = sorted(sample), share * (len(sample) - 1)
-    low, high = ordered[floor(place)], ordered[ceil(place)]
-    return low + (high - low) * (place - floor(place))
+    ordered, rank = sorted(sample), share * (len(sample) - 1)
+    low, high = ordered[floor(rank)], ordered[ceil(rank)]
+    return low + (high - low) * (rank - floor(rank))

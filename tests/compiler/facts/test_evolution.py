@@ -359,8 +359,8 @@ def test_conditions_need_what_they_read() -> None:
     )
 
     def said(kind: Kind, attribute: str) -> tuple[str, str]:
-        found = reaction(group, kind, attribute, frozenset(), (source,), 0)
-        return found.kind, found.rule
+        reacts = reaction(group, kind, attribute, frozenset(), (source,), 0)
+        return reacts.kind, reacts.rule
 
     assert said("drop", "b") == said("drop", "t") == ("aborts", "G20")
     assert said("alter", "b") == said("add", "b") == ("absorbed", "G20")

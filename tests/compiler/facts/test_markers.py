@@ -77,8 +77,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "place"), REFUSED, ids=[text for text, *_ in REFUSED])
-def test_wrong_accents_are_refused_where_they_are_wrong(text: str, code: str, place: str | None) -> None:
+@pytest.mark.parametrize(("text", "code", "marked"), REFUSED, ids=[text for text, *_ in REFUSED])
+def test_wrong_accents_are_refused_where_they_are_wrong(text: str, code: str, marked: str | None) -> None:
     """A bad marker always has a code and a position (G34)."""
     with pytest.raises(DiagnosticError) as caught:
         read_accent(text, TYPES, "data/0.json:17")
@@ -87,8 +87,8 @@ def test_wrong_accents_are_refused_where_they_are_wrong(text: str, code: str, pl
     assert diagnostic.span is not None
     assert diagnostic.span.source == "data/0.json:17"
     assert 0 <= diagnostic.span.start < diagnostic.span.end <= len(text)
-    if place is not None:
-        assert text[diagnostic.span.start : diagnostic.span.end] == place
+    if marked is not None:
+        assert text[diagnostic.span.start : diagnostic.span.end] == marked
 
 
 @pytest.mark.parametrize("text", ["[[s = 1]]", "[[+(p)]]", "[[alter(t)]]", "[s = 1]", ""])
@@ -115,16 +115,18 @@ def test_punctuations_are_regions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "place"),
+    ("text", "code", "marked"),
     [("[p = 1]", "RQ207", "p = 1"), ("[s = 1, t = 'a']", "RQ208", "'a'"), ("[s", "RQ0", None)],
 )
-def test_wrong_punctuations_are_refused_where_they_are_wrong(text: str, code: str, place: str | None) -> None:
+def test_wrong_punctuations_are_refused_where_they_are_wrong(
+    text: str, code: str, marked: str | None
+) -> None:
     with pytest.raises(DiagnosticError) as caught:
         read_punctuation(text, TYPES)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code.startswith(code)
     assert diagnostic.span is not None
-    assert place is None or text[diagnostic.span.start : diagnostic.span.end] == place
+    assert marked is None or text[diagnostic.span.start : diagnostic.span.end] == marked
 
 
 def test_punctuation_text() -> None:

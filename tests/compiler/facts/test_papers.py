@@ -81,8 +81,8 @@ def test_accumulators_roll_up(operator: str) -> None:
     """`s=1,t<5`; `s=1,t=5`; `s=1,t>5`: the three together, and no two of them, are `s=1` (6.1, G3, G4)."""
     parts = [where("s = 1, t < 5"), where("s = 1, t = 5"), where("s = 1, t > 5")]
 
-    def out(*said: Tree) -> Tree:
-        source = stream("s", "t", "X", units={"X": altered(regions.union(*said))}, undefined="X")
+    def out(*areas: Tree) -> Tree:
+        source = stream("s", "t", "X", units={"X": altered(regions.union(*areas))}, undefined="X")
         if operator == "project":
             facts = Project(name="p", inputs=("i",), items={"s": "s", "X": "X"}).facts((source,))
         else:
@@ -98,8 +98,8 @@ def test_accumulators_roll_up(operator: str) -> None:
 
 def test_newly_covered_cells_are_emitted_whatever_the_last_accent_said() -> None:
     """After (s ∈ {1,2}, t < 5) and (s = 1, t ≥ 5) it is s = 1 that is covered (G4)."""
-    said = regions.union(where("s in {1, 2}, t < 5"), where("s = 1, t >= 5"))
-    source = stream("s", "t", "X", units={"X": altered(said)})
+    covered = regions.union(where("s in {1, 2}, t < 5"), where("s = 1, t >= 5"))
+    source = stream("s", "t", "X", units={"X": altered(covered)})
     out = Aggregate(name="g", inputs=("i",), by=["s"], function="avg", excepts=["t"]).facts((source,))
     assert seen(out.units["X"]) == where("s = 1")
 
@@ -113,11 +113,11 @@ def test_punctuation_covers_what_no_accent_does() -> None:
 
 def test_a_declared_domain_lets_accents_cover() -> None:
     """The domain {1, 2} is known: s = 1 and s = 2 are all of it (6.1, example 1; G5)."""
-    said = altered(where("s in {1, 2}"))
-    known = stream("s", "t", "X", units={"X": said}, domains={"s": regions.values("s", [1, 2])})
-    unknown = stream("s", "t", "X", units={"X": said})
+    trees = altered(where("s in {1, 2}"))
+    with_domain = stream("s", "t", "X", units={"X": trees}, domains={"s": regions.values("s", [1, 2])})
+    unknown = stream("s", "t", "X", units={"X": trees})
     group = Aggregate(name="g", inputs=("i",), by=["t"], function="avg", excepts=["s"])
-    assert seen(group.facts((known,)).units["X"]) is True
+    assert seen(group.facts((with_domain,)).units["X"]) is True
     assert seen(group.facts((unknown,)).units["X"]) is False
 
 
@@ -132,8 +132,8 @@ def test_two_truth_values_are_all_there_are() -> None:
 @pytest.mark.parametrize(("undefined", "expected"), [("", "s = 1"), ("X", None)])
 def test_the_undefined_value_keeps_a_group_open(undefined: str, expected: str | None) -> None:
     """`[s=1,X<5]` and `[s=1,X>=5]` do not close s=1 where X may be undefined (⊥ lemma, theory 3.1)."""
-    said = regions.union(where("s = 1, X < 5"), where("s = 1, X >= 5"))
-    source = stream("s", "X", closed=said, undefined=undefined)
+    halves = regions.union(where("s = 1, X < 5"), where("s = 1, X >= 5"))
+    source = stream("s", "X", closed=halves, undefined=undefined)
     for operator in (
         Aggregate(name="g", inputs=("i",), by=["s"], calls={"n": "count()"}),
         Project(name="p", inputs=("i",), items={"s": "s"}),

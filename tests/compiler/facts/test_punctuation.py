@@ -14,12 +14,12 @@ from tests.kit.strategies import DENSE, LIGHT, WHOLE, rows
 
 
 def combined(first: str, second: str, **types: str) -> str | None:
-    found = combine_punctuations(
+    combined_punctuation = combine_punctuations(
         parse_punctuation(f"[{first}]"),
         parse_punctuation(f"[{second}]"),
         {name: Type.parse(t) for name, t in types.items()} or None,
     )
-    return None if found is None else format_punctuation(found)
+    return None if combined_punctuation is None else format_punctuation(combined_punctuation)
 
 
 FORMS = {"wildcard": "a = *", "constant": "a = 5", "range": "a in [1, 5)", "list": "a in {1, 5, 9}"}
@@ -148,9 +148,9 @@ def test_it_is_the_intersection_of_the_regions(
         return
     again = parse_punctuation(format_punctuation(both))
     assert again == both
-    found = patterns.region_of(again.conditions, types)
+    actual = patterns.region_of(again.conditions, types)
     assert all(
-        regions.contains(found, row) == regions.contains(expected, row)
+        regions.contains(actual, row) == regions.contains(expected, row)
         for row in rows({"a": space, "b": space})
     )
     for attribute in "ab":

@@ -76,8 +76,8 @@ def test_what_is_no_angle_is_refused(call: str, code: str) -> None:
 )
 def test_a_function_that_knows_no_circle_is_warned_of(relation: str, warned: int) -> None:
     text = f'{HEAD}emit {relation} to json "o";'
-    actual = [each for each in compile_query(text).warnings if each.code == "RQ159"]
+    actual = [warning for warning in compile_query(text).warnings if warning.code == "RQ159"]
     assert len(actual) == warned
-    assert all("avg_angle(" in (each.help or "") for each in actual)
+    assert all("avg_angle(" in (warning.help or "") for warning in actual)
     lenient, strict = (cedilla("check", "-", *more, text=text) for more in ([], ["--strict"]))
     assert (lenient.exit_code, strict.exit_code) == (0, 1 if warned else 0), strict.output

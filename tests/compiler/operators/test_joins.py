@@ -235,13 +235,13 @@ def reacts(join: Matching, inputs: tuple[Facts, Facts], side: int) -> Mapping[st
 def test_accents_of_a_semi_or_anti_join(operator: type[Matching]) -> None:
     """The left's go on, the right's end here; no key can be dropped (J3, J4)."""
     join, inputs = built(operator, ONE), (plain("k", "X"), plain("k", "X"))
-    said = {
-        (side, name): [(r.kind, r.rule, r.passes) for r in found]
+    actual = {
+        (side, name): [(r.kind, r.rule, r.passes) for r in reactions]
         for side in (0, 1)
-        for name, found in reacts(join, inputs, side).items()
+        for name, reactions in reacts(join, inputs, side).items()
     }
     ended = ("ignored", "P2", ())
-    assert said == {
+    assert actual == {
         (0, "k"): [("propagates", "J2", ("k",)), ("aborts", "J3", ()), ("propagates", "G12", ("k",))],
         (0, "X"): [
             ("propagates", "J2", ("X",)),

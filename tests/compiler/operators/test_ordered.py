@@ -110,11 +110,11 @@ def test_a_sort_closes_what_is_closed_and_written(
     sort = Sort(name="o", inputs=("r",), keys=keys)
     out, passable = sort.facts((source,)), sort.passable(source)
     clear = regions.box({"a": regions.values("a", [1])})
-    told = sort.facts((source,), StateFacts({"X": clear}, clear))
+    out_later = sort.facts((source,), StateFacts({"X": clear}, clear))
     for cell in rows({n: a.judged for n, a in axes.items()}):
         shut = paint.meaning(cell) and regions.contains(passable, cell)
         assert regions.contains(out.closed, cell) == shut
-        assert regions.contains(told.closed, cell) == (shut or cell.get("a") == 1)
+        assert regions.contains(out_later.closed, cell) == (shut or cell.get("a") == 1)
     assert (out.present, out.units, out.types) == (source.present, source.units, source.types)
 
 
@@ -206,8 +206,8 @@ def test_a_start_is_fed_by_the_times_at_and_after_it(present: Paint, units: Pain
         feeders = [{**cell, "ts": t} for t in TIMES if t >= start]
         here = [f for f in feeders if present.meaning(f) is PRESENT]
         assert regions.contains(out.present["X"], cell) == (PRESENT if here else ABSENT)
-        seen = [units.meaning(f) for f in here if not closed.meaning(f)]
-        assert regions.contains(out.units["X"], cell) == min(seen, key=len, default=())
+        histories = [units.meaning(f) for f in here if not closed.meaning(f)]
+        assert regions.contains(out.units["X"], cell) == min(histories, key=len, default=())
 
 
 # --- complaints ---

@@ -30,30 +30,30 @@ class Steps:
         self.reference = Reference(plan)
         self.output: list[Item] = []
 
-    def take(self, given: Given) -> list[Item]:
+    def take(self, step: Given) -> list[Item]:
         """What an item adds to the output."""
-        source, item = given if isinstance(given, tuple) else ("r", given)
+        source, item = step if isinstance(step, tuple) else ("r", step)
         if isinstance(item, str):
             item = {"$accent" if item.startswith("[[") else "$punctuation": item}
         (outputs,) = self.reference.step([(source, item)])
-        said = outputs["q"].items()
-        self.output += said
-        return said
+        items = outputs["q"].items()
+        self.output += items
+        return items
 
-    def accents(self, *given: Given) -> list[str]:
-        return [item["$accent"] for each in given for item in self.take(each) if "$accent" in item]
+    def accents(self, *steps: Given) -> list[str]:
+        return [item["$accent"] for step in steps for item in self.take(step) if "$accent" in item]
 
-    def punctuations(self, *given: Given) -> list[str]:
-        return [item["$punctuation"] for each in given for item in self.take(each) if "$punctuation" in item]
+    def punctuations(self, *steps: Given) -> list[str]:
+        return [item["$punctuation"] for step in steps for item in self.take(step) if "$punctuation" in item]
 
-    def tuples(self, *given: Given) -> list[dict[str, Any]]:
-        return [item for each in given for item in self.take(each) if not any(n[0] == "$" for n in item)]
+    def tuples(self, *steps: Given) -> list[dict[str, Any]]:
+        return [item for step in steps for item in self.take(step) if not any(n[0] == "$" for n in item)]
 
 
-def cases(given: dict[str, tuple[str, list[str]]]) -> list[Any]:
+def cases(rules: dict[str, tuple[str, list[str]]]) -> list[Any]:
     return [
         pytest.param(rule, query, accent, id=f"{rule} {accent}")
-        for rule, (query, accents) in given.items()
+        for rule, (query, accents) in rules.items()
         for accent in accents
     ]
 
@@ -116,9 +116,9 @@ def test_accents_that_go_on_as_they_are(rule: str, query: str, accent: str, sett
 @pytest.mark.parametrize(("rule", "query", "accent"), cases(END_THERE))
 @pytest.mark.parametrize("settings", ["", STRICT], ids=["", "strict"])
 def test_accents_that_end_at_an_operator(rule: str, query: str, accent: str, settings: str) -> None:
-    said = Steps(query, settings).take(accent)
+    items = Steps(query, settings).take(accent)
     # That whole numbers may have decimals from here on is said all the same, by an Alter that changes nothing.
-    assert [item for item in said if not item.get("$accent", "").endswith(", y -> y)]]")] == [], rule
+    assert [item for item in items if not item.get("$accent", "").endswith(", y -> y)]]")] == [], rule
 
 
 @pytest.mark.parametrize(("rule", "query", "accent"), cases(END_THE_QUERY))
@@ -136,7 +136,7 @@ def test_accents_that_wait_or_end_a_strict_query(rule: str, query: str, accent: 
 
 
 @pytest.mark.parametrize(
-    ("query", "accent", "said"),
+    ("query", "accent", "announced"),
     [
         (AVERAGES, "[[w < 3, +(x: double)]]", "[[+(x: double)]]"),
         ("aggregate[avg by k except ts](r)", "[[k = 1, w < 3, +(x: double)]]", "[[k = 1, +(x: double)]]"),
@@ -145,9 +145,9 @@ def test_accents_that_wait_or_end_a_strict_query(rule: str, query: str, accent: 
     ],
 )
 @pytest.mark.parametrize("settings", ["", STRICT], ids=["", "strict"])
-def test_an_add_never_waits(query: str, accent: str, said: str, settings: str) -> None:
+def test_an_add_never_waits(query: str, accent: str, announced: str, settings: str) -> None:
     """D1: it is announced where some tuple may have the attribute; so a strict query has nothing against it."""
-    assert Steps(query, settings).accents(accent) == [said]
+    assert Steps(query, settings).accents(accent) == [announced]
 
 
 EXTENDED = "extend[v * 2 as z](r)"
@@ -264,6 +264,6 @@ def test_closed_regions_are_kept_and_no_lists() -> None:
     query = Steps("r union s")
     for bound in range(1000):
         query.reference.step([(name, {"$punctuation": f"[ts < {bound}]"}) for name in ("r", "s")])
-    (said,) = {str(state.closed) for state in query.reference.states.values()}
-    assert said == str(query.reference.sinks["q"].closed)
-    assert len(said) < 200
+    (closed,) = {str(state.closed) for state in query.reference.states.values()}
+    assert closed == str(query.reference.sinks["q"].closed)
+    assert len(closed) < 200

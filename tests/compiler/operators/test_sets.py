@@ -43,9 +43,9 @@ def test_rename_changes_names_and_nothing_else(world: World) -> None:
             assert regions.contains(swap.units.get(new[name], ORIGINAL), image) == world.history(name, cell)
             members = swap.universe[new[name]].members
             assert regions.contains(members, {new[name]: cell.get(name, UNDEFINED)})
-    there = Rename(name="n", inputs=("s",), names={"a": "z"})
+    rename = Rename(name="n", inputs=("s",), names={"a": "z"})
     back = Rename(name="m", inputs=("n",), names={"z": "a"})
-    assert back.facts((there.facts((world.facts,)),)) == world.facts
+    assert back.facts((rename.facts((world.facts,)),)) == world.facts
 
 
 def test_rename_refuses_an_attribute_of_the_new_name() -> None:
@@ -127,8 +127,8 @@ class Counted:
         text = text.format(left=int(closed[0]), right=int(closed[1]))
         text = re.sub(r"(\d)L\b", r"\1", text)
         columns = "SELECT ? AS `$left`, ? AS `$right`, ? AS `$passed`"
-        ((found,),) = SQL.execute(f"SELECT {text} FROM ({columns})", state)
-        return int(found)
+        ((value,),) = SQL.execute(f"SELECT {text} FROM ({columns})", state)
+        return int(value)
 
     def step(
         self, state: tuple[int, int, int], closed: tuple[bool, bool], event: tuple[int, int, bool, bool]
@@ -240,5 +240,5 @@ def test_what_a_limit_knows_reaches_the_whole_plan() -> None:
     plan = compile_query(
         'stream r(a: int) from json "r"; x := limit[2](r); y := distinct[a](x); emit y to json "o";'
     ).plan
-    known = derive(plan, {"r": plan.start["r"]}, {"x": StateFacts(closed=True)})
-    assert known["y"].closed is True
+    facts = derive(plan, {"r": plan.start["r"]}, {"x": StateFacts(closed=True)})
+    assert facts["y"].closed is True

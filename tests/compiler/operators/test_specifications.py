@@ -27,7 +27,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.trace import trace, trace_text
 from tests.kit import ROOT
 
-CLASSES = {each.__name__ for each in OPERATORS} | {"Matching", "Filtering", "Coordinated"}
+CLASSES = {operator.__name__ for operator in OPERATORS} | {"Matching", "Filtering", "Coordinated"}
 OWN = ("compiler/operators", "runtime/operators")
 """The folders of operators: their specifications, and how they run."""
 
@@ -115,7 +115,7 @@ def test_a_new_operator_is_explained() -> None:
     assert "held until no state has it" in " ".join(evolution_text(plan).split())
     assert "keeps delayed tuples until `r` closes k" in summary_text(plan)
     assert explain_json(plan)["operators"][0]["state"]["bound"] == "bounded"
-    assert [each.code for each in all_findings(delayed("s"))] == ["RQ130"]
+    assert [finding.code for finding in all_findings(delayed("s"))] == ["RQ130"]
     (traced,) = trace(plan, [("r", "[[s = 1, alter(t, y -> y + 1)]]")])
     assert "propagates (G12)" in trace_text(traced)
 

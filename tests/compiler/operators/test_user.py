@@ -20,9 +20,9 @@ from tests.kit.strategies import LIGHT, rows, values
 HEAD = 'stream a(k: long, t: double) from json "a"; stream b(k: long, u: double) from json "b";\n'
 
 
-def user(inputs: int = 1, **given: Any) -> User:
+def user(inputs: int = 1, **fields: Any) -> User:
     names = ("l", "r")[:inputs]
-    return User(name="o", inputs=names, label="o", function="m:f", **given)
+    return User(name="o", inputs=names, label="o", function="m:f", **fields)
 
 
 # --- facts ---
@@ -100,7 +100,7 @@ WAITS = {"foundation": ("k",), "merge": ("k",), "accumulate": ("t",)}
 
 
 @pytest.mark.parametrize(
-    ("given", "kind", "attribute", "mentions", "expected"),
+    ("fields", "kind", "attribute", "mentions", "expected"),
     [
         ({"foundation": ("t",)}, "drop", "t", "", ("aborts", "2.2")),
         ({"foundation": ("t",)}, "alter", "t", "k", ("propagates", "2.2")),
@@ -118,9 +118,9 @@ WAITS = {"foundation": ("k",), "merge": ("k",), "accumulate": ("t",)}
     ],
 )
 def test_the_signature_says_what_becomes_of_an_accent(
-    given: dict[str, Any], kind: Any, attribute: str, mentions: str, expected: tuple[str, str]
+    fields: dict[str, Any], kind: Any, attribute: str, mentions: str, expected: tuple[str, str]
 ) -> None:
-    actual = reaction(user(**given), kind, attribute, frozenset(mentions.split()), (LEFT,), 0)
+    actual = reaction(user(**fields), kind, attribute, frozenset(mentions.split()), (LEFT,), 0)
     assert (actual.kind, actual.rule) == expected
 
 

@@ -51,9 +51,9 @@ def test_every_relation_of_a_plan_has_its_own_name(query: str) -> None:
 def test_relations_that_are_named_like_conversions_have_their_own_tuples() -> None:
     plan = compile_query(STREAMS + ALIKE["a relation named like a conversion"]).plan
     reference = Reference(plan)
-    given = [("r", 0.5), ("r", 2.0), ("s", 500.0), ("s", 3000.0)]
+    values = [("r", 0.5), ("r", 2.0), ("s", 500.0), ("s", 3000.0)]
     outputs = [
-        output for source, v in given for output in reference.step([(source, {"ts": 1, "k": 1, "v": v})])
+        output for source, v in values for output in reference.step([(source, {"ts": 1, "k": 1, "v": v})])
     ]
     assert [row["v"] for output in outputs for row in output["converted"].tuples] == [2.0, 3.0]
 
@@ -65,9 +65,9 @@ def test_aggregates_inside_each_other_are_computed_one_after_the_other() -> None
     plan = compile_query(STREAMS + query).plan
     reference = Reference(plan)
     rows = [(1, 1.0), (1, 4.0), (2, 10.0), (2, 11.0)]  # 3 for one k, 1 for the other
-    given: list[Any] = [("r", {"ts": 1, "k": k, "v": v}) for k, v in rows]
-    given.append(("r", {"$punctuation": "[]"}))
-    outputs = [output for item in given for output in reference.step([item])]
+    items: list[Any] = [("r", {"ts": 1, "k": k, "v": v}) for k, v in rows]
+    items.append(("r", {"$punctuation": "[]"}))
+    outputs = [output for item in items for output in reference.step([item])]
     (emit,) = plan.emits
     assert [row["v"] for output in outputs for row in output[emit.name].tuples] == [2.0]
 
@@ -136,4 +136,4 @@ def test_a_pass_that_breaks_the_plan_is_named(
 
 def test_the_architecture_gives_the_passes_in_their_order() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    assert re.findall(r"^- `(\w+)` ", page, re.MULTILINE)[: len(PASSES)] == [each.__name__ for each in PASSES]
+    assert re.findall(r"^- `(\w+)` ", page, re.MULTILINE)[: len(PASSES)] == [step.__name__ for step in PASSES]

@@ -32,8 +32,8 @@ def test_what_is_closed_on_several_attributes_is_asked_of_each_once() -> None:
 
 
 def test_what_holds_from_a_place_on_is_asked_with_its_attribute() -> None:
-    def from_place(attribute: str, old: int, new: int, place: int) -> regions.Tree:
-        later = regions.interval(POSITION, (place, 1), None)
+    def from_place(attribute: str, old: int, new: int, since: int) -> regions.Tree:
+        later = regions.interval(POSITION, (since, 1), None)
         return regions.union(_below(attribute, old), regions.intersection(_below(attribute, new), later))
 
     closed = [from_place("a", 1, 5, 7), from_place("b", 2, 6, 8), from_place("c", 3, 7, 9)]

@@ -68,7 +68,7 @@ def test_odd_names_are_no_units(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "by_hand"),
+    ("expression", "by_hand"),
     [
         ("select[t > 30 degC](r)", "select[t > 86](r)"),
         ("select[t > -40 degC](r)", "select[t > -40](r)"),
@@ -109,8 +109,8 @@ def test_odd_names_are_no_units(name: str) -> None:
         ("aggregate[count(x where t > 30 degC) as n by s](r)", "aggregate[count(x where t > 86) as n by s](r)"),
     ],
 )  # fmt: skip
-def test_units_are_arithmetic(written: str, by_hand: str) -> None:
-    plan = compile_query(f'{HEAD}emit {written} to json "o";').plan
+def test_units_are_arithmetic(expression: str, by_hand: str) -> None:
+    plan = compile_query(f'{HEAD}emit {expression} to json "o";').plan
     operators = [evolve(o, differences=()) if isinstance(o, Project) else o for o in plan.operators]
     assert operators == [*compile_query(f'{bare(HEAD)}emit {by_hand} to json "o";').plan.operators]
 
@@ -220,8 +220,8 @@ def test_pairs_may_name_the_inputs_of_a_join() -> None:
 
 def test_a_given_constant_keeps_the_unit_of_the_one_that_is_declared() -> None:
     text = f'{HEAD}let hot = 30 degC;\nemit select[t > hot](r) to json "o";'
-    for given, limit in (("40", "t > 104"), ("40 degF", "t > 40")):
-        plan = compile_query(text, params={"hot": given}).plan
+    for hot, limit in (("40", "t > 104"), ("40 degF", "t > 40")):
+        plan = compile_query(text, params={"hot": hot}).plan
         assert plan.operators[0].parameters()["predicate"] == limit
 
 

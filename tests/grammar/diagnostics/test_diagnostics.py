@@ -61,8 +61,8 @@ def test_spans_cover_what_was_written() -> None:
     select = definition.relation
     assert isinstance(select, syntax.Select)
     assert isinstance(select.predicate, syntax.Binary)
-    written = [text[node.span.start : node.span.end] for node in (select.predicate.left, select.input)]
-    assert written == ["(x + 1) * 2", "b\n  union c"]
+    sources = [text[node.span.start : node.span.end] for node in (select.predicate.left, select.input)]
+    assert sources == ["(x + 1) * 2", "b\n  union c"]
     assert (select.input.span.end_line, select.input.span.end_column) == (2, 10)
 
 

@@ -103,8 +103,8 @@ def test_a_caret_stands_below_its_text_whatever_comes_before() -> None:
 
 def test_a_diagnostic_has_no_secret_in_any_form() -> None:
     secret = "s3://KEY:SECRET@b/in"
-    found = Diagnostic("RQ431", "error", f"{secret}: no", notes=(f"at {secret}",), help=f"not {secret}")
-    assert "SECRET" not in repr(found)
+    diagnostic = Diagnostic("RQ431", "error", f"{secret}: no", notes=(f"at {secret}",), help=f"not {secret}")
+    assert "SECRET" not in repr(diagnostic)
 
 
 def test_long_texts_take_no_longer_than_their_length() -> None:

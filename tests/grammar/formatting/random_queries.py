@@ -63,7 +63,7 @@ UNITS = st.sampled_from(["degC", "unit", "km/h", "[degF]", "m**2"])
 
 def measured(least: int) -> st.SearchStrategy[syntax.Literal]:
     return st.tuples(st.integers(least, 99), UNITS).map(
-        lambda each: syntax.Literal(each[0], f"{each[0]} {unit_text(each[1])}", each[1], span=HERE)
+        lambda length: syntax.Literal(length[0], f"{length[0]} {unit_text(length[1])}", length[1], span=HERE)
     )
 
 

@@ -16,9 +16,9 @@ from cedilla.grammar.parsing import cache_dir, lalr
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
-    place = Path(cache_from_source(cache_dir.__file__)).parent
-    place.mkdir(parents=True)
-    return place
+    folder = Path(cache_from_source(cache_dir.__file__)).parent
+    folder.mkdir(parents=True)
+    return folder
 
 
 def test_nothing_is_kept_where_python_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,5 +7,5 @@ whether what passes is exactly what is certain. `SAFE`: a relation over the stre
 from importlib import import_module
 from pkgutil import iter_modules
 
-OPERATORS = {each.name: import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)}
+OPERATORS = {module.name: import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)}
 """Method of an operator -> its module. Older operators are in the tests themselves."""

@@ -41,7 +41,7 @@ emit mean to json "out";
 set suspect = warn;
 """
 SOURCE = compile_query(QUERY).plan.sources[0]
-FUNCTIONS = {each.name: each.function for each in CONVERSIONS}
+FUNCTIONS = {conversion.name: conversion.function for conversion in CONVERSIONS}
 FAHRENHEIT = FUNCTIONS["°F to °C"]
 ANNOUNCED = "[[s = 2, alter(t, y -> (y * 5 - 160) / 9)]]"
 JUMPS = "`t` of s = 2 jumps like °F to °C, and no accent says so"
@@ -75,7 +75,7 @@ def reported(
     for number, values in enumerate(epochs):
         tuples = (((s,), f"epoch {number}", {"t": value}) for s, value in values)
         points = list(points_of(tuples, run_bits(len(values), 3)))
-        result += [(number, each) for each in watch.take(points, watch.share, state, state)]
+        result += [(number, report) for report in watch.take(points, watch.share, state, state)]
         if restart:
             watch = load_monitor(SOURCE, json.loads(json.dumps(dump_monitor(watch))))
     return result
@@ -102,19 +102,19 @@ def sensors(
 def test_a_change_is_told_once_with_its_group_place_and_accent(
     sizes: list[int], since: int, restart: bool
 ) -> None:
-    ((number, told),) = reported(sensors(sizes, since=since), restart=restart)
-    assert (told.code, told.severity) == ("RQ223", "warning")
+    ((number, warning),) = reported(sensors(sizes, since=since), restart=restart)
+    assert (warning.code, warning.severity) == ("RQ223", "warning")
     epoch = next(n for n in range(len(sizes)) if sum(sizes[: n + 1]) > since)
-    assert told.message == f"{JUMPS}, since epoch {epoch}: {STATED}"
-    assert (told.notes, told.help) == ((), None)
+    assert warning.message == f"{JUMPS}, since epoch {epoch}: {STATED}"
+    assert (warning.notes, warning.help) == ((), None)
     assert number <= epoch + max(1, 3 * 32 // sizes[0])
 
 
 @pytest.mark.parametrize("name", tiered(["x 1,000", "°C to K", "/ 100", "psi to kPa"], 2))
 def test_every_kind_of_change(name: str) -> None:
     function = FUNCTIONS[name]
-    ((_, told),) = reported(sensors([300] * 20, since=3000, function=function))
-    assert f"jumps like {name}," in told.message
+    ((_, warning),) = reported(sensors([300] * 20, since=3000, function=function))
+    assert f"jumps like {name}," in warning.message
 
 
 def _walk(rng: random.Random) -> Iterator[float]:
@@ -177,28 +177,28 @@ def test_what_goes_back_is_a_note_and_the_accent_says_all_that_is_not_announced(
         return factor * temperature(300 * epoch + n, rng)
 
     rng = random.Random(1)
-    told = reported([(2, value(epoch, n)) for n in range(300)] for epoch in range(16))
-    assert [(each.severity, each.message.partition(",")[0]) for _, each in told] == [
+    reports = reported([(2, value(epoch, n)) for n in range(300)] for epoch in range(16))
+    assert [(diagnostic.severity, diagnostic.message.partition(",")[0]) for _, diagnostic in reports] == [
         ("warning", "`t` of s = 2 jumps like x 1"),
         ("warning", "`t` of s = 2 jumps like / 100"),
         ("note", "`t` of s = 2 continues as before its jump"),
     ]
-    assert "alter(t, y -> y * 1000)" in told[0][1].message
-    assert "alter(t, y -> y * 10)" in told[1][1].message
+    assert "alter(t, y -> y * 1000)" in reports[0][1].message
+    assert "alter(t, y -> y * 10)" in reports[1][1].message
 
 
 def test_the_accent_is_in_the_units_in_force() -> None:
     state = source_state()
     state = with_accent(state, read_accent("[[s = 2, alter(t, y -> y / 10)]]", state.types), 0).next_epoch()
-    ((_, told),) = reported(sensors([600] * 8, since=3000), state)
+    ((_, warning),) = reported(sensors([600] * 8, since=3000), state)
     # of what is written: tenths of °F, then of °C
-    assert "[[s = 2, alter(t, y -> (y * 5 - 16) / 9)]];" in told.message
+    assert "[[s = 2, alter(t, y -> (y * 5 - 16) / 9)]];" in warning.message
     # Where the group itself has two units, none can be named.
     state = with_accent(
         state, read_accent("[[s = 2, ts > 5, alter(t, y -> y / 10)]]", state.types), 0
     ).next_epoch()
-    ((_, told),) = reported(sensors([600] * 8, since=3000), state)
-    assert told.message.endswith("it has several units, each of which takes an accent")
+    ((_, warning),) = reported(sensors([600] * 8, since=3000), state)
+    assert warning.message.endswith("it has several units, each of which takes an accent")
 
 
 def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> None:
@@ -228,9 +228,9 @@ def test_of_many_groups_one_in_so_many_is_watched_which_is_said_once(monkeypatch
         return watch.take([Point((str(n),), "", {"t": 1.0}, {"t": 1}) for n in names], share, state, state)
 
     assert take(range(10), 1) == []
-    (said,) = take(range(5, 35), 1)
-    assert (said.code, said.notes) == ("RQ419", ("one group in 4 is monitored from here on",))
-    assert "at most 10 groups by s; `readings` has more" in said.message
+    (note,) = take(range(5, 35), 1)
+    assert (note.code, note.notes) == ("RQ419", ("one group in 4 is monitored from here on",))
+    assert "at most 10 groups by s; `readings` has more" in note.message
     assert take(range(100), 1) == []  # of an epoch that began before
     assert (take(range(9), 4), len(watch.groups)) == ([], 9)
     assert take(range(20, 30), 4) == []
@@ -297,10 +297,10 @@ def simulate_messages(root: Path, stream: Sequence[Item], *options: str) -> str:
 
 def test_simulate_tells_of_a_change_at_its_line(tmp_path: Path) -> None:
     stream = minutes_of_sensors(range(12), since=8)
-    told = simulate_messages(tmp_path, stream)
-    assert told.count("RQ223") == 1
+    messages = simulate_messages(tmp_path, stream)
+    assert messages.count("RQ223") == 1
     line = 1 + stream.index(next(i for i in stream if i.get("s") == 2 and i["ts"] == 480))
-    assert told == f"warning[RQ223]: {JUMPS}, since {tmp_path}/in/1.jsonl:{line}: {STATED}\n"
+    assert messages == f"warning[RQ223]: {JUMPS}, since {tmp_path}/in/1.jsonl:{line}: {STATED}\n"
     assert simulate_messages(tmp_path, stream, "--set", "suspect=off") == ""
     # Announced where it is, it is no jump.
     at_line = [*stream[: line - 1], {"$accent": ANNOUNCED}, *stream[line - 1 :]]
@@ -332,14 +332,14 @@ def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minut
         executor = run.executor()
     ((number, (warning,)),) = warnings_of(run).items()
     epoch = 7 // minutes
-    start, place = warning.message.removesuffix(f": {STATED}").split(", since ")
+    start, end = warning.message.removesuffix(f": {STATED}").split(", since ")
     assert start == JUMPS
-    assert place.startswith(f"epoch {epoch}, ")
-    assert place.endswith(f"/in/readings/{epoch + 1:05d}.jsonl")
+    assert end.startswith(f"epoch {epoch}, ")
+    assert end.endswith(f"/in/readings/{epoch + 1:05d}.jsonl")
     assert number - epoch <= 3 // minutes
     shown = status_text(read_status(str(tmp_path / "checkpoint")))
     assert "jumps that no accent announces" in shown
-    assert f"source readings: {place}: `t` of s = 2 jumps like °F to °C: {ANNOUNCED}" in shown
+    assert f"source readings: {end}: `t` of s = 2 jumps like °F to °C: {ANNOUNCED}" in shown
 
 
 def write_elements(run: Query, number: int, stream: Sequence[Item]) -> None:
@@ -462,7 +462,7 @@ def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
     executor = run.executor()
     run.write("readings", minutes_of_sensors(range(200), 120, FUNCTIONS["x 100"]))
     run.go_on(executor, 0)
-    (warning,) = [each for each in warnings_of(run)[0] if "`t`" in each.message]
+    (warning,) = [warning_ for warning_ in warnings_of(run)[0] if "`t`" in warning_.message]
     assert warning.message.startswith("`t` of s = 2 jumps like x 100, and no accent says so")
     ((_, _, width, *_), *_) = executor.last.suspects["readings"]["series"]
     assert 12_000 / 1200 <= width <= 12_000 / 600

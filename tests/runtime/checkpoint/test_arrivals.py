@@ -20,9 +20,9 @@ def found_files(*names: str, length: int = 1) -> Found:
     return Found([FoundFile(name, int(name), length) for name in names])
 
 
-def take(root: Path, **given: Found) -> tuple[int, dict[str, list[str]]] | None:
+def take(root: Path, **sources: Found) -> tuple[int, dict[str, list[str]]] | None:
     """A batch that is kept, and the paths of its files."""
-    batch = arrivals(root).batch(given)
+    batch = arrivals(root).batch(sources)
     if batch is None:
         return None
     number, files = batch
@@ -58,13 +58,13 @@ def test_markers_stand_where_their_folder_has_them(tmp_path: Path) -> None:
 
 
 def test_files_are_added_to_a_batch_behind_its_own(tmp_path: Path) -> None:
-    known = arrivals(tmp_path)
-    batch = known.batch({"r": found_files("5"), "s": found_files("1")})
+    before = arrivals(tmp_path)
+    batch = before.batch({"r": found_files("5"), "s": found_files("1")})
     assert batch is not None
     checkpoint = Checkpoint(Files(), str(tmp_path))
     files = checkpoint.order(*batch)
-    assert known.added({"r": []}) == {"r": []}
-    added = known.added({"r": found_files("4", "5", "3").data})
+    assert before.added({"r": []}) == {"r": []}
+    added = before.added({"r": found_files("4", "5", "3").data})
     assert [file.path for file in added["r"]] == ["3", "4"]
     checkpoint.keep_order(0, {**files, "r": [*files["r"], *added["r"]]})
     kept = Checkpoint(Files(), str(tmp_path)).order(0, {"r": [], "s": []})
@@ -72,8 +72,8 @@ def test_files_are_added_to_a_batch_behind_its_own(tmp_path: Path) -> None:
         "r": ["5", "3", "4"],
         "s": ["1"],
     }
-    for each in (known, arrivals(tmp_path)):
-        assert each.batch({"r": found_files("3", "4", "5"), "s": found_files("1")}) is None
+    for state in (before, arrivals(tmp_path)):
+        assert state.batch({"r": found_files("3", "4", "5"), "s": found_files("1")}) is None
 
 
 def test_a_batch_that_was_never_kept_is_made_again(tmp_path: Path) -> None:
@@ -113,18 +113,18 @@ def test_files_of_topics_are_where_the_checkpoint_is() -> None:
 
 
 def test_a_folder_whose_name_begins_like_another_is_not_it() -> None:
-    known = KnownFolders("ck", {"r": KnownFolder("file:/b/r", "file:/a/r")})
-    assert known.record("r", "file:/b/r/1") == "file:/a/r/1"
-    assert known.record("r", "file:/b/r2/1") == "file:/b/r2/1"
-    assert known.locate("r", InputFile("file:/a/r/1")) == InputFile("file:/b/r/1")
-    assert known.place("r", "file:/a/r2/1") is None
+    folders = KnownFolders("ck", {"r": KnownFolder("file:/b/r", "file:/a/r")})
+    assert folders.record("r", "file:/b/r/1") == "file:/a/r/1"
+    assert folders.record("r", "file:/b/r2/1") == "file:/b/r2/1"
+    assert folders.locate("r", InputFile("file:/a/r/1")) == InputFile("file:/b/r/1")
+    assert folders.place("r", "file:/a/r2/1") is None
 
 
 def test_partitions_of_topics_are_in_no_order(tmp_path: Path) -> None:
     """Only files of folders are noted where their names deny it."""
-    known = arrivals(tmp_path)
+    before = arrivals(tmp_path)
     names = [f"ck/topics/s/topic=t/partition={n:06d}/{0:020d}-{5:020d}.jsonl" for n in (3, 1)]
-    known.batch({"s": Found([FoundFile(name, n, 1) for n, name in enumerate(names)]), "r": found_files("7")})
-    assert known.notes == []
-    known.batch({"r": Found([FoundFile("a9", 1, 1), FoundFile("a8", 2, 1)])})
-    assert len(known.notes) == 1
+    before.batch({"s": Found([FoundFile(name, n, 1) for n, name in enumerate(names)]), "r": found_files("7")})
+    assert before.notes == []
+    before.batch({"r": Found([FoundFile("a9", 1, 1), FoundFile("a8", 2, 1)])})
+    assert len(before.notes) == 1

@@ -80,16 +80,16 @@ def altered(tree: Any, points: Any) -> Any:
 
 def test_a_large_tree_is_written_once() -> None:
     memory = Memory()
-    place = checkpoint(memory)
-    place.open(PLAN)
+    checkpoint_ = checkpoint(memory)
+    checkpoint_.open(PLAN)
     tree = altered(IDENTITY, range(2000))
-    place.commit(record(0, tree))
+    checkpoint_.commit(record(0, tree))
     trees = [path for path in memory.written if "/trees/" in path]
     assert len(trees) == 2
     for epoch in range(1, 4):
         memory.written.clear()
         tree = altered(tree, [epoch, 5000 + epoch])
-        place.commit(record(epoch, tree))
+        checkpoint_.commit(record(epoch, tree))
         assert [path for path in memory.written if "/trees/" in path] == []
         assert len(memory.texts[f"c/commits/{epoch:012d}.json"]) < 4000
         assert reopened(memory) == record(epoch, tree)
@@ -97,19 +97,19 @@ def test_a_large_tree_is_written_once() -> None:
 
 def test_it_is_written_anew_after_many_changes_and_the_old_one_is_removed() -> None:
     memory = Memory()
-    place = checkpoint(memory)
-    place.open(PLAN)
+    checkpoint_ = checkpoint(memory)
+    checkpoint_.open(PLAN)
     tree = altered(IDENTITY, range(2000))
-    place.commit(record(0, tree))
+    checkpoint_.commit(record(0, tree))
     first = {path for path in memory.texts if "/trees/" in path}
-    place = checkpoint(memory)  # a restart
-    assert evolve(place.open(PLAN), time=None, run=0) == record(0, tree)
+    checkpoint_ = checkpoint(memory)  # a restart
+    assert evolve(checkpoint_.open(PLAN), time=None, run=0) == record(0, tree)
     tree = altered(tree, range(1000, 3000))
-    place.commit(record(1, tree))
+    checkpoint_.commit(record(1, tree))
     assert first < memory.texts.keys()  # the record before is kept, too
     tree = regions.update(tree, regions.values("s", [1999, 2000]), lambda _: IDENTITY)  # points no more
     for epoch in (2, 3):
-        place.commit(record(epoch, tree))
+        checkpoint_.commit(record(epoch, tree))
     assert not first & memory.texts.keys()
     assert reopened(memory) == record(3, tree)
 
@@ -120,23 +120,23 @@ def test_records_that_hold_everything_are_read() -> None:
     tree = altered(IDENTITY, range(2000))
     name = "commits/000000000000.json"
     memory.write(f"c/{name}", seal(name, json.dumps(dump_commit(record(0, tree)))))
-    place = checkpoint(memory)
-    assert evolve(place.open(PLAN), time=None, run=0) == record(0, tree)
-    place.commit(record(1, tree))
+    checkpoint_ = checkpoint(memory)
+    assert evolve(checkpoint_.open(PLAN), time=None, run=0) == record(0, tree)
+    checkpoint_.commit(record(1, tree))
     assert reopened(memory) == record(1, tree)
 
 
 def test_what_state_adds_is_kept() -> None:
     memory = Memory()
-    place = checkpoint(memory)
-    place.open(PLAN)
+    checkpoint_ = checkpoint(memory)
+    checkpoint_.open(PLAN)
     behind, held = (regions.interval("t", None, (bound, 0)) for bound in (5, 3))
     state = {
         "sorted": StateFacts(closed=behind),
         "limited": StateFacts(closed=True),
         "joined": StateFacts({"t": held}),
     }
-    place.commit(Commit(0, state_facts=state))
+    checkpoint_.commit(Commit(0, state_facts=state))
     assert reopened(memory) == Commit(0, state_facts=state)
 
 
@@ -161,9 +161,9 @@ def test_what_state_adds_is_kept() -> None:
 )
 def test_a_checkpoint_of_another_version_is_refused(path: str, change: dict[str, Any], message: str) -> None:
     memory = Memory()
-    place = checkpoint(memory)
-    place.open(PLAN)
-    place.commit(Commit(0))
+    checkpoint_ = checkpoint(memory)
+    checkpoint_.open(PLAN)
+    checkpoint_.commit(Commit(0))
     changed = json.dumps({**unsealed(memory.texts[path]), **change})
     memory.write(path, seal(path.removeprefix("c/"), changed))
     before = dict(memory.texts)

@@ -98,14 +98,14 @@ def test_a_damaged_file_is_a_code_before_anything_is_written_or_changes_nothing(
 ) -> None:
     """In the middle of its life; half of the runs before were killed."""
     rng, root, calm = random.Random(seed), tmp_path / "project", tmp_path / "calm"
-    for each in (root, calm):
-        each.mkdir()
-        prepare(each, seed, files=6 if seed >= SEED else 3)
+    for folder in (root, calm):
+        folder.mkdir()
+        prepare(folder, seed, files=6 if seed >= SEED else 3)
         # Half of the files come later.
-        files = sorted((each / "in/sensors").iterdir())
-        (each / "aside").mkdir()
+        files = sorted((folder / "in/sensors").iterdir())
+        (folder / "aside").mkdir()
         for file in files[len(files) // 2 :]:
-            file.rename(each / "aside" / file.name)
+            file.rename(folder / "aside" / file.name)
     finish(calm)
     bring(calm)
     finish(calm)
@@ -199,9 +199,9 @@ def test_what_a_hostile_producer_sends_is_set_aside_or_a_code(tmp_path: Path, se
     """In the middle of a file; once its sender has mended it, the rows are those of a stream without it. A marker that
     ends a run ends an epoch, too."""
     root, calm = tmp_path / "project", tmp_path / "calm"
-    for each in (root, calm):
-        each.mkdir()
-        prepare(each, seed, files=6 if seed >= SEED else 3)
+    for folder in (root, calm):
+        folder.mkdir()
+        prepare(folder, seed, files=6 if seed >= SEED else 3)
     finish(calm)
     expected = rows(calm)
     rng = random.Random(seed)

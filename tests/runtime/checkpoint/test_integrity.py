@@ -148,7 +148,7 @@ def test_every_damage_to_a_file_that_a_run_needs_is_found(project: Project) -> N
             after = integrity(root)
             actual[str(file), kind] = bool(after.problems) or after.last == LATE - 1
             shutil.rmtree(root / "ck")
-    assert [each for each, is_found in actual.items() if not is_found] == []
+    assert [damage for damage, is_found in actual.items() if not is_found] == []
     assert {name.split("/")[0] for name, _ in actual} >= {
         "state",
         "files",
@@ -281,7 +281,7 @@ def test_an_epoch_is_on_the_disk_before_its_record(project: Project, monkeypatch
             ]
             record = int(Path(path).stem)  # the epoch after it is being written
             done = [file for file in places if int(re.findall(r"epoch=(\d+)", str(file))[-1]) <= record]
-            wanted = {str(each) for file in done for each in (file, file.parent)}
+            wanted = {str(path_) for file in done for path_ in (file, file.parent)}
             missing.extend(wanted - set(synced))
         create(store, path, data)
         if "/commits/" in path:
@@ -316,7 +316,7 @@ def test_a_run_that_lost_its_checkpoint_writes_over_nothing(bucket: str) -> None
     files, home, out = Files(), f"{bucket}/ck", f"{bucket}/out"
     batches = [{"r": [InputFile(f"s3://in/{number}.jsonl", number)]} for number in range(3)]
     with owned(files, home, []) as early, owned(files, home, []) as late:
-        old, new = (Checkpoint(files, home, each) for each in (early, late))
+        old, new = (Checkpoint(files, home, run) for run in (early, late))
         sinks = [JsonLinesSink(files, out, "r") for _ in range(2)]
         for sink, checkpoint, text in zip(sinks, (old, new), ("[k < 1]", "[k < 2]"), strict=True):
             sink.run = checkpoint.run

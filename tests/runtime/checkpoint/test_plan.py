@@ -69,7 +69,7 @@ def test_what_each_edit_does() -> None:
 
 def outputs_after(reference: Any, emit: str, items: Items) -> list[dict[str, Any]]:
     """What an emit's stream gets; the first item must be a marker, by which a step is no quiet one."""
-    return [each for item in items for o in reference.step([item]) for each in o[emit].items()]
+    return [output_item for item in items for o in reference.step([item]) for output_item in o[emit].items()]
 
 
 LATER: Items = [
@@ -147,17 +147,17 @@ def test_plans_are_stored_with_all_that_can_change() -> None:
 def test_run_refuses_what_nobody_has_confirmed() -> None:
     reference = ran(compile_query(QUERY).plan, STREAM)
     plan = compile_query(edit("avg by => max by")).plan
-    given = "c", StoredPlan(0, reference.plan), commit_of(reference, 7), plan
+    arguments = "c", StoredPlan(0, reference.plan), commit_of(reference, 7), plan
     with pytest.raises(DiagnosticError) as refused:
-        resume(*given)
+        resume(*arguments)
     (diagnostic,) = refused.value.diagnostics
     assert diagnostic.code == "RQ402"
     assert "--yes" in (diagnostic.help or "")
     assert diagnostic.notes[0].startswith("continues after: Aggregate average (line 7): function avg → max")
-    assert resume(*given, consent=lambda changes: True).epoch == 9
+    assert resume(*arguments, consent=lambda changes: True).epoch == 9
     never = compile_query(edit("t: double => t: long")).plan
     with pytest.raises(DiagnosticError) as refused:
-        resume(*given[:3], never, consent=lambda changes: True)
+        resume(*arguments[:3], never, consent=lambda changes: True)
     assert "new checkpoint" in (refused.value.diagnostics[0].help or "")
 
 

@@ -100,17 +100,17 @@ def test_death_at_one_place_after_the_other_changes_nothing(
 
 
 @pytest.mark.rest
-@pytest.mark.parametrize(("most", "place"), list(product((1, 9), PLACES_TO_DIE)))
+@pytest.mark.parametrize(("most", "death"), list(product((1, 9), PLACES_TO_DIE)))
 def test_death_in_any_epoch_changes_nothing(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     undisturbed: Path,
     most: int,
-    place: str,
+    death: str,
 ) -> None:
     """Also if it comes again and again, `most` times at most."""
-    owner, name, late = PLACES_TO_DIE[place]
+    owner, name, late = PLACES_TO_DIE[death]
     original: Callable[..., Any] = getattr(owner, name)
     calls, last, gap = 0, 3, 3
     deaths: list[int] = []
@@ -209,9 +209,9 @@ def test_running_again_and_again_as_files_arrive_is_one_run(spark: SparkSession,
     run = Query(spark, tmp_path, QUERY)
     run.write("placement", [*PLACES, {"$punctuation": "[]"}])
     rows: list[Item] = [{"ts": ts, "s": 1 + ts % 3, "t": float(ts)} for ts in range(30)]
-    seen = 0
+    start = 0
     for batch, until in enumerate((10, 20, 30)):
-        run.write("sensors", [*rows[seen:until], {"$punctuation": f"[ts < {until}]"}])
+        run.write("sensors", [*rows[start:until], {"$punctuation": f"[ts < {until}]"}])
         executor = run.executor()
         files = run.files(executor)
         arrived = {
@@ -219,7 +219,7 @@ def test_running_again_and_again_as_files_arrive_is_one_run(spark: SparkSession,
         }
         executor.process(batch, arrived)
         executor.process(batch, arrived)  # Spark may deliver a committed batch again
-        seen = until
+        start = until
     actual = [i for i in run.output("average") if is_tuple(i)]
     assert len(actual) == 6
     assert sum(i["t"] for i in actual) == pytest.approx(sum(range(30)) / 5)

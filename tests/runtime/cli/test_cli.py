@@ -115,7 +115,7 @@ def test_explain_as_json(call: Call) -> None:
     assert (join["operator"], join["stateful"], join["line"]) == ("Join", True, 8)
     assert window["invariants"]["purges"] == "stateless"
     assert aggregate["signature"] == {"foundation": ["l", "wid"], "merge": [], "accumulate": ["ts", "s", "t"]}
-    reactions = {(each["input"], each["attribute"]): each for each in join["reactions"]}
+    reactions = {(reaction["input"], reaction["attribute"]): reaction for reaction in join["reactions"]}
     assert reactions["sensors", "s"]["drop"] == {"kind": "aborts", "rule": "J3", "passes": []}
     assert reactions["placement", "*"]["add"] == {"kind": "propagates", "rule": "J2", "passes": ["*"]}
     assert plan["emits"][0]["path"] == "out/average"
@@ -173,8 +173,8 @@ def test_a_program_whose_query_was_edited_runs_it_where_the_flow_is_the_same(
     (tmp_path / "r" / "1.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     command = [sys.executable, str(file), "--once", "--engine", "sail"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    written = [path.read_text("utf-8") for path in tmp_path.glob("out/**/*tuples*")]
-    assert [json.loads(line) for text in written for line in text.splitlines()] == [{"k": 1, "t": 3.0}]
+    texts = [path.read_text("utf-8") for path in tmp_path.glob("out/**/*tuples*")]
+    assert [json.loads(line) for text in texts for line in text.splitlines()] == [{"k": 1, "t": 3.0}]
 
 
 def test_compile_of_a_wrong_query_leaves_the_file_alone(call: Call, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_alone_it_shows_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "hint"),
+    ("command", "hint"),
     [
         ("simulat", "did you mean `simulate`?"),
         ("Explain", "did you mean `explain`?"),
@@ -44,14 +44,14 @@ def test_alone_it_shows_what_there_is() -> None:
         ("frobnicate", "`cedilla` alone lists them"),
     ],
 )
-def test_an_unknown_command(given: str, hint: str) -> None:
-    result = cedilla(given)
+def test_an_unknown_command(command: str, hint: str) -> None:
+    result = cedilla(command)
     assert result.exit_code == 2
-    assert result.stderr.endswith(f"there is no command `{given}`; {hint}\n")
+    assert result.stderr.endswith(f"there is no command `{command}`; {hint}\n")
 
 
 @pytest.mark.parametrize(
-    ("given", "hint"),
+    ("option", "hint"),
     [
         ("--onec", "Did you mean '--once'?"),
         ("--files_per_epoch", "Did you mean '--files-per-epoch'?"),
@@ -60,8 +60,8 @@ def test_an_unknown_command(given: str, hint: str) -> None:
         ("--parallelism", "No such option '--parallelism'."),
     ],
 )
-def test_an_unknown_option(given: str, hint: str) -> None:
-    result = cedilla("run", "q.rq", given, "1")
+def test_an_unknown_option(option: str, hint: str) -> None:
+    result = cedilla("run", "q.rq", option, "1")
     assert result.exit_code == 2
     assert result.stderr.endswith(f"{hint}\n")
 

@@ -65,7 +65,9 @@ def check_batches(folder: Path) -> None:
     aside = [*(folder / "ck" / "quarantine" / "pumps").glob("*.jsonl")]
     assert [json.loads(file.read_text())["code"] for file in aside] == ["RQ303"]
     assert not examine(str(folder / "ck")).problems
-    assert [each.name for each in (folder / "ck/batches/pumps").glob("batch=*")] == ["batch=000000000003"]
+    assert [folder_.name for folder_ in (folder / "ck/batches/pumps").glob("batch=*")] == [
+        "batch=000000000003"
+    ]
 
 
 @pytest.mark.either_engine
@@ -115,7 +117,7 @@ def test_a_stream_of_spark_gives_its_batches(spark: SparkSession, folder: Path) 
 
 
 def test_what_is_wrong_is_told_before_the_first_batch(folder: Path) -> None:
-    for given, expected in (
+    for arguments, expected in (
         ({"source": "pump"}, "did you mean `pumps`?"),
         ({"source": "places"}, "the query has no `places`; it has pumps"),
         ({"source": "pumps", "once": True}, "`once` is set by `foreach_batch`"),
@@ -123,6 +125,6 @@ def test_what_is_wrong_is_told_before_the_first_batch(folder: Path) -> None:
         ({"source": "pumps", "checkpoint": "s3://bucket/ck"}, "batches are kept in a local folder"),
     ):
         with pytest.raises(cedilla.DiagnosticError) as caught:
-            cedilla.foreach_batch(QUERY, **{"checkpoint": "ck", **given})
+            cedilla.foreach_batch(QUERY, **{"checkpoint": "ck", **arguments})
         (diagnostic,) = caught.value.diagnostics
         assert expected in f"{diagnostic.message} {diagnostic.help}"

@@ -38,8 +38,11 @@ def flow(tmp_path: Path) -> Path:
     write_files(tmp_path / "pumps", FILES)
     (tmp_path / "q.rq").write_text(QUERY)
     query = cedilla.query(tmp_path / "q.rq")
-    given: dict[str, Any] = {"sources": {"pumps": tmp_path / "pumps"}, "sinks": {"flow": tmp_path / "flow"}}
-    query.run(**given, checkpoint=tmp_path / "ck", once=True, files_per_epoch=1, engine="sail")
+    arguments: dict[str, Any] = {
+        "sources": {"pumps": tmp_path / "pumps"},
+        "sinks": {"flow": tmp_path / "flow"},
+    }
+    query.run(**arguments, checkpoint=tmp_path / "ck", once=True, files_per_epoch=1, engine="sail")
     return tmp_path / "flow"
 
 
@@ -52,8 +55,8 @@ def sorted_rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def batches(flow: Path, **options: str) -> list[tuple[Any, ...]]:
-    found = source(flow, **options)
-    reader: Any = found.reader(found.schema())
+    data_source = source(flow, **options)
+    reader: Any = data_source.reader(data_source.schema())
     return sorted_rows(pa.Table.from_batches([*reader.read(reader.partitions()[0])]))
 
 
@@ -73,9 +76,9 @@ def test_a_stream_reads_each_epoch_once(
 ) -> None:
     """Epochs before are read for their accents, however the stream is cut."""
     monkeypatch.chdir(flow.parent)
-    found = source(flow, **options)
-    schema = found.schema()
-    reader: Any = found.streamReader(schema)
+    data_source = source(flow, **options)
+    schema = data_source.schema()
+    reader: Any = data_source.streamReader(schema)
     assert reader.initialOffset() == {"epoch": -1}
     assert reader.latestOffset() == {"epoch": 2}
     factor = 1000 if options else 1

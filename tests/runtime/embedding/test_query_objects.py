@@ -181,13 +181,13 @@ def test_what_is_wrong_is_told_as_by_the_command(tmp_path: Path) -> None:
 def test_a_query_runs_in_the_background_until_it_is_stopped(tmp_path: Path) -> None:
     write_files(tmp_path / "pumps", {"1.jsonl": b'{"ts": 1, "pump": 1, "litres": 2}\n'})
     query = cedilla.query(QUERY)
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "sources": {"pumps": tmp_path / "pumps"},
         "sinks": {"flow": tmp_path / "flow", "raw": tmp_path / "raw"},
         "checkpoint": tmp_path / "ck",
         "engine": "sail",
     }
-    handle = query.start(**given, interval=0.05)
+    handle = query.start(**arguments, interval=0.05)
     deadline = time.monotonic() + 60
     while handle.last is None and handle.is_active and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -196,7 +196,7 @@ def test_a_query_runs_in_the_background_until_it_is_stopped(tmp_path: Path) -> N
     assert not handle.is_active
     assert "stopped, epoch 0" in repr(handle)
     (tmp_path / "pumps" / "2.jsonl").write_text('{"$accent": "[[alter(litres, y -> y * y)]]"}\n')
-    failing = query.start(**given)
+    failing = query.start(**arguments)
     with pytest.raises(cedilla.DiagnosticError, match="RQ202"):
         failing.await_termination(60)
 
@@ -301,8 +301,8 @@ def test_run_and_simulate_read_local_times_of_a_frame_alike() -> None:
     assert frame_rows(run["r"]) == expected
     text = cedilla.query('stream r(ts: long, at: string) from json "r"; emit r to json "o";')
     for unit in ("s", "ms", "us", "ns"):
-        written = text.simulate(r=pa.table({"ts": [1], "at": local.cast(pa.timestamp(unit))}))["r"]
-        assert frame_rows(written) == [{"ts": 1, "at": "2020-06-01T02:00:00.000000Z"}]
+        simulated = text.simulate(r=pa.table({"ts": [1], "at": local.cast(pa.timestamp(unit))}))["r"]
+        assert frame_rows(simulated) == [{"ts": 1, "at": "2020-06-01T02:00:00.000000Z"}]
     far = pa.table({"ts": [1], "at": pa.array([2**59], pa.timestamp("us"))})
     assert query.simulate(r=far).rejected["code"].tolist() == ["RQ301"]
 

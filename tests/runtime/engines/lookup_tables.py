@@ -74,10 +74,10 @@ def level(rng: random.Random, name: str, members: list[Value]) -> Tree:
 
 def rows(spark: SparkSession, name: str, rng: random.Random) -> DataFrame:
     type_ = TYPES[name]
-    given = [f"({type_.sql(v)})" for v in KEYS[name]] + ["(NULL)"]
+    literals = [f"({type_.sql(v)})" for v in KEYS[name]] + ["(NULL)"]
     if name == "double":
-        given += ["(double('NaN'))", "(-0.0D)", "(double('Infinity'))"]
-    keys = spark.sql(f"SELECT CAST(col1 AS {type_.spark}) AS k FROM VALUES {', '.join(given)}")
+        literals += ["(double('NaN'))", "(-0.0D)", "(double('Infinity'))"]
+    keys = spark.sql(f"SELECT CAST(col1 AS {type_.spark}) AS k FROM VALUES {', '.join(literals)}")
     values = [0.0, -0.0, 0.1, 1e308, -7.3, float("nan"), None]
     others = [
         (rng.choice(values), rng.choice([0.0, 0.5, 1.5, 2.0, 7.0, None]), position) for position in range(7)
@@ -97,17 +97,17 @@ def check(frame: DataFrame, types: dict[str, Type], tree: Tree) -> int:
         return f.sql("x")
 
     lookups = Lookups(Tables.of(frame.sparkSession), types, PLACE)
-    found = lookups.expression(("test",), tree, leaf, partial(sql_over, "x"))
+    expression = lookups.expression(("test",), tree, leaf, partial(sql_over, "x"))
     region = regions.map_leaves(tree, lambda f: f != IDENTITY)
     inside = lookups.predicate(("test region",), region)
     columns = ("k", "x", "u", f"`{POSITION}`")
     joined = lookups.joined(frame)
-    by_table = joined.selectExpr(*columns, f"{found} AS found", f"{inside} AS inside").collect()
+    by_table = joined.selectExpr(*columns, f"{expression} AS found", f"{inside} AS inside").collect()
     assert f"{POSITION}" in joined.columns
     plain = sql.expression(tree, types, leaf, PLACE)
     within = sql.predicate(region, types, PLACE)
     by_case = frame.selectExpr(*columns, f"{plain} AS found", f"{within} AS inside").collect()
-    both = [sorted(repr([*map(bits, row)]) for row in found) for found in (by_table, by_case)]
+    both = [sorted(repr([*map(bits, row)]) for row in rows_) for rows_ in (by_table, by_case)]
     assert both[0] == both[1]
     return len(joined.columns) - len(frame.columns)
 

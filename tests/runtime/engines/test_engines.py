@@ -104,11 +104,11 @@ def test_parquet_in_and_out_on_sail(folder: Path, monkeypatch: pytest.MonkeyPatc
         Options(once=True, engine="sail", files_per_epoch=2, checkpoint="of_tables"),
     )
     for name in ("average", "late"):
-        found, wanted = (
+        actual, wanted = (
             [str({n: round(float(v), 9) for n, v in sorted(row.items())}) for row in decode(items)]
             for items in (read_output(folder / name), by_reference(folder, name))
         )
-        assert found == wanted if name == "late" else sorted(found) == sorted(wanted)
+        assert actual == wanted if name == "late" else sorted(actual) == sorted(wanted)
     (rejected,) = (folder / "of_tables" / "quarantine" / "pumps").iterdir()
     (line,) = map(json.loads, rejected.read_text().splitlines())
     assert (line["code"], line["position"]["line"], json.loads(line["raw"])) == ("RQ301", 30, bad)
@@ -230,8 +230,8 @@ emit a to json "a";
 
 
 def test_what_cannot_be_is_refused_before_anything_runs(folder: Path) -> None:
-    def options(**given: object) -> Options:
-        return Options(once=True, **given)  # type: ignore[arg-type]
+    def options(**fields: object) -> Options:
+        return Options(once=True, **fields)  # type: ignore[arg-type]
 
     assert code_of(lambda: run("q.rq", options(engine="sail", checkpoint="a[1]"))) == "RQ434"
     assert code_of(lambda: run("q.rq", options(engine="sail", sinks={"late": "a*"}))) == "RQ434"
@@ -273,7 +273,7 @@ def test_no_job_counts_what_is_valid(folder: Path, monkeypatch: pytest.MonkeyPat
         for number in (2, 4):
             write_lines(
                 folder / "pumps" / f"{number}.jsonl",
-                [each for each in sensor_lines(number) if each != "no json"],
+                [line for line in sensor_lines(number) if line != "no json"],
                 number,
             )
     run("q.rq", Options(once=True, engine="sail"))

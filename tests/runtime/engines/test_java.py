@@ -17,9 +17,11 @@ def _nothing_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize(("said", "version"), [("1.8", 8), ("11", 11), ("17", 17), ("21", 21), ("odd", None)])
-def test_version_is_what_java_says(tmp_path: Path, said: str, version: int | None) -> None:
-    assert java.java_version(fake_java(tmp_path / "jdk", said)) == version
+@pytest.mark.parametrize(
+    ("output", "version"), [("1.8", 8), ("11", 11), ("17", 17), ("21", 21), ("odd", None)]
+)
+def test_version_is_what_java_says(tmp_path: Path, output: str, version: int | None) -> None:
+    assert java.java_version(fake_java(tmp_path / "jdk", output)) == version
 
 
 def test_no_version_where_java_is_absent_or_fails(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ if len(sys.argv) > 1:
 def test_a_child_writes_through_the_filter_for_all_its_life(how: list[str], more: set[str]) -> None:
     """Whoever starts inside is filtered; one that cannot start says why; after a stop nothing more is said."""
     done = subprocess.run([sys.executable, "-c", PROGRAM, *how], capture_output=True, text=True, check=True)
-    said = set(done.stderr.splitlines())
+    lines = set(done.stderr.splitlines())
     if how == ["stopped"]:  # what was written before may have been forwarded already
-        said.discard("why it does not start")
-    assert said == {"an error", "Python's own", "late", "afterwards"} | more
+        lines.discard("why it does not start")
+    assert lines == {"an error", "Python's own", "late", "afterwards"} | more

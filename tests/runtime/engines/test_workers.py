@@ -77,19 +77,19 @@ def test_machines_say_what_they_have_and_which_folders_they_see(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "_TASKS", 3)  # a large cluster takes more, so that each machine has one
-    read, written = tmp_path / "in", tmp_path / "out"
+    read, output = tmp_path / "in", tmp_path / "out"
     read.mkdir()
-    lines = check_machines(spark, Files(), [str(read)], [str(written)])
+    lines = check_machines(spark, Files(), [str(read)], [str(output)])
     assert lines == [f"{socket.gethostname()}: Python {platform.python_version()}, cedilla {installed()}"]
-    assert list(written.iterdir()) == []
+    assert list(output.iterdir()) == []
     with pytest.raises(DiagnosticError, match=r"does not see \S+/elsewhere") as raised:
-        check_machines(spark, Files(), [str(tmp_path / "elsewhere"), str(read)], [str(written)])
+        check_machines(spark, Files(), [str(tmp_path / "elsewhere"), str(read)], [str(output)])
     assert raised.value.diagnostics[0].code == "RQ432"
-    assert list(written.iterdir()) == []
+    assert list(output.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.10 than that in"
@@ -107,10 +107,10 @@ def test_machines_say_what_they_have_and_which_folders_they_see(
         ),
     ],
 )
-def test_what_workers_say_of_themselves(text: str, said: str) -> None:
+def test_what_workers_say_of_themselves(text: str, message: str) -> None:
     refused = unfit_workers(Exception(text))
     assert refused is not None
-    assert refused.diagnostics[0].message == f"the engine's Python workers {said}"
+    assert refused.diagnostics[0].message == f"the engine's Python workers {message}"
 
 
 def test_an_error_that_has_a_code_keeps_it() -> None:

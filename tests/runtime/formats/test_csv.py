@@ -94,8 +94,10 @@ def test_validate_says_the_same(tmp_path: Path) -> None:
         schema,
         diagnostics.append,
     )
-    said = sorted((d.code, d.notes[-1].rpartition("/")[2].partition(": ")[0], d.message) for d in diagnostics)
-    assert said == sorted(each[:3] for each in REJECTED)
+    actual = sorted(
+        (d.code, d.notes[-1].rpartition("/")[2].partition(": ")[0], d.message) for d in diagnostics
+    )
+    assert actual == sorted(rejection[:3] for rejection in REJECTED)
     assert (verdict.tuples, verdict.accents) == (11, 1)
 
 
@@ -148,10 +150,10 @@ STOPS = {
 
 @pytest.mark.parametrize("text", STOPS)
 def test_what_is_no_place_for_markers_ends_the_query(tmp_path: Path, text: bytes) -> None:
-    code, place = STOPS[text]
+    code, marked = STOPS[text]
     error = error_of(given(None, tmp_path, {"1.csv": text}).simulate)
     assert error.code == code
-    assert place_of(error).startswith(place)
+    assert place_of(error).startswith(marked)
     complaints: list[Diagnostic] = []
     try:
         validate(

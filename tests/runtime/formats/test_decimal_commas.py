@@ -248,8 +248,8 @@ def test_an_edit_may_say_how_texts_are_written_from_now_on() -> None:
     for old, new in (("", comma), (comma, ""), (comma, f'{comma} or "."')):
         changes, _ = edited(ran(compile_query(text % old).plan, []), text % new)
         assert changes.effect == "at once"
-        assert f"t?: double{old} → t?: double{new}" in [each.what for each in changes.items]
+        assert f"t?: double{old} → t?: double{new}" in [change.what for change in changes.items]
     renamed = ran(compile_query(text % "").plan, [("r", {"$accent": "[[rename(v, t)]]"})])
     changes, _ = edited(renamed, text % comma)
     assert changes.effect == "new checkpoint"
-    assert "RQ318" in str([each.why for each in changes.items])
+    assert "RQ318" in str([change.why for change in changes.items])

@@ -30,13 +30,13 @@ def delta_query(spark: SparkSession, root: Path, units: str = "") -> Query:
 
 
 def table_rows(run: Query, name: str = "r") -> list[dict[str, Any]]:
-    found = deltalake.DeltaTable(str(run.root / "out" / name)).to_pyarrow_table().to_pylist()
-    return sorted(found, key=lambda row: row.get("k", row.get("place")))
+    rows = deltalake.DeltaTable(str(run.root / "out" / name)).to_pyarrow_table().to_pylist()
+    return sorted(rows, key=lambda row: row.get("k", row.get("place")))
 
 
 def markers(run: Query) -> list[tuple[int, str, str]]:
-    found = deltalake.DeltaTable(str(run.root / "out" / "r_markers")).to_pyarrow_table().to_pylist()
-    return [(m["epoch"], m["kind"], m["text"]) for m in sorted(found, key=lambda m: (m["epoch"], m["place"]))]
+    rows = deltalake.DeltaTable(str(run.root / "out" / "r_markers")).to_pyarrow_table().to_pylist()
+    return [(m["epoch"], m["kind"], m["text"]) for m in sorted(rows, key=lambda m: (m["epoch"], m["place"]))]
 
 
 def test_tuples_and_markers_are_rows_of_two_tables(spark: SparkSession, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_tuples_and_markers_are_rows_of_two_tables(spark: SparkSession, tmp_path
         (1, "accent", "[[k = 1, alter(t, y -> (y * 5 - 160) / 9, unit degC)]]"),
         (2, "punctuation", "[k < 3]"),
     ]
-    epochs = [each.get("cedilla.epoch") for each in deltalake.DeltaTable(f"{tmp_path}/out/r").history()]
+    epochs = [commit.get("cedilla.epoch") for commit in deltalake.DeltaTable(f"{tmp_path}/out/r").history()]
     assert epochs == ["1", "0"]
     assert not list((tmp_path / "checkpoint" / "delta").rglob("*.parquet"))
 

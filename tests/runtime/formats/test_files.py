@@ -134,12 +134,12 @@ def test_a_value_is_the_same_for_all_readers(spark: SparkSession, tmp_path: Path
     source = write_files(tmp_path / "in" / "r", {"1.jsonl": "".join(lines).encode()})
     run = Query(spark, tmp_path, query)
     run.run()
-    simulated, written = run.simulate(), texts(run.output("r"))
+    simulated, texts_out = run.simulate(), texts(run.output("r"))
     expected = texts(simulated.output("r"))
-    assert sorted({*written} - {*expected}) == []
-    assert written == expected
+    assert sorted({*texts_out} - {*expected}) == []
+    assert texts_out == expected
     assert run.rejections() == simulated.rejections
-    assert len(written) > 500
+    assert len(texts_out) > 500
     assert len(run.rejections()) > 200
     schema = declared_schema("ts: long, s?: string, x?: double")
     refused: list[Diagnostic] = []
@@ -151,7 +151,7 @@ def test_a_value_is_the_same_for_all_readers(spark: SparkSession, tmp_path: Path
     output, again = tmp_path / "out" / "r", Query.without_engine(tmp_path / "again", query)
     (tmp_path / "again" / "in").mkdir(parents=True)
     (tmp_path / "again" / "in" / "r").symlink_to(output)
-    assert texts(again.simulate().output("r")) == written
+    assert texts(again.simulate().output("r")) == texts_out
     assert again.simulated.rejected == []
     assert validate(stream_lines(str(output)), schema).valid
     tuples = run.output("r")
@@ -218,10 +218,10 @@ def test_a_task_that_finds_it_is_told_in_the_same_words(
     """Tasks search where there is much; what they raise comes back as the text of a job's failure."""
     monkeypatch.setattr(costs, "SEARCHED_BY_DRIVER", 0)
     write_files(tmp_path / "in" / "r", {"a.jsonl": line(1), name: DAMAGED["cut.jsonl.gz"]})
-    said = error_text(Query.without_engine(tmp_path, QUERY).simulate)
-    assert said
-    assert said.startswith("RQ30")
-    assert error_text(Query(spark, tmp_path, QUERY).run) == said
+    message = error_text(Query.without_engine(tmp_path, QUERY).simulate)
+    assert message
+    assert message.startswith("RQ30")
+    assert error_text(Query(spark, tmp_path, QUERY).run) == message
 
 
 def test_what_verify_compares_has_nan_and_infinities(tmp_path: Path) -> None:

@@ -85,11 +85,11 @@ def test_types_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path) -
         kind = actual["a"].kind
         here = None if kind is None else kind.simpleString()
         try:
-            there = spark.read.parquet(str(file)).schema["a"].dataType.simpleString()
+            of_spark = spark.read.parquet(str(file)).schema["a"].dataType.simpleString()
         except PySparkException:
-            there = None
-        if here != there and (here, there) != ("timestamp_ns", None):  # which scans read as longs
-            wrong.append((field, here, there))
+            of_spark = None
+        if here != of_spark and (here, of_spark) != ("timestamp_ns", None):  # which scans read as longs
+            wrong.append((field, here, of_spark))
     assert wrong == []
 
 
@@ -216,8 +216,8 @@ def test_settings_change_what_is_read(tmp_path: Path) -> None:
     table = pa.table({"n": pa.array([1], nanos), "u": pa.array([1], naive), "b": pa.array([b"a"], raw)})
     parquet.write_table(table, path)
     changed = Settings(nanos_as_long=True, binary_as_string=True, infers_ntz=False)
-    found = columns_of(parquet.read_metadata(path).schema, changed)
-    kinds = {name: column.kind.simpleString() for name, column in found.items() if column.kind}
+    columns_ = columns_of(parquet.read_metadata(path).schema, changed)
+    kinds = {name: column.kind.simpleString() for name, column in columns_.items() if column.kind}
     assert kinds == {"n": "bigint", "u": "timestamp", "b": "string"}
 
 
@@ -233,4 +233,4 @@ def test_what_is_no_parquet_has_a_problem(spark: SparkSession, tmp_path: Path, c
 
 def test_a_file_that_is_gone_has_a_problem(spark: SparkSession, tmp_path: Path) -> None:
     footers = read_footers(spark, [f"{tmp_path}/{number}.parquet" for number in range(3)])
-    assert [each.problem for each in footers] == ["it: No such file or directory"] * 3
+    assert [file_footer.problem for file_footer in footers] == ["it: No such file or directory"] * 3

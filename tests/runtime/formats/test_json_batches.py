@@ -125,8 +125,8 @@ def test_lines_that_are_written_alike_are_the_same_as_line_by_line(
             {name: chance.choice(UNIFORM[name]) for name in names} for _ in range(chance.choice([1, 3, 20]))
         ]
         good = [line(row).encode() for row in rows]
-        found = columns(b"\n".join(good), *Block(b"\n".join(good), 0).lines(), TYPES)
-        alike += found is not None
+        parsed = columns(b"\n".join(good), *Block(b"\n".join(good), 0).lines(), TYPES)
+        alike += parsed is not None
         compared(Block(b"\n".join(good), 0), monkeypatch)
         for _ in range(5):
             number, bad = chance.randrange(len(rows)), list(good)
@@ -148,11 +148,11 @@ def test_lines_that_are_written_alike_are_the_same_as_line_by_line(
 
 def test_a_line_that_would_crash_the_parser_is_not_given_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """`null` alone ends the process in some versions of it."""
-    given: list[bytes] = []
+    blocks: list[bytes] = []
     read = pyarrow.json.read_json
 
     def watched(text: Any, *options: Any) -> Any:
-        given.append(text.read())
+        blocks.append(text.read())
         text.seek(0)
         return read(text, *options)
 
@@ -163,8 +163,8 @@ def test_a_line_that_would_crash_the_parser_is_not_given_to_it(monkeypatch: pyte
             lines = [*good[:position], bad, *good[position:]]
             corrupt = BATCHES.batch(Block(b"\n".join(lines), 0), 0).column("$corrupt").to_pylist()
             assert corrupt == ["the line is not a JSON object" if line is bad else None for line in lines]
-    assert given
-    assert all(text.startswith(b"{") for text in given)
+    assert blocks
+    assert all(text.startswith(b"{") for text in blocks)
 
 
 def test_numbers_and_truth_values_for_strings_keep_their_texts_at_once() -> None:

@@ -107,15 +107,15 @@ def test_the_newest_name_of_each_instance_and_time_is_taken(
     monkeypatch.setattr(PointBatches, "parsed", lambda *_: None)
     assert [row["$corrupt"] for row in batches.batch(block, 0).to_pylist()] == actual
 
-    def replaced(each: dict[str, Any], others: list[dict[str, Any]]) -> bool:
-        newer = NAMES[: NAMES.index(each["metric"])] if each["metric"] != "other" else ()
+    def replaced(point: dict[str, Any], others: list[dict[str, Any]]) -> bool:
+        newer = NAMES[: NAMES.index(point["metric"])] if point["metric"] != "other" else ()
         return any(
             other["metric"] in newer
-            and (other["time"], other["resource"]) == (each["time"], each["resource"])
+            and (other["time"], other["resource"]) == (point["time"], point["resource"])
             for other in others
         )
 
-    expected = ["RQ333" if replaced(each, line) else None for line in points for each in line]
+    expected = ["RQ333" if replaced(point, line) else None for line in points for point in line]
     assert actual == expected
 
 

@@ -532,7 +532,7 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
         assert read_columns(plan) == ["ts:bigint,t:double", "ts:int,t:double"]
         pushed = re.findall(r"PushedFilters: \[([^\]]*)\]", plan)
         assert len(pushed) == 2
-        assert all("GreaterThanOrEqual(ts,50)" in each for each in pushed)
+        assert all("GreaterThanOrEqual(ts,50)" in filters for filters in pushed)
 
 
 def test_markers_read_their_columns_only_and_only_where_they_are(

@@ -172,8 +172,8 @@ def test_moments_beyond_the_years_are_set_aside(
     )
     run = Query(spark, tmp_path, query_of_type(name))
     run.process()
-    assert sorted(passed(run)) == [n for n, each in enumerate(taken) if each]
-    assert sorted(set_aside(run)) == [n for n, each in enumerate(taken) if not each]
+    assert sorted(passed(run)) == [n for n, is_taken in enumerate(taken) if is_taken]
+    assert sorted(set_aside(run)) == [n for n, is_taken in enumerate(taken) if not is_taken]
     assert all(reason.startswith(f"`v` is no {name}: ") for reason in set_aside(run).values())
 
 
@@ -182,12 +182,12 @@ def test_a_reason_names_the_attribute_whose_column_is_of_another_type(
     spark: SparkSession, tmp_path: Path, files: int
 ) -> None:
     columns = {"n": [1], "v": pa.array([1e17])}, {"n": [2], "v": pa.array([date(2020, 1, 2)])}
-    for number, each in enumerate(columns):
-        write_table(tmp_path, pa.table(each), number)
+    for number, table in enumerate(columns):
+        write_table(tmp_path, pa.table(table), number)
     run = Query(spark, tmp_path, query_of_type("long"))
     run.process(files_per_epoch=files)
-    said = sorted(row["reason"] for row in run.quarantine("r"))
-    assert said == ['`v` is no long: "2020-01-02"', "`v` is no long: a value of a column of type double"]
+    reasons = sorted(row["reason"] for row in run.quarantine("r"))
+    assert reasons == ['`v` is no long: "2020-01-02"', "`v` is no long: a value of a column of type double"]
 
 
 @pytest.mark.parametrize("restarts", [rest(False), True])

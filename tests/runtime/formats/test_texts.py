@@ -169,16 +169,16 @@ REASONS = [
 
 def check_states(root: Path) -> None:
     states = read_output(root / "out" / "states")
-    assert [(each["ts"], each.get("n")) for each in states if is_tuple(each)] == [
+    assert [(item["ts"], item.get("n")) for item in states if is_tuple(item)] == [
         (1, 3),
         (2, None),
         (3, 4),
         (7, None),
         (8, None),
     ]
-    assert [float(each["t"]) for each in decode(states)] == [68.0, 68.1, 68.0, 68.9, 68.0]
+    assert [float(row["t"]) for row in decode(states)] == [68.0, 68.1, 68.0, 68.9, 68.0]
     warm = read_output(root / "out" / "warm")
-    assert [each["ts"] for each in warm if is_tuple(each)] == [2, 7]
+    assert [item["ts"] for item in warm if is_tuple(item)] == [2, 7]
 
 
 @pytest.mark.either_engine
@@ -217,9 +217,9 @@ def test_numbers_in_attributes_of_data_points(spark: SparkSession, tmp_path: Pat
     ]
     run.write("r", [request(points)])
     run.process()
-    (found,) = [each for each in run.output("r") if is_tuple(each)]
-    assert found == {"size": 17, "part": 0.5, "value": 1.5}
-    assert [each["reason"] for each in run.quarantine("r")] == [
+    (row,) = [item for item in run.output("r") if is_tuple(item)]
+    assert row == {"size": 17, "part": 0.5, "value": 1.5}
+    assert [rejected["reason"] for rejected in run.quarantine("r")] == [
         '`size` is no long: "x" (read from attribute.size)'
     ]
 

@@ -198,7 +198,7 @@ def test_a_punctuation_that_is_written_is_read_as_it_was(pattern: str, a: str, b
     again = xmltext.punctuation_wire(element, TYPES)
     for text in (a, b, value):
         row = {"TICKER": text}
-        before, after = (matches(row, parse_punctuation(each).conditions) for each in (wire, again))
+        before, after = (matches(row, parse_punctuation(text).conditions) for text in (wire, again))
         assert before == after, (wire, element, again)
 
 

@@ -58,15 +58,15 @@ def test_all_at_once_is_the_same_as_element_by_element(seed: int, monkeypatch: p
     at_once = 0
     for _ in range(40):
         for block in xml_blocks(text_of(chance), monkeypatch):
-            found = batches.batch(block, 1000).to_pylist()
+            parsed = batches.batch(block, 1000).to_pylist()
             with monkeypatch.context() as patch:
                 patch.setattr(XmlBatches, "parsed", lambda *_: None)
                 patch.setattr(XmlBatches, "_columns", lambda *_: None)
                 expected = batches.batch(block, 1000).to_pylist()
             markers = {marker.begin for marker in markers_in(block) if marker.is_read}
             rows = [row for row in rows_of([block]) if row[0] - block.place not in markers]
-            assert len(found) == len(expected) == len(rows)
-            for row, same_row, (_, text) in zip(found, expected, rows, strict=True):
+            assert len(parsed) == len(expected) == len(rows)
+            for row, same_row, (_, text) in zip(parsed, expected, rows, strict=True):
                 assert row["$corrupt"] == same_row["$corrupt"], text
                 assert row["$position"] == same_row["$position"]
                 is_bad = row["$corrupt"] is not None
@@ -76,7 +76,7 @@ def test_all_at_once_is_the_same_as_element_by_element(seed: int, monkeypatch: p
                     same_row,
                 )
             at_once += (
-                block.elements is not None and len(found) > 10 and not any(r["$corrupt"] for r in found)
+                block.elements is not None and len(parsed) > 10 and not any(r["$corrupt"] for r in parsed)
             )
     assert at_once > 1
 
@@ -85,19 +85,19 @@ def test_all_at_once_is_the_same_as_element_by_element(seed: int, monkeypatch: p
 def test_every_odd_text_is_the_same_at_once(name: str) -> None:
     """One at a time, so that none hides another."""
     batches = XmlBatches({name: TYPES[name]})
-    told = 0
+    refused = 0
     for text in ODD[name]:
         row = f"<r><{name}>{text}</{name}></r>".encode()
         at_once = batches.parsed(row, np.array([0]), np.array([len(row)]))
         value, fault = batches._row(row)
         if at_once is not None:
-            told += 1
+            refused += 1
             assert fault is None, text
             assert exactly_same(at_once[0].to_pylist()[0], batches._read([row])[0].to_pylist()[0]), (
                 text,
                 value,
             )
-    assert told > 1
+    assert refused > 1
 
 
 KINDS = {
@@ -125,7 +125,7 @@ def test_what_is_meant_as_a_marker_is_never_taken_for_a_tuple(
 def test_the_fields_of_elements_and_their_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"<r><i>1</i><x/><y>1</y></r><punct:r><z/></punct:r><r><y> 1.5 </y><w>a</w></r><r><i>bad</r>"
     kinds = [fields_in(block) for block in xml_blocks(text, monkeypatch)]
-    assert {name: kind for each in kinds for name, kind in each.items()} == {
+    assert {name: kind for types in kinds for name, kind in types.items()} == {
         "i": "bigint",
         "x": "void",
         "y": "double",

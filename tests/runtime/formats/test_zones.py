@@ -336,8 +336,8 @@ def test_a_constant_without_one_moment_is_refused(text: str) -> None:
 
 
 def ends_with(declared: str, *texts: str, format_: str = "json", kind: str = "stream") -> str:
-    place = "host:9092/r" if format_ == "kafka" else "r"
-    plan = compile_query(f'{kind} r({declared}) from {format_} "{place}"; emit r to json "o";').plan
+    address = "host:9092/r" if format_ == "kafka" else "r"
+    plan = compile_query(f'{kind} r({declared}) from {format_} "{address}"; emit r to json "o";').plan
     reference = Reference(plan)
     try:
         for text in texts:
@@ -473,6 +473,6 @@ def test_an_edit_names_the_zone_from_now_on() -> None:
         changes, after = edited(ran(compile_query(text % old).plan, []), text % new)
         assert changes.effect == "at once"
         assert after.states["r"].zones.get("at") == (new.split('"')[1] if new else None)
-    said = ran(compile_query(text % berlin).plan, [("r", {"$accent": '[[zone(at, "UTC")]]'})])
-    changes, after = edited(said, text % berlin)
+    state = ran(compile_query(text % berlin).plan, [("r", {"$accent": '[[zone(at, "UTC")]]'})])
+    changes, after = edited(state, text % berlin)
     assert after.states["r"].zones == {"at": "UTC"}

@@ -270,8 +270,8 @@ def test_drift_is_ignored_taken_up_set_aside_or_fatal(
         "quarantine": [None],
     }[drift]
     assert ({"$accent": "[[+(extra: double)]]"} in output) == (drift == "infer")
-    told = [note for report in run.reports for note in report.notes if "inferred" in note]
-    assert told == (["inferred +(extra: double) of readings"] if drift == "infer" else [])
+    inferred = [note for report in run.reports for note in report.notes if "inferred" in note]
+    assert inferred == (["inferred +(extra: double) of readings"] if drift == "infer" else [])
     assert executor.last.inferred == ({"readings": {"extra": 0}} if drift == "infer" else {})
     assert [r["code"] for r in run.quarantine("readings")] == (["RQ306"] if drift == "quarantine" else [])
 
@@ -312,7 +312,7 @@ def test_the_line_of_an_epoch_shows_the_first_line_of_a_file_that_is_all_wrong(
     run.write("readings", [{"$punctuation": "[ts < 5]"}])
     run.process(files_per_epoch)
     notes = [note for report in run.reports for note in report.notes]
-    (note,) = [each for each in notes if "set aside" in each]
+    (note,) = [text for text in notes if "set aside" in text]
     assert re.search(
         r"every tuple of .*/00003.jsonl is set aside in .*/quarantine/readings, line 1 first: ", note
     )
@@ -379,7 +379,9 @@ def test_a_file_of_parquet_without_a_known_column_is_warned_of(spark: SparkSessi
     ):
         parquet.write_table(pa.table(columns), tmp_path / "in" / "r" / f"{number}.parquet")
     run.process(1)
-    (warning,) = [each for report in run.reports for each in report.warnings if each.code == "RQ320"]
+    (warning,) = [
+        warning_ for report in run.reports for warning_ in report.warnings if warning_.code == "RQ320"
+    ]
     assert "0.parquet" in warning.message
 
 
@@ -390,6 +392,8 @@ def test_a_file_of_xml_without_a_known_element_is_warned_of(spark: SparkSession,
     run.write("r", ["<r><Day>x</Day><temperature>1</temperature></r>"], "1.xml")
     run.write("r", ["<r><Day>x</Day><temp>1</temp></r>"], "2.xml")
     run.process(1)
-    (warning,) = [each for report in run.reports for each in report.warnings if each.code == "RQ320"]
+    (warning,) = [
+        warning_ for report in run.reports for warning_ in report.warnings if warning_.code == "RQ320"
+    ]
     assert "1.xml" in warning.message
     assert warning.notes == ("the first one has `Day`, `temperature`",)

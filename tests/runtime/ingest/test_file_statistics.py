@@ -247,9 +247,9 @@ def test_each_line_is_parsed_once_for_all_jobs(
     which goes with its epoch."""
     parse, parsed = JsonBatches.batch, list[int]()
 
-    def watched(of: JsonBatches, block: Block, place: int) -> pa.RecordBatch:
+    def watched(of: JsonBatches, block: Block, position: int) -> pa.RecordBatch:
         parsed.append(len(block.text))
-        return parse(of, block, place)
+        return parse(of, block, position)
 
     monkeypatch.setattr(JsonBatches, "batch", watched)
     for cost in ("", "PARSED_BY_DRIVER", "KEPT_PARSED"):

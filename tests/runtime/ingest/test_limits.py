@@ -184,7 +184,7 @@ def test_a_wrong_size_is_told(value: str, message: str, hint: str) -> None:
     plan = compile_query(query.partition(";")[2]).plan
     with pytest.raises(DiagnosticError) as of_option:
         Options(settings={"longest_line": value}).check(plan)
-    assert [each.diagnostics[0].code for each in (of_query.value, of_option.value)] == ["RQ004", "RQ477"]
+    assert [error.diagnostics[0].code for error in (of_query.value, of_option.value)] == ["RQ004", "RQ477"]
     for error in (of_query.value, of_option.value):
         assert message in error.diagnostics[0].message
         assert hint in str(error.diagnostics[0].help)
@@ -250,10 +250,10 @@ def test_a_java_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> No
     while not (tmp_path / "o" / "epoch=000000000001").exists() and time.monotonic() < ends:
         time.sleep(0.05)
     os.kill(java_below(running.pid)[0], signal.SIGKILL)
-    said, _ = running.communicate(timeout=60)
+    output, _ = running.communicate(timeout=60)
     assert running.returncode == 1
-    assert "error[RQ324]: the Java that runs Spark has ended, by signal 9" in said
-    assert "Traceback" not in said
+    assert "error[RQ324]: the Java that runs Spark has ended, by signal 9" in output
+    assert "Traceback" not in output
     again = subprocess.run(command, check=False, cwd=tmp_path, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert sorted(row["k"] for row in read_output(tmp_path / "o") if is_tuple(row)) == [*range(300)]

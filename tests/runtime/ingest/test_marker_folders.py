@@ -161,14 +161,14 @@ def test_validate_and_canonize_read_both_folders(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "each"), tiered([("json", 2), ("json", None), ("parquet", 2), ("xml", None)])
+    ("form", "files_per_epoch"), tiered([("json", 2), ("json", None), ("parquet", 2), ("xml", None)])
 )
 def test_run_gives_the_same_however_it_is_cut(
-    root: Path, spark: SparkSession, form: str, each: int | None
+    root: Path, spark: SparkSession, form: str, files_per_epoch: int | None
 ) -> None:
     if form != "json":
         convert(root, form, spark)
-    options = Options(once=True, checkpoint=f"{root}/checkpoint", files_per_epoch=each)
+    options = Options(once=True, checkpoint=f"{root}/checkpoint", files_per_epoch=files_per_epoch)
     run(query_in(root, form), options, spark=spark)
     assert sorted(read(root / "flow").rows(), key=lambda row: row["minute"]) == EXPECTED
     assert cedilla("status", f"{root}/checkpoint").exit_code == 0
@@ -211,7 +211,7 @@ def convert(root: Path, form: str, spark: SparkSession) -> None:
                 "ts LONG, pump INT, litres DOUBLE, `$punctuation` STRING",
             )
             frame.coalesce(1).write.parquet(f"{root}/aside-{file.stem}")
-            (written,) = (root / f"aside-{file.stem}").glob("*.parquet")
-            written.rename(other)
+            (part_file,) = (root / f"aside-{file.stem}").glob("*.parquet")
+            part_file.rename(other)
         os.utime(other, (int(file.stem), int(file.stem)))
         file.unlink()

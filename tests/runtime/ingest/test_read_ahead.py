@@ -79,8 +79,10 @@ def write(run: Query, files: int, lines: dict[int, Item] | None = None) -> None:
 
 
 def agrees(run: Query) -> bool:
-    given, expected = (sorted(map(str, rows)) for rows in (run.canonical("q"), run.simulate().canonical("q")))
-    return len(given) > 4 and given == expected
+    actual, expected = (
+        sorted(map(str, rows)) for rows in (run.canonical("q"), run.simulate().canonical("q"))
+    )
+    return len(actual) > 4 and actual == expected
 
 
 def test_each_epoch_but_the_first_is_read_ahead_and_none_further_ahead(

@@ -75,8 +75,8 @@ def test_counts_that_were_taken_too_early_are_noticed(
     counts = Observation.get
 
     def taken_early(observation: Observation) -> dict[str, Any]:
-        found = counts.fget(observation)  # type: ignore[attr-defined]
-        return found if isinstance(found.get("counts", ""), str) else {"counts": early}
+        observed = counts.fget(observation)  # type: ignore[attr-defined]
+        return observed if isinstance(observed.get("counts", ""), str) else {"counts": early}
 
     run = Query(spark, tmp_path, 'stream r(k: int) from json "r"; p := distinct(r); emit p to json "p";')
     run.write("r", [*({"k": i} for i in range(7)), {"k": "x"}, {"$punctuation": "[k < 7]"}])

@@ -60,9 +60,9 @@ def test_a_line_before_an_accent_that_describes_it_is_not_read_by_it(
 ) -> None:
     """Five litres would be five cubic metres."""
     query = processed(sail, tmp_path, [ODD], [GROWTH, UNIT])
-    said = replay(query)
-    assert "error[RQ497]" in said
-    assert "[[pump = 3, unit(litres, m3)]]" in said
+    output = replay(query)
+    assert "error[RQ497]" in output
+    assert "[[pump = 3, unit(litres, m3)]]" in output
     assert sent(query) == []
     assert "sent again" in replay(query, "--as-now")
     assert [json.loads(line) for line in sent(query)] == [ODD]

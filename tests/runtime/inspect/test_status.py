@@ -211,10 +211,10 @@ QUERIES = [
 @pytest.mark.parametrize("text", [text for _, text in QUERIES], ids=[name for name, _ in QUERIES])
 def test_a_checkpoint_gives_the_plan_again(text: str) -> None:
     plan = compile_query(text, "of-a-name.rq").plan
-    given = Options(
+    options = Options(
         sinks={emit.name: f"there/{emit.name}" for emit in plan.emits}, settings={"late": "ignore"}
     )
-    applied = apply(plan, evolve(given, sources={source.name: "here" for source in plan.sources}))
+    applied = apply(plan, evolve(options, sources={source.name: "here" for source in plan.sources}))
     stored = StoredPlans.load(json.loads(json.dumps(StoredPlans.start(applied).dump()))).plans[0]
     assert stored.is_of(applied)
     assert not stored.is_of(plan)

@@ -17,14 +17,14 @@ LONG = "0.12345678901234567890"
 
 
 def differences(
-    root: Path, monkeypatch: pytest.MonkeyPatch, query: str, given: Sequence[str], written: Sequence[str]
+    root: Path, monkeypatch: pytest.MonkeyPatch, query: str, lines: Sequence[str], output: Sequence[str]
 ) -> str:
     """The verdict on a run that has written these lines."""
-    write_lines(root / "in" / "1.jsonl", given)
+    write_lines(root / "in" / "1.jsonl", lines)
 
     def started(_plan: object, _flow: object, options: Options, *_: object) -> None:
         (folder,) = options.sinks.values()
-        write_lines(Path(folder) / "epoch=000000000000" / "1-tuples-0.jsonl", written)
+        write_lines(Path(folder) / "epoch=000000000000" / "1-tuples-0.jsonl", output)
 
     monkeypatch.setattr(verifying, "start", started)
     plan, flow = load(compile_query(query.replace("IN", str(root / "in"))))
@@ -70,18 +70,18 @@ def test_another_value_is_a_difference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, type_: str, one: str, other: str
 ) -> None:
     rows = [f'{{"k": 1, "x": {one}}}', '{"$punctuation": "[]"}']
-    written = [f'{{"x": {other}, "n": 1}}' if query == GROUPS else f'{{"k": 1, "x": {other}}}']
-    found = differences(tmp_path, monkeypatch, query.replace("TYPE", type_), rows, written)
-    assert "only Spark has 1 of the tuples" in found
-    assert "only the reference has 1 of the tuples" in found
+    output = [f'{{"x": {other}, "n": 1}}' if query == GROUPS else f'{{"k": 1, "x": {other}}}']
+    report = differences(tmp_path, monkeypatch, query.replace("TYPE", type_), rows, output)
+    assert "only Spark has 1 of the tuples" in report
+    assert "only the reference has 1 of the tuples" in report
 
 
 def test_a_difference_shows_all_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query, other = STREAM.replace("TYPE", "decimal(38, 20)"), "0.12345678901234567891"
-    rows, written = ([f'{{"k": 1, "x": {value}}}'] for value in (LONG, other))
-    found = differences(tmp_path, monkeypatch, query, rows, written)
-    assert f"x = {other}" in found
-    assert "x = 0.1234567890123456789\n" in f"{found}\n"
+    rows, output = ([f'{{"k": 1, "x": {value}}}'] for value in (LONG, other))
+    report = differences(tmp_path, monkeypatch, query, rows, output)
+    assert f"x = {other}" in report
+    assert "x = 0.1234567890123456789\n" in f"{report}\n"
 
 
 @pytest.mark.parametrize(("type_", "one", "other"), SAME.values(), ids=SAME)
@@ -89,6 +89,6 @@ def test_the_same_value_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type_: str, one: str, other: str
 ) -> None:
     rows = [f'{{"k": {k}, "x": {one}}}' for k in (1, 2)]
-    written = [f'{{"k": {k}, "x": {other}}}' for k in (1, 2)]
-    actual = differences(tmp_path, monkeypatch, STREAM.replace("TYPE", type_), rows, written)
+    output = [f'{{"k": {k}, "x": {other}}}' for k in (1, 2)]
+    actual = differences(tmp_path, monkeypatch, STREAM.replace("TYPE", type_), rows, output)
     assert actual == "r: 2 tuples, decode(out) = query(decode(in))"

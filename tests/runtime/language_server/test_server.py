@@ -101,7 +101,7 @@ def test_a_promise_that_bounds_state_is_a_quick_fix(editor: Editor) -> None:
         'stream a(k: int, x: int) from json "a";\nstream b(k: int, y: int) from json "b" punctuated on k;\n'
         'emit a join b on k to json "o";\n'
     )
-    diagnostic = next(each for each in editor.write("promise.rq", text) if each.code == "RQ130")
+    diagnostic = next(warning for warning in editor.write("promise.rq", text) if warning.code == "RQ130")
     actions = editor.ask(
         "code_action", "promise.rq", range=diagnostic.range, context=lsp.CodeActionContext([diagnostic])
     )
@@ -199,7 +199,8 @@ emit aggregate[sum(price) as total by k](priced) to json "totals";
 
 def test_units_of_a_query_have_a_definition_and_are_completed(editor: Editor) -> None:
     assert not any(
-        each.severity == lsp.DiagnosticSeverity.Error for each in editor.write("own.rq", OWN_UNITS)
+        diagnostic.severity == lsp.DiagnosticSeverity.Error
+        for diagnostic in editor.write("own.rq", OWN_UNITS)
     )
     definition = editor.ask("definition", "own.rq", at=at(OWN_UNITS, "ct, note"))
     assert (definition.range.start.line, definition.range.start.character) == at(OWN_UNITS, "ct =")

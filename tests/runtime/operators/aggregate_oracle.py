@@ -17,19 +17,19 @@ from tests.kit.stream import Item
 Values = Sequence[Any]
 
 
-def same(found: Any, expected: Any) -> bool:
+def same(actual: Any, expected: Any) -> bool:
     if isinstance(expected, list):
-        return len(found) == len(expected) and all(map(same, found, expected))
+        return len(actual) == len(expected) and all(map(same, actual, expected))
     if expected is None or isinstance(expected, str | int):
-        return found == expected
-    return float(found) == pytest.approx(float(expected), rel=1e-12)
+        return actual == expected
+    return float(actual) == pytest.approx(float(expected), rel=1e-12)
 
 
 def quantile(share: float) -> Callable[[Values], float]:
     def of(x: Values) -> float:
-        ordered, place = sorted(x), share * (len(x) - 1)
-        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
-        return low + (high - low) * (place - math.floor(place))
+        ordered, rank = sorted(x), share * (len(x) - 1)
+        low, high = ordered[math.floor(rank)], ordered[math.ceil(rank)]
+        return low + (high - low) * (rank - math.floor(rank))
 
     return of
 
@@ -72,8 +72,8 @@ def covariance(population: bool) -> Callable[[list[Item]], float]:
     def of(rows: list[Item]) -> float:
         pairs = [(row["t"], float(row["n"])) for row in rows if "n" in row]
         x, y = [p[0] for p in pairs], [p[1] for p in pairs]
-        found = statistics.covariance(x, y)
-        return found * (len(x) - 1) / len(x) if population else found
+        value = statistics.covariance(x, y)
+        return value * (len(x) - 1) / len(x) if population else value
 
     return of
 

@@ -62,8 +62,8 @@ class Writer:
                 yield self._fed({"$accent": f"[[{described}alter({name}, y -> y * {slope} + {shift})]]"})
             case 1 | 2:
                 key = self._random.choice(self._keys[:4])
-                for each in self._random.choice([SENDERS, SENDERS, (sender,)]):
-                    yield from self._closing(each, key)
+                for other in self._random.choice([SENDERS, SENDERS, (sender,)]):
+                    yield from self._closing(other, key)
             case 3 if sender not in self._without:
                 self._without.add(sender)
                 dropped.add(sender)

@@ -123,13 +123,13 @@ def check_epochs(run: Query, pieces: Sequence[Sequence[Item]]) -> None:
     assert len(run.reports) == len(pieces)
     for epoch in range(len(pieces)):
         oracle = Oracle(item for piece in pieces[: epoch + 1] for item in piece)
-        for emit, found in outputs.items():
+        for emit, epochs in outputs.items():
             expected: list[Item] = getattr(oracle, emit)()
-            got = plain(decode(found[epoch]))
+            got = plain(decode(epochs[epoch]))
             if emit in ("by_time", "by_key"):
                 assert got == expected, (emit, epoch)
             else:
                 assert texts(got) == texts(expected), (emit, epoch)
-    for emit, found in outputs.items():
+    for emit, epochs in outputs.items():
         names = {"counted": {"k", "sid", "n", "most"}, "visits": {*NAMES, "sid"}}.get(emit, NAMES)
-        assert list(complaints(found[-1], names)) == [], emit
+        assert list(complaints(epochs[-1], names)) == [], emit

@@ -72,7 +72,7 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
     for call in DOUBLED:
         assert f"[[alter({NAMES[call]}, y -> y * 2 + 1)]]" in carried, call
     for call in ABSORBING:
-        assert not any(f"alter({NAMES[call]}," in each for each in carried), call
+        assert not any(f"alter({NAMES[call]}," in text for text in carried), call
 
 
 @pytest.mark.parametrize("parts", tiered([4, 10, 1]))

@@ -79,9 +79,9 @@ def test_engines_and_the_reference_agree_to_the_last_digit(
     ]
     run = Query(spark, tmp_path, text)
     run.process_parts(5, r=[*rows, {"$punctuation": "[]"}])
-    written = [texts(filter(is_tuple, output)) for output in (run.output("q"), run.simulate().output("q"))]
-    assert written[0] == written[1]
-    assert len(written[0]) == 60
+    both = [texts(filter(is_tuple, output)) for output in (run.output("q"), run.simulate().output("q"))]
+    assert both[0] == both[1]
+    assert len(both[0]) == 60
 
 
 @pytest.mark.either_engine
@@ -143,9 +143,9 @@ def test_directions_of_whole_numbers_and_decimals_beside_other_means(
     )
     run.write("r", ['{"ts": 2, "n": 7, "d": -12.25}', {"$punctuation": "[]"}])
     run.process(1)
-    expected, found = (
+    expected, actual = (
         sorted((row for row in output if is_tuple(row)), key=lambda row: row["ts"])
         for output in (run.simulate().output("q"), run.output("q"))
     )
-    assert found == expected
+    assert actual == expected
     assert [row["d"] for row in expected] == [32.0, 347.75]

@@ -48,10 +48,10 @@ def run_joins(spark: SparkSession, root: Path, text: str, left: Writer, right: W
         for items in writer.files:
             run.write(name, items)
     executor = run.executor(files_per_epoch=1)
-    found = run.files(executor)
-    executor.process(0, {name: files[:2] for name, files in found.items()})
+    files_by_source = run.files(executor)
+    executor.process(0, {name: files[:2] for name, files in files_by_source.items()})
     executor = run.executor(files_per_epoch=1)
-    executor.process(1, {name: files[2:] for name, files in found.items()})
+    executor.process(1, {name: files[2:] for name, files in files_by_source.items()})
     assert [run.quarantine(name) for name in ("l", "r")] == [[], []]
     assert executor.last.segments == {}, "everything is closed on both sides"
     assert len(run.reports) == EPOCHS

@@ -69,27 +69,27 @@ def test_what_two_operators_read_of_an_aggregate_is_computed_once(
     run: Query, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its partial results become files for its state and its output, and its output for both operators that read it."""
-    written = set[str]()
+    folders = set[str]()
     parquet = DataFrameWriter.parquet
 
     def watched(writer: DataFrameWriter, path: str) -> None:
-        written.add(path.partition("/rows/")[2])
+        folders.add(path.partition("/rows/")[2])
         parquet(writer, path)
 
     monkeypatch.setattr(DataFrameWriter, "parquet", watched)
     monkeypatch.setattr(costs, "MATERIALIZED", 0)
     run.process(files_per_epoch=1)
-    assert written - {""} == {"counts", "counts.passed", "most"}
+    assert folders - {""} == {"counts", "counts.passed", "most"}
     assert hot(run) == sorted(map(str, decode(run.simulate().output("hot"))))
 
 
 def test_a_small_epoch_writes_nothing_for_its_jobs(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor is Sail asked to keep rows: each request would wait for its busy threads."""
-    written: list[str] = []
+    paths: list[str] = []
     parquet = DataFrameWriter.parquet
 
     def watched(writer: DataFrameWriter, path: str) -> None:
-        written.append(path)
+        paths.append(path)
         parquet(writer, path)
 
     monkeypatch.setattr(DataFrameWriter, "parquet", watched)
@@ -97,7 +97,7 @@ def test_a_small_epoch_writes_nothing_for_its_jobs(run: Query, monkeypatch: pyte
         monkeypatch.setattr(DataFrame, request, None)
     run.process(files_per_epoch=1)
     assert hot(run) == sorted(map(str, decode(run.simulate().output("hot"))))
-    assert all("/state/" in path for path in written)
+    assert all("/state/" in path for path in paths)
 
 
 def test_rows_that_cannot_be_written_end_the_query_behind_the_epoch_before(

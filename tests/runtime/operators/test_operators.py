@@ -174,8 +174,8 @@ def test_windows_are_named_by_their_bounds(spark: SparkSession, tmp_path: Path) 
     def written(items: list[Item]) -> list[str]:
         return sorted(re.sub(r"\.0+Z", "Z", json.dumps(item)) for item in items)
 
-    for name, told in expected.items():
-        assert written(run.output(name)) == written(told), name
+    for name, rows in expected.items():
+        assert written(run.output(name)) == written(rows), name
     window = {"begin": "2013-01-01T00:00:00.000000Z", "end": "2013-01-01T00:01:00.000000Z"}
     numbers = {"i_begin": -(2**31) - 2, "i_end": -(2**31) + 8, "low": 0.3, "high": 0.4}
     bounds = {**window, "n_begin": 100, "n_end": 200, **numbers}

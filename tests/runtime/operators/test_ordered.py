@@ -156,7 +156,7 @@ def test_the_best_of_many_epochs_and_what_waits_for_its_place(
     for emit, want in expected.items():
         assert texts(i for i in run.output(emit) if "n" in i) == texts(want)
     assert [i for i in run.output("sorted") if "n" in i] == sorted(rows, key=lambda r: (r["k"], -r["ts"]))
-    assert [len(found) for found in run.output_by_epoch("last")][-2:] == [2, 5], (
+    assert [len(items) for items in run.output_by_epoch("last")][-2:] == [2, 5], (
         "k = 1 does not wait for the others"
     )
 
@@ -194,21 +194,21 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
     def tagged(row: Item, minute: int) -> Item:
         return {**row, "began": f"2024-01-01T00:{minute:02d}:00.000000Z"}
 
-    visits = [texts(i for i in found if "at" in i) for found in run.output_by_epoch("visits")]
+    visits = [texts(i for i in items if "at" in i) for items in run.output_by_epoch("visits")]
     first = [tagged(click("a", 0), 0), tagged(click("a", 4, 59), 0), tagged(click("b", 3), 3)]
     second = [*first, tagged(click("a", 11, p=False), 11)]
     third = [*second, tagged(click("b", 17, p=False), 17)]
     whole = [*third, tagged(click("c", 20, p=False), 20)]
     assert visits == [texts(rows) for rows in ([], first, second, third, whole)]
-    counted = [[(i["user"], i["n"]) for i in found if "n" in i] for found in run.output_by_epoch("counted")]
-    assert [sorted(found) for found in counted] == [
+    counted = [[(i["user"], i["n"]) for i in items if "n" in i] for items in run.output_by_epoch("counted")]
+    assert [sorted(rows) for rows in counted] == [
         [],
         [("a", 2), ("b", 1)],
         [("a", 1), ("a", 2), ("b", 1)],
         [("a", 1), ("a", 2), ("b", 1), ("b", 1)],
         [("a", 1), ("a", 2), ("b", 1), ("b", 1), ("c", 1)],
     ]
-    drops = [sum("-(p)" in i.get("$accent", "") for i in found) for found in run.output_by_epoch("visits")]
+    drops = [sum("-(p)" in i.get("$accent", "") for i in items) for items in run.output_by_epoch("visits")]
     assert drops == [0, 1, 1, 1, 1]
     for emit, names in (("visits", {"at", "user", "p", "began"}), ("counted", {"user", "began", "n"})):
         # As texts, moments compare like moments only if they are written alike.

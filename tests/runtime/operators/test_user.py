@@ -235,25 +235,27 @@ def columns(spark: SparkSession, root: Path, plan: Plan) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("function", "message"),
     [
         ("absent:f", "the module `absent` of `f` cannot be loaded: ModuleNotFoundError"),
         ("accents:f", "`f` of `f` is not a function of"),
         ("accents:NAME", "`NAME` of `f` is not a function of"),
     ],
 )
-def test_a_function_that_cannot_be_loaded_is_refused_before_anything_runs(function: str, said: str) -> None:
+def test_a_function_that_cannot_be_loaded_is_refused_before_anything_runs(
+    function: str, message: str
+) -> None:
     with pytest.raises(DiagnosticError) as caught:
         check_functions(planned(function))
     (diagnostic,) = caught.value.diagnostics
-    assert (diagnostic.code, diagnostic.message[: len(said)]) == ("RQ407", said)
+    assert (diagnostic.code, diagnostic.message[: len(message)]) == ("RQ407", message)
     assert diagnostic.span is not None
     assert diagnostic.help
 
 
 def test_a_wrong_result_is_refused_with_what_is_wrong(spark: SparkSession, tmp_path: Path) -> None:
     returns = "returns (ts: long, s: int, t: double)"
-    for function, given, code, said in (
+    for function, schema, code, message in (
         ("nothing", "", "RQ409", "returned NoneType, not a DataFrame"),
         ("fails", "", "RQ408", "failed: AnalysisException"),
         ("lacks", "", "RQ409", "returned a DataFrame without `s`"),
@@ -262,10 +264,10 @@ def test_a_wrong_result_is_refused_with_what_is_wrong(spark: SparkSession, tmp_p
         ("wide", "", "RQ409", "with `s` as struct<a:decimal(3,1)>, not int"),
     ):
         with pytest.raises(DiagnosticError) as caught:
-            columns(spark, tmp_path, planned(f"accents:{function}", given))
+            columns(spark, tmp_path, planned(f"accents:{function}", schema))
         (diagnostic,) = caught.value.diagnostics
         assert diagnostic.code == code
-        assert said in diagnostic.message
+        assert message in diagnostic.message
         assert diagnostic.help
     with pytest.raises(DiagnosticError) as caught:
         columns(spark, tmp_path, planned("accents:selects", emitted="limit[1](out)"))

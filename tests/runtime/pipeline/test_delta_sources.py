@@ -58,8 +58,8 @@ class Table:
         return self.output()
 
     def output(self) -> list[Row]:
-        found = [item for item in read_output(self.root / "out") if is_tuple(item)]
-        return sorted(found, key=lambda row: row["k"])
+        tuples = [item for item in read_output(self.root / "out") if is_tuple(item)]
+        return sorted(tuples, key=lambda row: row["k"])
 
 
 def test_versions_are_read_once_in_their_order(spark: SparkSession, tmp_path: Path) -> None:

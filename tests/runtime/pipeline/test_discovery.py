@@ -47,7 +47,7 @@ def test_folders_are_not_looked_at_all_the_time() -> None:
     folders: Any = SimpleNamespace(look=look, tables=tables)
     executor: Any = SimpleNamespace(topics=None)
     with pytest.raises(KeyboardInterrupt):
-        discovery._look(executor, folders, 0.0, lambda found: None, wait)
+        discovery._look(executor, folders, 0.0, lambda files: None, wait)
     assert 1 <= len(looks) <= 30
 
 
@@ -82,12 +82,12 @@ def test_markers_do_not_overtake_tuples_that_come_while_folders_are_listed(
                 write_lines(tmp_path / folder / str(n), ["{}"], n)
 
     files = _Busy(between)
-    tables, known = DeltaSources(files, "", {}, False, print), KnownFolders(str(tmp_path))
-    folders = SourceFolders(files, plan, plan.sources, tables, known, print)
+    tables, known_folders = DeltaSources(files, "", {}, False, print), KnownFolders(str(tmp_path))
+    folders = SourceFolders(files, plan, plan.sources, tables, known_folders, print)
     collected: list[str] = []
     for _ in range(3):
-        found = folders.look()["r"]
-        for file in in_order(found.data, found.markers, found.stop):
+        listed = folders.look()["r"]
+        for file in in_order(listed.data, listed.markers, listed.stop):
             if (name := file.path.rpartition("/")[2]) not in collected:
                 collected.append(name)
     assert collected == ["1", "2", "3", "4"]
@@ -219,7 +219,7 @@ def test_a_source_folder_that_comes_back_with_other_files_ends_the_run(
     with _Run(spark, root) as run:
         run.wait_for(lambda: _counts(root) == [0, 1])
         (root / "r").rename(root / "away")
-        run.wait_for(lambda: any("not there any more" in said for said in run.said))
+        run.wait_for(lambda: any("not there any more" in message for message in run.said))
         (root / "_r").mkdir()
         for number in (0, 1):
             write_lines(root / "_r" / f"{number}.jsonl", ['{"ts": 100, "k": 1}'], number)

@@ -34,7 +34,7 @@ def test_nobody_writes_into_a_folder_that_is_read(
         check_places(query.plan, None)
     with pytest.raises(DiagnosticError) as simulated:
         simulate(query, Options(sinks={"r": sink}))
-    assert [each.value.diagnostics[0].code for each in (ran, simulated)] == ["RQ116", "RQ116"]
+    assert [error.value.diagnostics[0].code for error in (ran, simulated)] == ["RQ116", "RQ116"]
     assert ran.value.diagnostics[0].message == simulated.value.diagnostics[0].message
     simulate(query, Options(sinks={"r": "data/_out", "s": "beside"}))
     assert {path.name for path in (tmp_path / "data" / "_out").iterdir()} == {"epoch=000000000000"}

@@ -130,7 +130,7 @@ def test_names_that_are_not_in_the_order_of_times_are_said_once(spark: SparkSess
 
 
 @pytest.mark.parametrize(
-    ("names", "by_name", "said"),
+    ("names", "by_name", "warning"),
     [
         (["9", "10", "11"], False, None),  # counted up
         (["9", "10", "11"], True, "`p` reads 11.jsonl before 9.jsonl: names are compared sign by sign"),
@@ -139,7 +139,7 @@ def test_names_that_are_not_in_the_order_of_times_are_said_once(spark: SparkSess
     ],
 )
 def test_what_is_said_of_names(
-    sail: SparkSession, tmp_path: Path, names: list[str], by_name: bool, said: str | None
+    sail: SparkSession, tmp_path: Path, names: list[str], by_name: bool, warning: str | None
 ) -> None:
     folder = Folder(tmp_path, by_name=by_name)
     for file in (tmp_path / "p").iterdir():
@@ -147,7 +147,9 @@ def test_what_is_said_of_names(
     for number, name in enumerate(names):
         folder.write(f"p/{name}.jsonl", {"ts": number, "mass": 1.0}, moment=number)
     folder.run(sail)
-    assert [said is not None and said in note for note in folder.notes] == [True] * (said is not None)
+    assert [warning is not None and warning in note for note in folder.notes] == [True] * (
+        warning is not None
+    )
 
 
 def test_it_is_a_clause_of_a_stream() -> None:

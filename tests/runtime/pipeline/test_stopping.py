@@ -94,10 +94,10 @@ def test_a_signal_ends_a_run_at_the_end_of_its_epoch(
         time.sleep(0.3)
         assert process.poll() is None, "the epoch is under way"
         (folder / "wait").unlink()
-        _, said = process.communicate(timeout=60)
+        _, output = process.communicate(timeout=60)
     assert process.returncode == status
-    assert "stopping at the end of the epoch; a second signal ends the run at once\n" in said
-    assert "stopped; the next run continues after epoch 1, the last that is committed\n" in said
+    assert "stopping at the end of the epoch; a second signal ends the run at once\n" in output
+    assert "stopped; the next run continues after epoch 1, the last that is committed\n" in output
     assert [row["k"] for row in read_output(folder / "out")] == [0, 1]
     goes_on(folder, engine)
 
@@ -119,9 +119,9 @@ def test_a_second_signal_ends_a_run_at_once(
         for number in numbers:
             process.send_signal(number)
             time.sleep(0.3)
-        _, said = process.communicate(timeout=10)
+        _, output = process.communicate(timeout=10)
     assert process.returncode == status
-    assert said.endswith("stopped at once; the next run continues after the last committed epoch\n")
+    assert output.endswith("stopped at once; the next run continues after the last committed epoch\n")
     assert [row["k"] for row in read_output(folder / "out")] == [0]
     goes_on(folder, engine)
 
@@ -133,9 +133,9 @@ def test_a_run_that_waits_for_files_ends_at_once(folder: Path) -> None:
         until(lambda: len(list((folder / "out").glob("epoch=*"))) == 3, process)
         time.sleep(1)
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=10)
+        _, output = process.communicate(timeout=10)
     finally:
         process.kill()
     assert process.returncode == 143
-    assert "stopped; the next run continues after epoch 2, the last that is committed\n" in said
+    assert "stopped; the next run continues after epoch 2, the last that is committed\n" in output
     goes_on(folder)

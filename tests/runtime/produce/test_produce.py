@@ -120,7 +120,7 @@ def test_random_senders_that_stop_and_go_on_write_valid_streams(tmp_path: Path, 
     to, markers = tmp_path / "in", tmp_path / "ops"
     to.mkdir()
     schema = "ts: long, s: int in {1, 2}, t?: double"
-    refused = written = 0
+    refused = sent = 0
     for _ in range(4):
         with Stream(to, schema=schema, markers=markers, on_warning=lambda _: None) as stream:
             for _ in range(30):
@@ -137,14 +137,14 @@ def test_random_senders_that_stop_and_go_on_write_valid_streams(tmp_path: Path, 
                 ]
                 try:
                     chance.choice([calls[0], *calls])()
-                    written += 1
+                    sent += 1
                 except DiagnosticError:
                     refused += 1
-    assert min(refused, written) > 10
+    assert min(refused, sent) > 10
     diagnostics: list[Diagnostic] = []
     verdict = validate(stream_lines(str(to), str(markers)), declared_schema(schema), diagnostics.append)
     assert [diagnostic.code for diagnostic in diagnostics if diagnostic.severity == "error"] == []
-    assert verdict.lines == written
+    assert verdict.lines == sent
 
 
 def test_a_doubtful_accent_is_written_with_a_warning() -> None:
@@ -153,7 +153,7 @@ def test_a_doubtful_accent_is_written_with_a_warning() -> None:
     stream = Stream(lines, schema="s: int, t: double", on_warning=diagnostics.append)
     stream.alter("t", "y -> y * 2")
     stream.alter("t", "y -> y * 2")
-    assert [each.code for each in diagnostics] == ["RQ218"]
+    assert [diagnostic.code for diagnostic in diagnostics] == ["RQ218"]
     assert len(lines.getvalue().splitlines()) == 2
     other = Stream(io.StringIO(), schema="s: int, t: double")
     other.alter("t", "y -> y * 2")

@@ -210,7 +210,7 @@ def test_a_drop_before_the_first_tuple_shows_no_type(tmp_path: Path) -> None:
     row = {"ts": 2, "at": "2020-01-01T00:00:00.000000Z", "s": "a", "v": 2.0}
     drops = [{"$accent": f"[[ts < 0, -({name})]]"} for name in ("at", "s")]
     folder = output_of(tmp_path / "out", [drops, [row, later], [row]])
-    assert [each["v"] for each in read(folder).rows()] == [2.0, 1.0]
+    assert [row["v"] for row in read(folder).rows()] == [2.0, 1.0]
     assert str(read(folder).arrow().schema.field("at").type) == "timestamp[us, tz=UTC]"
 
 
@@ -243,8 +243,8 @@ def test_spark_and_every_format_give_the_same(folder: Path, spark: SparkSession)
             reading = read(folder / kind / "flow", units, query="pumps.rq")
             here = {row["minute"]: row for row in reading.arrow().to_pylist()}
             assert without_at(here[n] for n in sorted(here)) == expected, kind
-            there = {row["minute"]: row.asDict() for row in reading.spark(spark).collect()}
-            assert {n: row | {"at": row["at"].astimezone(UTC)} for n, row in there.items()} == here, kind
+            of_spark = {row["minute"]: row.asDict() for row in reading.spark(spark).collect()}
+            assert {n: row | {"at": row["at"].astimezone(UTC)} for n, row in of_spark.items()} == here, kind
     untold = read(folder / "json/flow", "latest").spark(spark)
     assert {f.name: f.dataType.simpleString() for f in untold.schema.fields} == {
         "at": "timestamp",

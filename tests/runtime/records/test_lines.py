@@ -179,8 +179,8 @@ def kind(line: str, *attributes: str) -> str | None:
         item = json.loads(line)
     except ValueError:
         item = None
-    found = marker_of(line, item if isinstance(item, dict) else None, attributes)
-    return None if found is None else found[0]
+    marker = marker_of(line, item if isinstance(item, dict) else None, attributes)
+    return None if marker is None else marker[0]
 
 
 @pytest.mark.parametrize("line", NEAR)

@@ -61,13 +61,15 @@ def judged(spark: SparkSession, root: Path, lines: list[str]) -> list[Any]:
     validate(
         stream_lines(str(root / "in" / "r")),
         schema,
-        lambda found: wrong.append(f"{found.code} {found.notes[-1].split(': ')[0].rpartition(':')[2]}"),
+        lambda diagnostic: wrong.append(
+            f"{diagnostic.code} {diagnostic.notes[-1].split(': ')[0].rpartition(':')[2]}"
+        ),
     )
     assert wrong == [f"RQ301 {n}" for n in bad]
-    found: list[Any] = [None] * len(lines)
+    rows: list[Any] = [None] * len(lines)
     for item in tuples:
-        found[item.pop("n")] = item
-    return found
+        rows[item.pop("n")] = item
+    return rows
 
 
 def test_every_command_takes_the_same_texts(spark: SparkSession, tmp_path: Path) -> None:
@@ -86,16 +88,16 @@ def test_random_texts(spark: SparkSession, tmp_path: Path) -> None:
     for n in range(600):
         text = list(rng.choice(good))
         for _ in range(rng.choice([0, 1, 1, 2])):
-            place = rng.randrange(len(text))
-            text[place : place + rng.choice([0, 1])] = rng.choice(["", *"0123459TZ:-+. /"])
+            start = rng.randrange(len(text))
+            text[start : start + rng.choice([0, 1])] = rng.choice(["", *"0123459TZ:-+. /"])
         lines.append(json.dumps({"n": n, rng.choice(["at", "day"]): "".join(text)}))
-    found = judged(spark, tmp_path, lines)
-    assert 100 < found.count(None) < 550
+    rows = judged(spark, tmp_path, lines)
+    assert 100 < rows.count(None) < 550
 
 
 def test_elements_of_xml_take_them_too(spark: SparkSession, tmp_path: Path) -> None:
     """But for white space around them, which is left out of every value."""
-    texts = [each for each in TEXTS if isinstance(each[1], str) and each[1] == each[1].strip() != ""]
+    texts = [case for case in TEXTS if isinstance(case[1], str) and case[1] == case[1].strip() != ""]
     folder = tmp_path / "in" / "r"
     folder.mkdir(parents=True)
     rows = [f"<r><n>{n}</n><{name}>{text}</{name}></r>" for n, (name, text, _) in enumerate(texts)]

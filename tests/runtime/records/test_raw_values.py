@@ -78,14 +78,14 @@ def judged(spark: SparkSession, root: Path, kind: str, rows: Sequence[str], file
     for number, part in enumerate(parts):
         run.write("r", [*header, *part], f"{number:03}.{kind}")
     run.process(files_per_epoch=1 if files > 1 else None)
-    place: Mapping[str, int] = {
+    number_of: Mapping[str, int] = {
         f"{file:03}.{kind}:{line + len(header)}": file * size + line - 1
         for file, part in enumerate(parts)
         for line in range(1, len(part) + 1)
     }
     result: list[str | None] = [None] * len(rows)
     for rejection in run.rejections():
-        result[place[rejection.place]] = rejection.text
+        result[number_of[rejection.place]] = rejection.text
     if kind != "xml":  # which `simulate` does not read
         assert run.simulate().rejections == run.rejections()
         outputs = (read_output(root / folder / "r", Decimal) for folder in ("out", "simulated"))

@@ -80,19 +80,19 @@ def reasons(
     run = Query(spark, root, query)
     run.write("r", lines)
     result: list[str | None] = [None] * len(lines)
-    for each in run.agreed()[1]:
-        result[each.line - 1] = each.text
+    for rejection in run.agreed()[1]:
+        result[rejection.line - 1] = rejection.text
     findings: list[set[str]] = [set() for _ in lines]
 
-    def finding(each: Diagnostic) -> None:
-        if each.severity == "error":
-            place = each.notes[-1].split(": ")[0].rpartition(":")[2]
-            message = each.message.split(": [")[0] if each.code == "RQ305" else each.message
-            findings[int(place) - 1].add(f"{each.code} {message}")
+    def finding(diagnostic: Diagnostic) -> None:
+        if diagnostic.severity == "error":
+            number = diagnostic.notes[-1].split(": ")[0].rpartition(":")[2]
+            message = diagnostic.message.split(": [")[0] if diagnostic.code == "RQ305" else diagnostic.message
+            findings[int(number) - 1].add(f"{diagnostic.code} {message}")
 
     validate(stream_lines(str(root / "in" / "r")), declared_schema(schema), finding)
-    assert [bool(each) for each in findings] == [each is not None for each in result]
-    assert all(each is None or each in told for each, told in zip(result, findings, strict=True))
+    assert [bool(texts) for texts in findings] == [reason is not None for reason in result]
+    assert all(reason is None or reason in texts for reason, texts in zip(result, findings, strict=True))
     return result
 
 
@@ -168,8 +168,8 @@ def test_random_bad_lines(spark: SparkSession, tmp_path: Path) -> None:
         ]
         for _ in range(400)
     ]
-    found = reasons(spark, tmp_path, lines)
-    assert len({reason for reason in found if reason}) > 60
+    actual = reasons(spark, tmp_path, lines)
+    assert len({reason for reason in actual if reason}) > 60
 
 
 @pytest.mark.either_engine

@@ -74,7 +74,9 @@ def as_json(name: str, text: str, number: int) -> list[str]:
 
 def as_csv(name: str, text: str, number: int) -> list[str]:
     quoted = ['"' + text.replace('"', '""') + '"', text if "," not in text else '""']
-    return [",".join([str(number), *(field if each == name else "" for each in TYPES)]) for field in quoted]
+    return [
+        ",".join([str(number), *(field if column == name else "" for column in TYPES)]) for field in quoted
+    ]
 
 
 def as_xml(name: str, text: str, number: int) -> list[str]:

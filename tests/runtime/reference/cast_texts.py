@@ -83,16 +83,16 @@ TEXTS = [*NUMBERS, *NO_NUMBERS, *WORDS, *ODD_MOMENTS]
 
 def mutations(count: int) -> list[str]:
     """Texts of the table with a sign or two that are others."""
-    chance, found = Random(3), list[str]()
+    chance, mutated = Random(3), list[str]()
     for _ in range(count):
         text = list(chance.choice(TEXTS))
         for _ in range(chance.choice([1, 1, 2])):
-            place = chance.randrange(len(text) + 1)
-            text[place : place + chance.choice([0, 1])] = chance.choice(
+            start = chance.randrange(len(text) + 1)
+            text[start : start + chance.choice([0, 1])] = chance.choice(
                 ["", *"0159TZ:-+. eE\t", "٣", "\u00a0"]
             )
-        found.append("".join(text))
-    return found
+        mutated.append("".join(text))
+    return mutated
 
 
 def cast(name: str, text: str) -> Any:

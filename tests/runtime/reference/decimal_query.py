@@ -63,7 +63,7 @@ def expected_rows() -> dict[str, list[dict[str, Any]]]:
         "met": [
             {"k": k, "tenth": Fraction(n, 10)} for k, _, n in rows if any(d * 10 == n for _, d, _ in rows)
         ],
-        "different": [{"difference": each} for each in {d * 10 - n for _, d, n in rows}],
+        "different": [{"difference": difference} for difference in {d * 10 - n for _, d, n in rows}],
     }
 
 

@@ -34,7 +34,7 @@ def simulated(query: str, streams: Streams) -> dict[str, list[Item]]:
     """The tuples of each output, as `simulate` writes them."""
     plan = compile_query(query).plan
     reference = Reference(plan)
-    items = [(source, item) for source, given in streams.items() for item in given]
+    items = [(source, item) for source, rows in streams.items() for item in rows]
     outputs = [output for item in items for output in reference.step([item])]
     assert reference.rejected == []
     return {
@@ -77,8 +77,8 @@ def on_sail(session: SparkSession, root: Path, query: str, streams: Streams) -> 
                 epochs.append({source: part})
                 part = []
         epochs.append({source: part})
-    found = outputs(session, root, query, epochs)
-    return {name: [*map(json.loads, lines)] for name, lines in found.items()}
+    lines_by_name = outputs(session, root, query, epochs)
+    return {name: [*map(json.loads, lines)] for name, lines in lines_by_name.items()}
 
 
 def bag(rows: Sequence[Item]) -> Counter[frozenset[tuple[str, Any]]]:
@@ -93,11 +93,11 @@ def compare(
     computed: Callable[..., dict[str, list[Item]]] = engine,
 ) -> dict[str, list[Item]]:
     """The reference's outputs, which are those of the engine."""
-    expected, found = simulated(query, streams), computed(session, root, query, streams)
+    expected, actual = simulated(query, streams), computed(session, root, query, streams)
     wrong = {
-        name: (bag(rows) - bag(found[name]), bag(found[name]) - bag(rows))
+        name: (bag(rows) - bag(actual[name]), bag(actual[name]) - bag(rows))
         for name, rows in expected.items()
-        if bag(rows) != bag(found[name])
+        if bag(rows) != bag(actual[name])
     }
     assert wrong == {}
     return expected

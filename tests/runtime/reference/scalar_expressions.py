@@ -447,11 +447,11 @@ def check_types_and_values(session: SparkSession, texts: Sequence[str]) -> None:
     result = frame.selectExpr(
         "b", "n", *(f"{expression_sql.sql(e, types)} AS x{i}" for i, e in enumerate(parsed))
     )
-    found = list(types_of(columns_in(result)).values())[2:]
+    kinds = list(types_of(columns_in(result)).values())[2:]
     wrong = [
-        f"{text}: {got} is said to be {said}"
-        for text, e, got in zip(texts, parsed, found, strict=True)
-        if (said := expressions.type_of(e, types)) != got
+        f"{text}: {got} is said to be {stated}"
+        for text, e, got in zip(texts, parsed, kinds, strict=True)
+        if (stated := expressions.type_of(e, types)) != got
     ]
     rows = [dict(zip(NAMES, row, strict=True)) for row in ROWS]
     for row, values in zip(rows, result.collect(), strict=True):
@@ -492,5 +492,5 @@ def expected(item: Item) -> Item:
     item = dict(item)
     if item["ts"] >= 28 and item["s"] == 1:
         item.pop("p", None)
-    found = {name: evaluate(parse_expression(text), item) for name, text in ITEMS.items()}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: evaluate(parse_expression(text), item) for name, text in ITEMS.items()}
+    return {name: value for name, value in values.items() if value is not None}

@@ -34,7 +34,7 @@ def test_every_kind_of_argument_has_edge_values() -> None:
     """A new function is swept by itself; a new kind of argument, once it is in one of the two tables."""
     kinds = {kind for function in FUNCTIONS.values() for kind in function.takes}
     assert kinds <= sweep.TAKEN.keys() | sweep.WRITTEN.keys()
-    swept = {call.form.name for call in sweep.calls(each=1)}
+    swept = {call.form.name for call in sweep.calls(most=1)}
     assert {function.name for function in FUNCTIONS.values()} <= swept
 
 
@@ -44,12 +44,12 @@ def test_the_manual_names_what_is_not_exact() -> None:
     assert set(re.findall(r"`(\w+)`", named)) == sweep.INEXACT
 
 
-@pytest.mark.parametrize(("engine", "each", "rows"), SAMPLES)
+@pytest.mark.parametrize(("engine", "most", "rows"), SAMPLES)
 def test_a_sample_of_calls_and_values(
-    request: pytest.FixtureRequest, engine: Engine, each: int, rows: int
+    request: pytest.FixtureRequest, engine: Engine, most: int, rows: int
 ) -> None:
     session = request.getfixturevalue(engine)
-    wrong = [*sweep.differences(session, engine, sweep.calls(each=each), rows)]
+    wrong = [*sweep.differences(session, engine, sweep.calls(most=most), rows)]
     assert wrong == [], "\n".join(wrong)
 
 
@@ -136,10 +136,10 @@ def test_what_a_sweep_has_found(spark: SparkSession) -> None:
             sweep.frame_of(spark, types, [(*row.values(),)]), types, [(*row.values(),)], [call]
         )
         expression = parse_expression(text)
-        type_ = type_of(expression, {name: Type.parse(each) for name, each in types.items()})
-        found = evaluate(expression, row)
-        if not sweep.agree(text, type_, sweep.plain(type_, found), expected):
-            wrong.append(f"{text}: {found!r} in the reference, which should be {expected!r}")
+        type_ = type_of(expression, {name: Type.parse(text_) for name, text_ in types.items()})
+        value = evaluate(expression, row)
+        if not sweep.agree(text, type_, sweep.plain(type_, value), expected):
+            wrong.append(f"{text}: {value!r} in the reference, which should be {expected!r}")
     assert wrong == [], "\n".join(wrong)
 
 

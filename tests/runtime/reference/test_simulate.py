@@ -292,13 +292,13 @@ def test_places_that_will_not_do_are_found_before_spark_starts(
     if not command:
         compiled = compile_query(QUERY)
         name, _, path = options[1].partition("=")
-        given = {
+        streams = {
             "--source": Options(sources={name: path}),
             "--sink": Options(sinks={name: path}),
             "--checkpoint": Options(checkpoint=name),
         }[options[0]]
         with pytest.raises(DiagnosticError) as caught:
-            run(compiled, given)
+            run(compiled, streams)
         assert caught.value.diagnostics[0].code == PLACES[options]
         return
     result = cedilla("run", "q.rq", "--once", *options)

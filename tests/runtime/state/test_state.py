@@ -111,8 +111,8 @@ def test_distinct_reads_what_the_epoch_before_has_read(
     def watch(self: StateStore, key: str, columns: Columns, region: Tree = True) -> DataFrame | None:
         rows = read(self, key, columns, region)
         for path in [] if rows is None else rows.inputFiles():
-            if found := re.search(r"/state/out/epoch=(\d+)-", path):
-                ages.add(epochs[-1] - int(found[1]))
+            if match := re.search(r"/state/out/epoch=(\d+)-", path):
+                ages.add(epochs[-1] - int(match[1]))
         return rows
 
     monkeypatch.setattr(StateStore, "begin", count)
@@ -237,8 +237,8 @@ def measured(spark: SparkSession, root: Path, rows: DataFrame) -> Segment | None
     store.append("k", rows, columns_in(rows), 0)
     wait_all(jobs.take())
     jobs.close()
-    found = store.measured(store.segments)["k"]
-    return found[0] if found else None
+    measure = store.measured(store.segments)["k"]
+    return measure[0] if measure else None
 
 
 @pytest.mark.either_engine

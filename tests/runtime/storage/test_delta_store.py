@@ -45,8 +45,8 @@ def append(table: str, *rows: Mapping[str, Any]) -> None:
 
 
 def rows(table: str) -> list[tuple[int, float]]:
-    found = opened_table(table).to_pyarrow_table().to_pylist()
-    return sorted((row["k"], round(row["t"], 9)) for row in found)
+    tuples = opened_table(table).to_pyarrow_table().to_pylist()
+    return sorted((row["k"], round(row["t"], 9)) for row in tuples)
 
 
 def test_an_epoch_is_one_version(sail: SparkSession, tmp_path: Path, bucket: str) -> None:
@@ -58,11 +58,11 @@ def test_an_epoch_is_one_version(sail: SparkSession, tmp_path: Path, bucket: str
     write_lines(tmp_path / "in" / "2.jsonl", [{"$accent": "[[unit(t, degC)]]"}, {"k": 2, "t": 25.0}])
     run_writer(sail, tmp_path, table)
     assert rows(table) == rows(table.replace("s3:", "s3a:")) == [(1, 25.0), (2, 25.0), (100, 0.0)]
-    epochs = [each.get("cedilla.epoch") for each in opened_table(table).history()]
+    epochs = [commit.get("cedilla.epoch") for commit in opened_table(table).history()]
     assert epochs == ["1", None, "0"]
-    assert [each["text"] for each in opened_table(f"{table}_markers").to_pyarrow_table().to_pylist()] == [
-        "[k < 1]"
-    ]
+    assert [
+        marker_row["text"] for marker_row in opened_table(f"{table}_markers").to_pyarrow_table().to_pylist()
+    ] == ["[k < 1]"]
     assert SECRET not in "".join(
         file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()
     )
@@ -138,8 +138,8 @@ def test_versions_are_read_once(sail: SparkSession, tmp_path: Path, bucket: str)
             checkpoint=str(tmp_path / "reads"),
         )
         run(READS, chosen, spark=sail)
-        found = [item for item in read_output(tmp_path / "out") if is_tuple(item)]
-        return sorted((row["k"], row["t"]) for row in found)
+        tuples = [item for item in read_output(tmp_path / "out") if is_tuple(item)]
+        return sorted((row["k"], row["t"]) for row in tuples)
 
     append(table, {"k": 1, "t": 1.0})
     append(table, {"k": 2, "t": 2.0}, {"k": 3, "t": 3.0})

@@ -52,17 +52,19 @@ def test_a_listing_is_that_of_spark(spark: SparkSession, folder: Path) -> None:
     """Names, lengths, and milliseconds of modification; links are what they point to."""
     # Spark passes over what has no bytes.
     files = Files([str(folder.parent)])
-    seen = [file for file in files.tree(str(folder)) if file.length]
+    files_seen = [file for file in files.tree(str(folder)) if file.length]
     listed = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(str(folder))
     times = {
         row["path"]: row["modified"]
         for row in listed.selectExpr("path", "unix_millis(modificationTime) AS modified").collect()
     }
-    assert sorted((file.path, file.length) for file in seen) == sorted(
+    assert sorted((file.path, file.length) for file in files_seen) == sorted(
         (file.path, file.length) for file in listed_files(files, str(folder))
     )
-    assert {file.path: file.modified for file in seen} == {file.path: times[file.path] for file in seen}
-    assert [name_of(file.path) for file in seen] == [
+    assert {file.path: file.modified for file in files_seen} == {
+        file.path: times[file.path] for file in files_seen
+    }
+    assert [name_of(file.path) for file in files_seen] == [
         "b.jsonl",
         "link.jsonl",
         "c.jsonl",
@@ -97,12 +99,12 @@ FORMS: dict[str, Callable[[Path], str]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_a_place_has_several_forms(form: str, folder: Path) -> None:
     """Of before, too: what records of old hold goes on."""
-    files, given = Files(), FORMS[form](folder)
-    assert files.absolute(given) == f"file:{folder}"
-    assert files.list(given) == files.list(str(folder))
-    assert files.exists(given)
-    assert not files.exists(f"{given}-")
-    assert files.for_engine(given).removeprefix("file://") == str(folder)
+    files, path = Files(), FORMS[form](folder)
+    assert files.absolute(path) == f"file:{folder}"
+    assert files.list(path) == files.list(str(folder))
+    assert files.exists(path)
+    assert not files.exists(f"{path}-")
+    assert files.for_engine(path).removeprefix("file://") == str(folder)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -110,12 +112,12 @@ def test_spark_reads_and_writes_where_files_are_seen(spark: SparkSession, form: 
     folder = tmp_path / ODD
     folder.mkdir()
     (folder / "below").mkdir()
-    files, given = Files(), FORMS[form](folder)
-    spark.range(3).coalesce(1).write.mode("append").json(files.for_engine(given))
-    (file,) = files.list(given)
+    files, path = Files(), FORMS[form](folder)
+    spark.range(3).coalesce(1).write.mode("append").json(files.for_engine(path))
+    (file,) = files.list(path)
     assert files.read(file.path).split() == ['{"id":0}', '{"id":1}', '{"id":2}']
-    assert spark.read.json(files.for_engine(given)).count() == 3
-    (listed,) = listed_files(files, given)
+    assert spark.read.json(files.for_engine(path)).count() == 3
+    (listed,) = listed_files(files, path)
     assert listed.path == file.path
 
 

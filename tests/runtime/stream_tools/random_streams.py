@@ -80,8 +80,8 @@ def equivalent(before: Sequence[rules.Item], after: Sequence[rules.Item]) -> boo
         return False
     for probe in PROBES:
         for has in ((), ("x",), ("y",), ("x", "y")):
-            said = content(before, probe, frozenset(has))
-            if said is not None and said != content(after, probe, frozenset(has)):
+            meaning = content(before, probe, frozenset(has))
+            if meaning is not None and meaning != content(after, probe, frozenset(has)):
                 return False
     return True
 
@@ -99,7 +99,7 @@ def sets(name: str) -> st.SearchStrategy[Tree]:
 def described(*names: str) -> st.SearchStrategy[Tree]:
     """Conjunctions over some attributes, as descriptions are."""
     parts = [st.just(True) | sets(name) for name in names]
-    return st.tuples(*parts).map(lambda found: regions.intersection(*found))
+    return st.tuples(*parts).map(lambda trees: regions.intersection(*trees))
 
 
 def legal(first: rules.Item, second: rules.Item) -> bool:
@@ -161,8 +161,8 @@ def random_stream(rng: random.Random, length: int, *, by_added: bool) -> list[It
         if name == "t" and "alter" not in item.get("$accent", "alter"):
             continue  # t stays, so that it can be described by
         before = follower.state
-        found = follower.take(as_lines([item])[0])[1]
-        if found:
+        diagnostics = follower.take(as_lines([item])[0])[1]
+        if diagnostics:
             follower.state = before
             continue
         if "alter(" in str(item.get("$accent", "")):

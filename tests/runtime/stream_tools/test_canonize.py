@@ -254,7 +254,11 @@ def test_what_no_valid_stream_has_is_refused() -> None:
 
 def canonized(stream: list[Item], schema: Schema = SCHEMA, used: Counter[str] | None = None) -> list[Item]:
     output = io.StringIO()
-    lost = [each for each in canonize(as_lines(stream), schema, output, used) if each.code == "RQ213"]
+    lost = [
+        diagnostic
+        for diagnostic in canonize(as_lines(stream), schema, output, used)
+        if diagnostic.code == "RQ213"
+    ]
     if lost:
         raise DiagnosticError(lost)
     return [json.loads(line) for line in output.getvalue().splitlines()]
@@ -308,10 +312,12 @@ def test_the_engine_reads_a_canonical_stream_as_the_stream(seed: int) -> None:
     """The source's control plane ends at the same place: presence, raw to canonical, what is closed."""
     stream = random_stream(random.Random(seed), 25, by_added=False)
     states = []
-    for each in (stream, canonized(stream)):
+    for items in (stream, canonized(stream)):
         follower = StreamChecker(SCHEMA)
-        for line in as_lines(each):
-            assert [found.code for found in follower.take(line)[1] if found.severity == "error"] == []
+        for line in as_lines(items):
+            assert [
+                diagnostic.code for diagnostic in follower.take(line)[1] if diagnostic.severity == "error"
+            ] == []
         states.append(follower.state)
     first, second = states
     for probe in STREAM_PROBES:

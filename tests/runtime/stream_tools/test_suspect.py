@@ -27,7 +27,7 @@ from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item
 
-FUNCTIONS = {each.name: each.function for each in CONVERSIONS}
+FUNCTIONS = {conversion.name: conversion.function for conversion in CONVERSIONS}
 SCHEMA = "ts: long, s: int in {1, 2}, t: double"
 
 
@@ -167,8 +167,8 @@ def test_zeros_of_the_night_hide_no_factor_and_similar_factors_are_told_apart(fa
 def test_a_level_that_grows_is_no_change_of_unit(growth: float) -> None:
     series: Series[int] = Series()
     rng = random.Random(7)
-    found = [series.add(n, day(n, rng) * (growth if n >= 200 else 1)) for n in range(400)]
-    assert not any(found)
+    jumps = [series.add(n, day(n, rng) * (growth if n >= 200 else 1)) for n in range(400)]
+    assert not any(jumps)
 
 
 @pytest.mark.parametrize("seed", range(5))

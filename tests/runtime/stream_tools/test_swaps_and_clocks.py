@@ -78,10 +78,10 @@ def test_a_swap_is_planned_by_the_time_and_ends_with_another_one(tmp_path: Path)
     query.write_text(f'stream r({SCHEMA}) from json "r" punctuated on at; emit r to json "o";')
     arguments = ("suspect", str(tmp_path / "1.jsonl"), "--query", str(query), "--format", "json")
     swaps = json.loads(cedilla(*arguments).output)["suspects"]
-    assert [each["planned"] for each in swaps] == [
+    assert [suspect["planned"] for suspect in swaps] == [
         f'[[s = 2, at >= "{stream[2 * n]["at"]}", swap(bought, sold)]]' for n in (200, 400)
     ]
-    query.write_text(f"{query.read_text()} {' '.join(each['statement'] for each in swaps)}")
+    query.write_text(f"{query.read_text()} {' '.join(suspect['statement'] for suspect in swaps)}")
     assert json.loads(cedilla(*arguments).output)["suspects"] == []
 
 

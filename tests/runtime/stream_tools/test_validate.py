@@ -152,7 +152,7 @@ def test_a_schema_is_inferred_from_what_comes_before_any_add() -> None:
 
 def test_without_a_schema_nothing_is_required_but_an_add_of_what_is_there_is_wrong() -> None:
     stream: list[Item | str] = [{"s": 1, "t": 1.0}, {"s": 1}, {"$accent": "[[+(t: double)]]"}]
-    assert [each.code for each in errors_in(stream, inferred_schema(as_lines(stream, "data")))] == ["RQ205"]
+    assert [error.code for error in errors_in(stream, inferred_schema(as_lines(stream, "data")))] == ["RQ205"]
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_an_option_that_the_query_lacks_is_an_error_with_a_hint(
     folder: Path, option: str, call: Callable[..., None]
 ) -> None:
-    given, hint = WRONG[option]
-    message = error_text(lambda: call("q.rq", Options(once=True, **given)))
+    fields, hint = WRONG[option]
+    message = error_text(lambda: call("q.rq", Options(once=True, **fields)))
     assert message.startswith("RQ477 ")
     assert hint in message
 

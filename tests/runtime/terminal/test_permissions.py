@@ -63,10 +63,10 @@ OUTSIDE = {
 @pytest.mark.parametrize("which", ["source", "sink", "markers"])
 def test_a_query_reads_and_writes_nothing_outside_of_its_folder(home: Path, kind: str, which: str) -> None:
     (home / "linked").symlink_to(home.parent / "beside")
-    place = OUTSIDE[kind].format(tmp=home.parent)
-    text = QUERY.format(source=place if which == "source" else "r", sink=place if which == "sink" else "out")
+    path = OUTSIDE[kind].format(tmp=home.parent)
+    text = QUERY.format(source=path if which == "source" else "r", sink=path if which == "sink" else "out")
     if which == "markers":
-        text = text.replace(" punctuated", f' markers "{place}" punctuated')
+        text = text.replace(" punctuated", f' markers "{path}" punctuated')
     assert code_of(lambda: run(text, Options(once=True, engine="sail"))) == "RQ484"
     if which != "sink":
         assert code_of(lambda: simulate(text)) == "RQ484"
@@ -132,10 +132,10 @@ def test_the_folder_of_the_query_is_its_own(home: Path) -> None:
 def test_places_that_the_user_names_are_the_users_own(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     beside, out = home.parent / "beside", home.parent / "out"
     text = QUERY.format(source="/nowhere", sink="/nowhere/out")
-    given = Options(
+    options = Options(
         sources={"r": beside}, sinks={"r": out}, once=True, engine="sail", checkpoint=home.parent / "c"
     )
-    run(text, given)
+    run(text, options)
     assert read_output(out) == [{"k": 1}]
     simulate(text, Options(sources={"r": beside}))
     assert capsys.readouterr().out == '{"k": 1}\n'
@@ -195,9 +195,9 @@ def test_commands_about_the_text_read_nothing_and_refuse_nothing(call: Call, hom
 @pytest.mark.parametrize("path", ["http://host/in", "https://host/in", "HTTPS://host/in"])
 def test_the_web_is_neither_read_nor_written(home: Path, path: str) -> None:
     """Also where the user names it: a listing of files it has none."""
-    given = Options(once=True, engine="sail", allow_paths=[path])
-    assert code_of(lambda: run(QUERY.format(source=path, sink="out"), given)) == "RQ485"
-    assert code_of(lambda: run(QUERY.format(source="r", sink=path), given)) == "RQ485"
+    options = Options(once=True, engine="sail", allow_paths=[path])
+    assert code_of(lambda: run(QUERY.format(source=path, sink="out"), options)) == "RQ485"
+    assert code_of(lambda: run(QUERY.format(source="r", sink=path), options)) == "RQ485"
     text = QUERY.format(source="r", sink="out")
     assert code_of(lambda: simulate(text, Options(sources={"r": path}))) == "RQ485"
     assert code_of(lambda: run(text, Options(once=True, engine="sail", checkpoint=path))) == "RQ485"
@@ -348,8 +348,8 @@ def test_nothing_that_a_stream_or_a_query_says_moves_the_terminal(call: Call, ho
     for command in commands:
         result = call(*command)
         assert result.exception is None or isinstance(result.exception, SystemExit), command
-        found = [sign for sign in SIGNS if sign in result.output]
-        assert not found, (command, found, result.output)
+        signs = [sign for sign in SIGNS if sign in result.output]
+        assert not signs, (command, signs, result.output)
         assert "\nerror[RQ999]" not in result.output
 
 

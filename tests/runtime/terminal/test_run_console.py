@@ -40,14 +40,14 @@ def test_a_json_log_has_an_object_a_line_with_time_level_and_code(capsys: pytest
     console.epoch(REPORT)
     assert console.failed(failure("RQ203", "it falls", hint="mend it"), {}) == 1
     note, epoch, warning, error = map(json.loads, capsys.readouterr().err.splitlines())
-    assert [(each["level"], each["code"]) for each in (note, epoch, warning, error)] == [
+    assert [(record["level"], record["code"]) for record in (note, epoch, warning, error)] == [
         ("info", None),
         ("info", None),
         ("warning", "RQ218"),
         ("error", "RQ203"),
     ]
     assert all(
-        re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", each["time"]) for each in (note, error)
+        re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", record["time"]) for record in (note, error)
     )
     assert note["message"] == "ends \x1b[0m\nof s3://***@bucket"
     assert (epoch["epoch"], epoch["tuples"], epoch["phases"], epoch["query"]) == (3, 5, {"plan": 0.1}, "q.rq")
@@ -61,23 +61,23 @@ def test_a_json_log_has_an_object_a_line_with_time_level_and_code(capsys: pytest
 def test_hooks_get_messages_in_order_and_a_failure_is_a_warning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = tmp_path / "told"
-    hooks = [("warning", f"cat >> {told}"), ("stop", f"cat >> {told}; echo no >&2; exit 3")]
+    log = tmp_path / "told"
+    hooks = [("warning", f"cat >> {log}"), ("stop", f"cat >> {log}; echo no >&2; exit 3")]
     console = RunConsole("text", hooks)
     console.epoch(REPORT)
     console.epoch(REPORT)
     console.failed(failure("RQ203", "it falls"), {})
-    assert [json.loads(line)["code"] for line in told.read_text().splitlines()] == ["RQ218", "RQ218", "RQ203"]
+    assert [json.loads(line)["code"] for line in log.read_text().splitlines()] == ["RQ218", "RQ218", "RQ203"]
     assert "warning[RQ493]: a hook of --on failed" in (output := capsys.readouterr().err)
     assert "with exit status 3: no" in output
 
 
 def test_a_wrong_option_is_no_stop(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    console = RunConsole("text", [("stop", f"cat >> {told}")])
+    log = tmp_path / "told"
+    console = RunConsole("text", [("stop", f"cat >> {log}")])
     assert console.failed(DiagnosticError([Diagnostic("RQ477", "error", "unknown")]), {}) == 2
     console.close()
-    assert not told.exists()
+    assert not log.exists()
 
 
 def test_a_run_that_a_marker_ends_logs_objects_and_calls_its_hook(tmp_path: Path) -> None:

@@ -272,9 +272,9 @@ def test_secrets_are_shown_nowhere(
         assert "hunter2" not in str(query.refused())
     properties.unlink()
     assert query.refused().code == "RQ443"
-    said = "".join(capfd.readouterr())
-    written = [p.read_text(errors="replace") for p in (tmp_path / "checkpoint").rglob("*") if p.is_file()]
-    assert not any("hunter2" in text for text in (said, *written))
+    output = "".join(capfd.readouterr())
+    texts = [p.read_text(errors="replace") for p in (tmp_path / "checkpoint").rglob("*") if p.is_file()]
+    assert not any("hunter2" in text for text in (output, *texts))
 
 
 def test_brokers_that_do_not_answer_end_the_run(sail: SparkSession, tmp_path: Path, monkeypatch: Any) -> None:
@@ -404,7 +404,7 @@ def test_an_epoch_that_is_written_again_is_seen_once(
     query.run()
     kafka.send(f"once-{step}", [row(1, 1, 1.0), row(2, 2, 1.0)])
 
-    def die(*given: object) -> None:
+    def die(*arguments: object) -> None:
         raise Killed
 
     with monkeypatch.context() as patch:
@@ -503,9 +503,9 @@ def test_a_fetching_process_that_is_killed_is_followed_by_another(
             killed.append(process.pid)
             os.kill(process.pid, signal.SIGKILL)
 
-    def killed_at_first(process: FetchProcess, *given: Any) -> Any:
+    def killed_at_first(process: FetchProcess, *arguments: Any) -> Any:
         kill(process)
-        return begin(process, *given)
+        return begin(process, *arguments)
 
     def killed_then(process: FetchProcess, *, urgent: bool) -> Any:
         answer = take(process, urgent=urgent)

@@ -75,8 +75,8 @@ def test_simulate_and_verify_read_topics_as_run_does(
     set_aside: list[str] = []
     simulate(query, Options(sinks=outputs["sim"]), lambda line, code: set_aside.append(code))
     for emit in ("r", "aggregate"):
-        here, there = (texts(canonical_rows(value[emit], 6)) for value in outputs.values())
-        assert here == there
+        here, of_folders = (texts(canonical_rows(value[emit], 6)) for value in outputs.values())
+        assert here == of_folders
         assert here
     kept = (tmp_path / "ck" / "quarantine" / "r").glob("*.jsonl")
     lines = [json.loads(line)["code"] for file in kept for line in file.read_text().splitlines()]
@@ -128,7 +128,7 @@ def test_one_partition_has_a_canonical_form(kafka: Broker) -> None:
 def test_jumps_are_looked_for_in_each_partition(kafka: Broker) -> None:
     address = kafka.topic("jumps")
     fahrenheit = [row(n, 1, 64.0 + n % 7 * 0.25) for n in range(100)]
-    celsius = [row(100 + n, 1, (each["t"] - 32) * 5 / 9) for n, each in enumerate(fahrenheit)]
+    celsius = [row(100 + n, 1, (item["t"] - 32) * 5 / 9) for n, item in enumerate(fahrenheit)]
     kafka.send("jumps", [*fahrenheit, *celsius], [])
     done = cedilla("suspect", address, "--schema", SCHEMA, "--format", "json")
     (suspect,) = json.loads(done.output)["suspects"]
@@ -147,13 +147,13 @@ def test_an_output_is_read_in_one_unit(kafka: Broker, sail: SparkSession, tmp_pa
     query.write_text(f'stream r({SCHEMA}) from json "{source}"; emit r to kafka "{address}?key=s";')
     options = Options(once=True, checkpoint=str(tmp_path / "checkpoint"), files_per_epoch=1)
     run(query, options, spark=sail)
-    by_time = sorted(read(address).rows(), key=lambda each: each["ts"])
-    assert [(each["ts"], round(each["t"], 9)) for each in by_time] == [(n, 50.0) for n in range(10)]
+    by_time = sorted(read(address).rows(), key=lambda item: item["ts"])
+    assert [(item["ts"], round(item["t"], 9)) for item in by_time] == [(n, 50.0) for n in range(10)]
     latest = read(address, "latest", query=query).pandas()
     assert set(latest["t"].round(9)) == {10.0}
     assert read(f"{address}/0").arrow().num_rows + read(f"{address}/1").arrow().num_rows == 10
     follow = read(address).follow(0.0)
-    assert sum(1 for each in iter(lambda: next(follow), None) if each) == 10
+    assert sum(1 for row_ in iter(lambda: next(follow), None) if row_) == 10
     kafka.send("output", [row(10, 2, 15.0)])
     (new,) = iter(lambda: next(follow), None)
     assert new is not None

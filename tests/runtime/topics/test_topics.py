@@ -171,9 +171,11 @@ def test_a_topic_that_is_made_anew_during_a_run_is_noticed(
 ) -> None:
     """Its offsets are no more what was read, also where the new one is longer."""
     identities = ["old", "old", "new", "new"]
-    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.made", lambda *given: None)
-    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.partitions_of", lambda *given: 1)
-    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.identity_of", lambda *given: identities.pop(0))
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.made", lambda *arguments: None)
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.partitions_of", lambda *arguments: 1)
+    monkeypatch.setattr(
+        "cedilla.runtime.topics.topic_reader.identity_of", lambda *arguments: identities.pop(0)
+    )
     reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), 10)
     reader.look()
     for _ in range(2):
@@ -328,16 +330,16 @@ def test_the_process_ends_with_a_run_that_is_killed() -> None:
 def test_secrets_are_neither_sent_nor_in_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[tuple[Any, Any]] = []
 
-    def started(command: Any, **given: Any) -> Any:
-        begun.append((command, given))
+    def started(command: Any, **options: Any) -> Any:
+        begun.append((command, options))
         raise OSError("none")
 
     monkeypatch.setattr("cedilla.runtime.topics.fetch_process.subprocess.Popen", started)
     with pytest.raises(OSError, match="none"):
         FetchProcess(SUBSCRIPTIONS, Files()).connect()
-    ((command, given),) = begun
+    ((command, options),) = begun
     assert command[1:] == ["-m", "cedilla.runtime.topics.fetch_worker"]
-    assert "env" not in given
+    assert "env" not in options
 
 
 class Consumer:
@@ -384,9 +386,9 @@ def test_files_have_the_records_and_where_any_are_missing_their_offsets(
     values: list[tuple[int, bytes | None]],
     expected: list[tuple[str, bytes, list[int] | None]],
 ) -> None:
-    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.made", lambda *given: Consumer(values))
-    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.partitions_of", lambda *given: 1)
-    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.identity_of", lambda *given: "one")
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.made", lambda *arguments: Consumer(values))
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.partitions_of", lambda *arguments: 1)
+    monkeypatch.setattr("cedilla.runtime.topics.topic_reader.identity_of", lambda *arguments: "one")
     reader = TopicReader("r", Topic("host:9092", "r"), str(tmp_path), Files(), len(values))
     reader.offsets = {0: 5}
     actual: list[tuple[str, bytes, list[int] | None]] = []
@@ -395,12 +397,12 @@ def test_files_have_the_records_and_where_any_are_missing_their_offsets(
         assert records is not None
         assert file.length == len(text)
         offsets = Path(records.offsets_path(str(tmp_path)))
-        known = np.load(offsets).tolist() if offsets.exists() else None
-        actual.append((f"{records.begin}-{records.end}", text, known))
+        known_offsets = np.load(offsets).tolist() if offsets.exists() else None
+        actual.append((f"{records.begin}-{records.end}", text, known_offsets))
         if text.strip():
             last = text.count(b"\n")
             assert Part(file.path, 0).shown(last) == (
-                records.begin + last - 1 if known is None else known[-1]
+                records.begin + last - 1 if known_offsets is None else known_offsets[-1]
             )
     assert actual == expected
     assert reader.offsets == {0: values[-1][0] + 1}

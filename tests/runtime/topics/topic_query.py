@@ -91,8 +91,8 @@ def dying_clients(step: str, die: Any) -> Any:
         def __getattr__(self, name: str) -> Any:
             return die if name == step else getattr(self.of, name)
 
-    def make(kind: str, *given: Any) -> Any:
-        client = made(kind, *given)
+    def make(kind: str, *arguments: Any) -> Any:
+        client = made(kind, *arguments)
         return Dying(client) if kind == "Producer" else client
 
     return make

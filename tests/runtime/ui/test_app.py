@@ -67,7 +67,7 @@ def test_each_described_value_has_its_unit_its_tuples_and_what_is_set_aside(mode
     rows = {row["value"]: row for row in group["rows"]}
     assert list(rows) == ["1", "2", "3", "4"]
     litres = {value: row["attributes"]["litres"] for value, row in rows.items()}
-    assert {value: each["unit"] for value, each in litres.items()} == {
+    assert {value: entry["unit"] for value, entry in litres.items()} == {
         "1": "y / 1000000",
         "2": "L",
         "3": "L",
@@ -117,7 +117,7 @@ def test_an_output_is_where_the_run_has_it() -> None:
 
 
 def test_accents_have_their_line_and_what_waits_says_for_what(model: Model) -> None:
-    assert [(each["text"], each["where"]) for each in model["accents"]["line"]] == [
+    assert [(accent["text"], accent["where"]) for accent in model["accents"]["line"]] == [
         ("[[pump = 1, unit(litres, m3)]]", "00002.jsonl:1"),
         ("[[pump = 1, +(celsius: double)]]", "00002.jsonl:2"),
         ("[[pump = 1, alter(litres, y -> y / 1000)]]", "00003.jsonl:61"),
@@ -128,7 +128,7 @@ def test_accents_have_their_line_and_what_waits_says_for_what(model: Model) -> N
 
 
 def test_what_is_doubtful_has_a_statement_to_paste(model: Model) -> None:
-    assert [(each["code"], each["paste"]) for each in model["doubtful"]][:2] == [
+    assert [(diagnostic["code"], diagnostic["paste"]) for diagnostic in model["doubtful"]][:2] == [
         ("RQ223", "accent pumps [[pump = 4, unit(litres, m3)]];"),
         ("RQ218", "accent pumps [[pump = 1, alter(litres, y -> y * 1000)]];"),
     ]
@@ -187,7 +187,7 @@ def test_an_accent_is_tried_from_the_checkpoint_on_the_page_and_on_the_command_l
 
 
 @pytest.mark.parametrize(
-    ("given", "problem"),
+    ("question", "problem"),
     [
         ({"source": "pumps", "marker": "[[pump = 9, unit(litres, m3)]]"}, "RQ216"),
         ({"source": "pumps", "marker": "[[nonsense"}, "RQ0"),
@@ -196,17 +196,17 @@ def test_an_accent_is_tried_from_the_checkpoint_on_the_page_and_on_the_command_l
         ([], "not understood"),
     ],
 )
-def test_a_wrong_question_gets_its_problem(page: Page, given: Any, problem: str) -> None:
-    answer = page.post("/trace", given)
+def test_a_wrong_question_gets_its_problem(page: Page, question: Any, problem: str) -> None:
+    answer = page.post("/trace", question)
     assert problem in json.dumps(answer["problems"])
 
 
 def test_rows_are_shown_as_written_as_declared_and_in_any_unit(page: Page) -> None:
-    written = page.post("/rows", {"output": "flow", "units": "as written"})
-    assert written["rows"][-1]["litres"] == pytest.approx(103, abs=2)
-    assert written["units"] == {"litres": "L", "celsius": "degC"}
+    answer = page.post("/rows", {"output": "flow", "units": "as written"})
+    assert answer["rows"][-1]["litres"] == pytest.approx(103, abs=2)
+    assert answer["units"] == {"litres": "L", "celsius": "degC"}
     cubic = page.post("/rows", {"output": "flow", "units": {"litres": "m3"}})
-    assert cubic["rows"][-1]["litres"] == pytest.approx(written["rows"][-1]["litres"] / 1000)
+    assert cubic["rows"][-1]["litres"] == pytest.approx(answer["rows"][-1]["litres"] / 1000)
     assert cubic["units"]["litres"] == "m3"
     assert "RQ143" in json.dumps(page.post("/rows", {"output": "flow", "units": {"litres": "degF"}}))
     assert "RQ143" in json.dumps(page.post("/rows", {"output": "flow", "units": {"litres": "spoon"}}))
@@ -323,7 +323,7 @@ def test_another_host_needs_the_token_and_this_machine_its_own_name(page: Page, 
     assert page.get("/model", origin="http://evil.example").status == 403
     with served(path, "secret") as public:
         paths = ("/", "/model", "/metrics", "/?token=wrong")
-        assert [public.get(each, host="edge-3:8265").status for each in paths] == [403] * 4
+        assert [public.get(path, host="edge-3:8265").status for path in paths] == [403] * 4
         entered = public.get("/?token=secret")
         assert (entered.status, entered.headers["location"]) == (307, "/")
         cookie = entered.headers["set-cookie"]

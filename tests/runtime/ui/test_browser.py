@@ -170,9 +170,9 @@ def test_a_page_stays_while_a_run_dies_and_comes_back(browser: Browser, tmp_path
     with started(tmp_path, port) as first:
         try:
             assert first.stderr is not None
-            said = [next(first.stderr)]
-            while "page: http" not in said[-1]:
-                said.append(next(first.stderr))
+            lines = [next(first.stderr)]
+            while "page: http" not in lines[-1]:
+                lines.append(next(first.stderr))
             tab = opened(browser, f"http://127.0.0.1:{port}/")
             expect(tab.locator("#alive")).to_contain_text("running", timeout=60_000)
             expect(tab.locator("#epoch")).to_have_text("0", timeout=60_000)
@@ -189,7 +189,7 @@ def test_a_page_stays_while_a_run_dies_and_comes_back(browser: Browser, tmp_path
             expect(tab.locator("#alive")).to_contain_text("running")
             second.send_signal(signal.SIGINT)
             expect(tab.locator("#alive")).to_contain_text("stopped")
-            _, told = second.communicate(timeout=60)
-            assert told.count("waiting for files") == 1
+            _, output = second.communicate(timeout=60)
+            assert output.count("waiting for files") == 1
         finally:
             second.kill()

@@ -25,7 +25,7 @@ def test_calls_in_hints_are_functions_of_the_language(table: dict[str, str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "hint"),
     [
         ("stdevp", "did you mean `stddev_pop(x)`?"),
         ("most_common", "did you mean `mode(x)`?"),
@@ -35,12 +35,12 @@ def test_calls_in_hints_are_functions_of_the_language(table: dict[str, str]) -> 
         ("averge", "did you mean `avg(x)`?"),
     ],
 )
-def test_an_aggregate_function_of_another_system(name: str, said: str) -> None:
-    assert said in hint_for_aggregate(name)
+def test_an_aggregate_function_of_another_system(name: str, hint: str) -> None:
+    assert hint in hint_for_aggregate(name)
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "hint"),
     [
         ("lag", "`running[lag(x) as before"),
         ("col", "by its name alone"),
@@ -50,5 +50,5 @@ def test_an_aggregate_function_of_another_system(name: str, said: str) -> None:
         ("xyzzy", "no function has this name"),
     ],
 )
-def test_a_function_of_another_system(name: str, said: str) -> None:
-    assert said in hint_for_scalar(name)
+def test_a_function_of_another_system(name: str, hint: str) -> None:
+    assert hint in hint_for_scalar(name)

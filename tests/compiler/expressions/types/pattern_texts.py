@@ -41,7 +41,7 @@ def probes(name: str) -> list[Any]:
 def read_again(box: regions.Box, name: str, *, outer: bool) -> Tree:
     """The union of what the texts of a box say when they are read."""
     types = {attribute: Type.parse(name) for attribute in "ab"}
-    written = list(patterns.texts(box, types, outer=outer))
+    boxes = list(patterns.texts(box, types, outer=outer))
     return regions.union(
-        *(patterns.region_of(parse_punctuation(f"[{', '.join(t)}]").conditions, types) for t in written)
+        *(patterns.region_of(parse_punctuation(f"[{', '.join(t)}]").conditions, types) for t in boxes)
     )

@@ -147,11 +147,11 @@ def test_texts_of_boxes_tile_a_region(name: str, space: tuple[Any, ...], data: s
             inner = regions.union(inner, read_again(box, name, outer=False))
             outer = regions.union(outer, read_again(box, name, outer=True))
     for row in rows({"a": space, "b": space}):
-        said = regions.contains(inner, row)
-        assert paint.meaning(row) or not said
+        inside = regions.contains(inner, row)
+        assert paint.meaning(row) or not inside
         assert regions.contains(outer, row) or not paint.meaning(row)
         if len(row) == 2:
-            assert said == paint.meaning(row)
+            assert inside == paint.meaning(row)
 
 
 def test_the_end_of_time_can_be_written() -> None:

@@ -36,8 +36,8 @@ MARKERS = [
     '[[site = "B", alter(x, y -> y / 2)]]',
     *3 * (*anew("k", "long"), *anew("x", "double"), *anew("state", "string")),
     *(
-        f"[[{told}, {change}]]"
-        for told in ("x > 10", "k in [3, 10)", "k = 10", 'state = "F"')
+        f"[[{condition}, {change}]]"
+        for condition in ("x > 10", "k in [3, 10)", "k = 10", 'state = "F"')
         for change in ("alter(t, y -> y * 2)", "alter(t, y -> y / 2)", "-(p)", "+(p: double)")
     ),
     "[[k > 5, alter(x, y -> y * 2)]]",
@@ -67,13 +67,13 @@ def outcome(items: list[Item]) -> tuple[list[Item], ...]:
     """The items that are not set aside, those of the output with all attributes, the canonical tuples, and the items
     of the output with few attributes."""
     it = Reference(compile_query(QUERY).plan)
-    written: list[Item] = []
+    output: list[Item] = []
     canonical: list[Item] = []
     few: list[Item] = []
     for item in items:
         for out in it.step([("r", item)]):
-            written += out["r"].items()
+            output += out["r"].items()
             canonical += map(dict, out["r"].canonical)
             few += out["project"].items()
     wrong = [id(item) for _, _, item in it.rejected]
-    return [item for item in items if id(item) not in wrong], written, canonical, few
+    return [item for item in items if id(item) not in wrong], output, canonical, few

@@ -63,18 +63,18 @@ def test_values_that_tell_others_apart_do_not_begin_anew(
         it.step([("r", {"$accent": again[1]})])
 
 
-@pytest.mark.parametrize(("back", "change", "told", "again"), BACK)
-def test_what_has_come_back_may_begin_anew(back: str, change: str, told: str, again: list[str]) -> None:
+@pytest.mark.parametrize(("back", "change", "condition", "again"), BACK)
+def test_what_has_come_back_may_begin_anew(back: str, change: str, condition: str, again: list[str]) -> None:
     """The way out of the hint: both outputs say the same."""
-    it = stepped(QUERY, [change, told, back, *again]).reference
+    it = stepped(QUERY, [change, condition, back, *again]).reference
     rows: list[Item] = [
         {"site": "B", "x": x, "state": state, "t": 6.0, "k": 1}
         for x, state in ((4.0, "M"), (7.0, "F"), (20.0, "F"))
     ]
     outputs = it.step([("r", row) for row in rows])
     assert not it.rejected
-    few = [row["t"] for each in outputs for row in each["project"].items() if "t" in row]
-    assert sorted(few) == sorted(float(row["t"]) for each in outputs for row in each["r"].canonical)
+    few = [row["t"] for output in outputs for row in output["project"].items() if "t" in row]
+    assert sorted(few) == sorted(float(row["t"]) for output in outputs for row in output["r"].canonical)
 
 
 def test_others_are_told_by_values_that_never_changed() -> None:
@@ -85,8 +85,10 @@ def test_others_are_told_by_values_that_never_changed() -> None:
         {"site": "B", "x": 8.0, "t": 6.0, "k": 1},
     ]
     it = Reference(compile_query(QUERY).plan)
-    written = [each for item in items for out in it.step([("r", item)]) for each in out["r"].items()]
-    assert sorted(float(row["t"]) for row in decode(written)) == [3, 6]
+    items_out = [
+        item_out for item in items for out in it.step([("r", item)]) for item_out in out["r"].items()
+    ]
+    assert sorted(float(row["t"]) for row in decode(items_out)) == [3, 6]
 
 
 def test_codes_that_never_were_are_not_closed() -> None:
@@ -109,9 +111,9 @@ def test_validate_says_it_at_its_line(tmp_path: Path) -> None:
 
 
 def check_stream(seed: int) -> None:
-    items, written, canonical, few = outcome(valid(Random(seed), 24))
+    items, output, canonical, few = outcome(valid(Random(seed), 24))
     assert values_of(decode(items), "t", "x", "p") == values_of(canonical, "t", "x", "p"), items
-    assert values_of(decode(written), "t", "x", "p") == values_of(canonical, "t", "x", "p"), items
+    assert values_of(decode(output), "t", "x", "p") == values_of(canonical, "t", "x", "p"), items
     assert values_of(decode(few), "t") == values_of(canonical, "t"), items
 
 

@@ -156,5 +156,5 @@ def test_an_edited_query_declares_what_an_add_has_brought(unit: str, effect: str
     text = 'stream r(ts: long, s: int in {1, 2}%s) from json "in/r"; emit r to json "out/r";'
     reference = ran(compile_query(text % "").plan, [("r", {"$accent": "[[s = 1, +(p: double unit hPa)]]"})])
     changes, _ = edited(reference, text % f", p?: double unit {unit}")
-    assert any(effect == each.effect for each in changes.items)
+    assert any(effect == change.effect for change in changes.items)
     assert (changes.effect == "new checkpoint") == (effect == "new checkpoint")

@@ -79,10 +79,10 @@ def test_an_image_has_the_images_of_exactly_the_values_inside(
 @given(st.decimals(-20, 20, places=4).map(float))
 def test_a_double_leads_next_to_the_exact_number_and_back(function: Bent, value: float) -> None:
     if takes(function, value):
-        there = function.of_double(value)
-        assert there == pytest.approx(float(function(Fraction(repr(value)))), rel=1e-12, abs=1e-12)
-        if takes(function.inverse(), there):
-            assert function.inverse().of_double(there) == pytest.approx(value, rel=1e-9, abs=1e-9)
+        image = function.of_double(value)
+        assert image == pytest.approx(float(function(Fraction(repr(value)))), rel=1e-12, abs=1e-12)
+        if takes(function.inverse(), image):
+            assert function.inverse().of_double(image) == pytest.approx(value, rel=1e-9, abs=1e-9)
 
 
 # --- streams ---
@@ -192,8 +192,8 @@ def test_a_source_undoes_the_function(spark: SparkSession, here: Path, case: str
     assert [item["p"] for item in canonical_rows("out/high")] == [p for p in expected if p > 5]
     simulate(query, Options(sinks={"r": "simulated/r", "high": "simulated/high"}))
     assert canonical_rows("simulated/r") == rows
-    announced = [parse_accent(each["$accent"]) for each in read_output(Path("out/r")) if "$accent" in each]
-    assert all("by points" not in str(each) for each in announced)
+    announced = [parse_accent(item["$accent"]) for item in read_output(Path("out/r")) if "$accent" in item]
+    assert all("by points" not in str(accent) for accent in announced)
 
 
 def test_doubled_values_are_described_by_what_was_sent(here: Path) -> None:

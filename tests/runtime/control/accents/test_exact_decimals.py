@@ -89,8 +89,8 @@ def test_a_decimal_keeps_its_digits_however_the_input_is_cut(size: int) -> None:
     rows = [
         dict(row)
         for step in steps
-        for each in reference.step([("r", item) for item in step])
-        for row in each["r"].tuples
+        for outputs in reference.step([("r", item) for item in step])
+        for row in outputs["r"].tuples
     ]
     assert fractions_of(rows) == EXPECTED
     assert [(code, items.index(item)) for _, code, item in reference.rejected] == ASIDE
@@ -154,7 +154,7 @@ def test_a_function_with_a_quotient_makes_doubles_as_before() -> None:
     query = "stream r(k: int, n: decimal(19, 0)) from json 'r'; emit r to json 'o' in original units;"
     reference = Reference(compile_query(query).plan)
     items: list[Item] = [{"$accent": "[[alter(n, y -> y * 3)]]"}, {"k": 1, "n": 1}, {"k": 1, "n": 3 * ODD}]
-    rows = [row for item in items for each in reference.step([("r", item)]) for row in each["r"].tuples]
+    rows = [row for item in items for outputs in reference.step([("r", item)]) for row in outputs["r"].tuples]
     assert rows == [{"k": 1, "n": 1 / 3}]
     assert [code for _, code, _ in reference.rejected] == ["RQ310"]
 
@@ -166,7 +166,7 @@ def test_exact_functions_then_another_one_make_doubles() -> None:
         *({"$accent": "[[alter(n, y -> y * 10)]]"}, {"k": 1, "n": 25}),
         *({"$accent": "[[alter(n, y -> y / 3)]]"}, {"k": 2, "n": 25.5}, {"k": 3, "n": ODD}),
     ]
-    rows = [row for item in items for each in reference.step([("r", item)]) for row in each["r"].tuples]
+    rows = [row for item in items for outputs in reference.step([("r", item)]) for row in outputs["r"].tuples]
     assert [(row["k"], float(row["n"])) for row in rows] == [(1, 2.5), (2, 7.65)]
     assert [code for _, code, _ in reference.rejected] == ["RQ310"]
 

@@ -50,8 +50,8 @@ def test_a_power_is_nearly_exact_and_a_decimal_comes_back(power: Power, decibels
     value = Fraction(round(value, 6))
     exponent, context = value / power.step, Context(prec=40)
     exact = context.power(10, context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
-    there = power.of_double(float(value))
-    assert abs(Fraction(there) / (power.reference * Fraction(exact)) - 1) < Fraction(1, 10**14)
+    image = power.of_double(float(value))
+    assert abs(Fraction(image) / (power.reference * Fraction(exact)) - 1) < Fraction(1, 10**14)
     assert power.inverse()(power(value)) == value
 
 

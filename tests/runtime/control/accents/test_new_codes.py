@@ -41,8 +41,8 @@ def row(n: int, site: str, k: int, t: float = 1.0) -> Item:
 
 def taken(reference: Reference, *items: Item) -> list[tuple[int, int, float]]:
     """What tuples are in canonical values."""
-    rows = [each for item in items for out in reference.step([("r", item)]) for each in out["r"].canonical]
-    return [(each["n"], each["k"], float(each["t"])) for each in rows]
+    rows = [row for item in items for out in reference.step([("r", item)]) for row in out["r"].canonical]
+    return [(row["n"], row["k"], float(row["t"])) for row in rows]
 
 
 def test_what_is_new_is_written_as_it_is_and_a_recode_may_name_it() -> None:
@@ -207,7 +207,7 @@ def test_a_table_grows_while_a_recode_is_in_force(spark: SparkSession, tmp_path:
         run.go_on(executor, 2)
     with pytest.raises(DiagnosticError, match="RQ402") as raised:
         run.executor()
-    assert any("RQ466" in note for each in raised.value.diagnostics for note in each.notes)
+    assert any("RQ466" in note for diagnostic in raised.value.diagnostics for note in diagnostic.notes)
     four.unlink()
     executor = run.executor()
     run.go_on(executor, 2)
@@ -215,7 +215,7 @@ def test_a_table_grows_while_a_recode_is_in_force(spark: SparkSession, tmp_path:
     run.write("r", [row(7, "B", 4, 8.0), row(8, "B", 50, 8.0), row(9, "B", 10), row(10, "B", 5)])
     executor = run.executor()
     run.go_on(executor, 3)
-    rows = sorted((each["n"], each["k"], float(each["t"])) for each in decode(run.output("r")))
+    rows = sorted((row["n"], row["k"], float(row["t"])) for row in decode(run.output("r")))
     assert rows == [
         (1, 1, 1),
         (3, 5, 4),
@@ -226,7 +226,7 @@ def test_a_table_grows_while_a_recode_is_in_force(spark: SparkSession, tmp_path:
         (8, 5, 4),
         (9, 1, 1),
     ]
-    assert {json.loads(each["raw"])["n"]: each["code"] for each in run.quarantine("r")} == {
+    assert {json.loads(rejected["raw"])["n"]: rejected["code"] for rejected in run.quarantine("r")} == {
         2: "RQ314",
         10: "RQ314",
     }

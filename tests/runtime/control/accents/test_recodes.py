@@ -215,14 +215,14 @@ def test_a_range_is_of_the_codes_that_lie_in_it() -> None:
 
 @pytest.mark.parametrize("parts", [("k <= 5", "k > 5"), ("k = 3", "k != 3")])
 @pytest.mark.parametrize(
-    ("marker", "told"),
+    ("marker", "last"),
     [
         ('{{"$punctuation": "[{}]"}}', '[site = "B"]'),
         ('{{"$accent": "[[{}, alter(t, y -> y * 2)]]"}}', '[[site = "B", alter(t, y -> y * 2)]]'),
     ],
 )
 def test_what_is_said_of_all_codes_is_said_of_all_values(
-    parts: tuple[str, str], marker: str, told: str
+    parts: tuple[str, str], marker: str, last: str
 ) -> None:
     """Values without a code as well, though none comes: an output without the attribute can tell, and so can whoever
     reads one that has it and knows of no codes."""
@@ -231,12 +231,12 @@ def test_what_is_said_of_all_codes_is_said_of_all_values(
     items: list[Item] = [{"$accent": '[[site = "B", recode(k, {1: 10, 2: 3})]]'}]
     items += [json.loads(marker.format(f"site = 'B', {part}")) for part in parts]
     reference = Reference(compile_query(query).plan)
-    said = [
+    actual = [
         (*out["project"].markers.punctuations, *out["project"].markers.alters)
         for item in items
         for out in reference.step([("r", item)])
     ]
-    assert said == [()] * len(parts) + [(told,)]
+    assert actual == [()] * len(parts) + [(last,)]
 
 
 def test_an_add_begins_with_its_own_codes() -> None:

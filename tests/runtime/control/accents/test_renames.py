@@ -89,11 +89,11 @@ def test_files_vouch_for_their_names(
     sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where all tuples of a file have right names, nothing is looked at twice; where one has not, it is found."""
-    known: list[bool] = []
+    vouched: list[bool] = []
 
     def noted(*args: Any) -> Any:
         result = proven_valid(*args)
-        known.append(result is not None)
+        vouched.append(result is not None)
         return result
 
     monkeypatch.setattr(intake, "proven_valid", noted)
@@ -104,7 +104,7 @@ def test_files_vouch_for_their_names(
     run_.go_on(run_.executor(), 1)
     run_.write("r", [{"n": 4, "s": 1, "t": 2.0}])
     run_.go_on(run_.executor(), 2)
-    assert known == [True, True, False]
+    assert vouched == [True, True, False]
     assert [row["t"] for row in run_.output("r")] == [1.0, 2.0, 2.0]
     assert [line["code"] for line in run_.quarantine("r")] == ["RQ313"]
 

@@ -187,7 +187,7 @@ def test_an_edit_declares_no_attribute_inside_of_a_path() -> None:
     for new in ("box?: double", 'v?: double from "box.t.v"', 'v?: double from "x" or "box"'):
         changes, _ = edited(renamed, QUERY.replace("city?: string", f"city?: string, {new}"))
         assert changes.effect == "new checkpoint"
-        assert "an accent has renamed `t` to `box.t`" in str([each.why for each in changes.items])
+        assert "an accent has renamed `t` to `box.t`" in str([change.why for change in changes.items])
     moved, _ = edited(renamed, QUERY.replace("city?: string", 'city?: string from "box.t.city"'))
     assert moved.effect == "new checkpoint"
     changes, _ = edited(renamed, QUERY.replace("city?: string", 'city?: string, v?: double from "box.v"'))

@@ -197,8 +197,8 @@ def test_original_units_are_taken_back_by_their_name() -> None:
 )
 def test_a_wrong_unit_ends_the_query(before: list[str], text: str, why: str) -> None:
     reference = Reference(compile_query(ONE % "" + 'emit r to json "out";').plan)
-    for each in before:
-        reference.step([("r", {"$accent": each})])
+    for accent in before:
+        reference.step([("r", {"$accent": accent})])
     with pytest.raises(DiagnosticError) as caught:
         reference.step([("r", {"$accent": text})])
     (diagnostic,) = caught.value.diagnostics

@@ -39,8 +39,8 @@ PAIRS: list[tuple[Ends, list[int], list[int]]] = [
 ]
 
 
-def case_id(each: Any) -> str:
-    return "-".join(each).replace("long unit ", "") if isinstance(each, tuple) else ""
+def case_id(ends: Any) -> str:
+    return "-".join(ends).replace("long unit ", "") if isinstance(ends, tuple) else ""
 
 
 @pytest.mark.parametrize(("ends", "left", "right"), PAIRS, ids=case_id)
@@ -73,11 +73,11 @@ def test_two_units_meet_in_that_of_the_left_on_an_engine(
             run.write(name, [*({"ts": x, "k": k + 2} for k, x in enumerate(values[2:])), END])
         run.go_on(executor, 1 if per_epoch else 0)
         emits = [emit.name for emit in executor.plan.emits]
-        found = {
+        outputs = {
             name: read_output(run.root / "out" / emit, Decimal)
             for name, emit in zip(names, emits, strict=True)
         }
-        check(ends, left, right, found)
+        check(ends, left, right, outputs)
 
 
 THREE = """
@@ -106,12 +106,12 @@ OF_THREE = {
 }
 
 
-def check_three(found: Mapping[str, Sequence[Item]]) -> None:
+def check_three(outputs: Mapping[str, Sequence[Item]]) -> None:
     for name, wanted in OF_THREE.items():
-        canonical = [{n: exactly(v) for n, v in row.items()} for row in decode(found[name])]
+        canonical = [{n: exactly(v) for n, v in row.items()} for row in decode(outputs[name])]
         names = ("w", "n") if name == "windows" else ("ts", "k")
         assert sorted(tuple(row[n] for n in names) for row in canonical) == sorted(
-            tuple(map(Fraction, each)) for each in wanted
+            tuple(map(Fraction, row)) for row in wanted
         ), name
 
 
@@ -124,7 +124,7 @@ def exactly(value: Any) -> Fraction:
 @pytest.mark.parametrize("size", [1, 100])
 def test_three_units_and_an_accent_meet(size: int) -> None:
     reference = Reference(compile_query(THREE).plan)
-    items = [(name, item) for name, each in STREAMS_OF_THREE.items() for item in each]
+    items = [(name, item) for name, rows in STREAMS_OF_THREE.items() for item in rows]
     steps = [items[start : start + size] for start in range(0, len(items), size)]
     outputs = [output for step in steps for output in reference.step(step)]
     emits = [emit.name for emit in reference.plan.emits]
@@ -216,6 +216,6 @@ def test_two_names_in_two_units_are_one_value_in_the_first_unit() -> None:
         ),
     ]
     reference = Reference(compile_query(text).plan)
-    rows = [row for each in reference.step([("r", item) for item in items]) for row in each["o"].tuples]
+    rows = [row for outputs in reference.step([("r", item) for item in items]) for row in outputs["o"].tuples]
     assert [row["x"] for row in rows] == [1500.0] * 4
     assert [row.get("same") for row in rows] == [None, None, True, False]

@@ -59,10 +59,10 @@ TAKEN = [(1, ODD), (2, 2**63 - 1), (2, KEPT), (2, -KEPT), (1, 5), (2, 7)]
 
 def decoded(output: Sequence[Item]) -> list[tuple[int, Any]]:
     """The tuples of an output in canonical units, in order; none is written in new ones before the end."""
-    said = [i for i, item in enumerate(output) if "1000" in item.get("$accent", "")]
+    switches = [i for i, item in enumerate(output) if "1000" in item.get("$accent", "")]
     tuples = [(i, item) for i, item in enumerate(output) if "k" in item]
     return [
-        (item["k"], item["n"] / 1000 if item["k"] == 1 and said and i > said[0] else item["n"])
+        (item["k"], item["n"] / 1000 if item["k"] == 1 and switches and i > switches[0] else item["n"])
         for i, item in tuples
     ]
 
@@ -79,8 +79,8 @@ def stepped(query: str, steps: Sequence[Sequence[tuple[str, Item]]]) -> tuple[li
 
 @pytest.mark.parametrize("size", [1, 4, 100])
 def test_a_whole_number_is_kept_or_refused_however_the_input_is_cut(size: int) -> None:
-    given = [("r", item) for item in MIXED]
-    steps = [given[i : i + size] for i in range(0, len(given), size)]
+    stream = [("r", item) for item in MIXED]
+    steps = [stream[i : i + size] for i in range(0, len(stream), size)]
     output, rejected = stepped(f"{STREAM} emit r to json 'out';", steps)
     assert decoded(output) == TAKEN
     assert rejected == [json.dumps(MIXED[i]) for i in REFUSED]
@@ -105,14 +105,17 @@ def test_an_int_has_no_decimals_before_its_alter_however_the_input_is_cut(size: 
     reference = Reference(compile_query(INT).plan)
     steps = [SPLIT[i : i + size] for i in range(0, len(SPLIT), size)]
     output = [
-        o for step in steps for each in reference.step([("r", i) for i in step]) for o in each["r"].items()
+        o
+        for step in steps
+        for outputs in reference.step([("r", i) for i in step])
+        for o in outputs["r"].items()
     ]
     assert sorted((row["k"], row["n"]) for row in decode(output)) == WHOLE
     assert [(code, item["n"]) for _, code, item in reference.rejected] == [("RQ301", 2.5), ("RQ301", 2**31)]
     diagnostics: list[Any] = []
     lines = as_lines(SPLIT)
     validate(lines, declared_schema("k: int, n: int"), diagnostics.append)
-    assert [(each.code, each.notes[-1].split(": ")[0]) for each in diagnostics] == [
+    assert [(diagnostic.code, diagnostic.notes[-1].split(": ")[0]) for diagnostic in diagnostics] == [
         ("RQ301", "s:2"),
         ("RQ301", "s:3"),
     ]
@@ -194,18 +197,18 @@ def test_what_waits_in_state_is_rounded_only_as_it_is_written() -> None:
     """A value that a double keeps may have more digits in the units in which it is written."""
     value = 2**50 + 1
     query = f"{STREAM} a := r join (project[k as j, n as m](r)) on k = j; emit a to json 'out';"
-    given: list[Item] = [
+    items: list[Item] = [
         *({"k": 1, "n": value}, {"$accent": "[[alter(n, y -> y * 1001)]]"}),
         *({"k": 1, "n": 1001}, END),
     ]
     reference = Reference(compile_query(query).plan)
-    found = [
-        output for item in given for outputs in reference.step([("r", item)]) for output in outputs.values()
+    outputs_of_steps = [
+        output for item in items for outputs in reference.step([("r", item)]) for output in outputs.values()
     ]
-    canonical = {(row["n"], row["m"]) for output in found for row in output.canonical}
+    canonical = {(row["n"], row["m"]) for output in outputs_of_steps for row in output.canonical}
     assert canonical == {(a, b) for a in (1, value) for b in (1, value)}
-    written = {row["n"] for output in found for row in output.tuples if row["n"] > 2**53}
-    assert written == {float(value * 1001)} != {value * 1001}
+    doubles = {row["n"] for output in outputs_of_steps for row in output.tuples if row["n"] > 2**53}
+    assert doubles == {float(value * 1001)} != {value * 1001}
 
 
 # --- Spark ----------------------------------------------------------------------------------------------------
@@ -317,7 +320,9 @@ def test_an_altered_whole_number_is_equal_to_itself(type_: str) -> None:
     """D0: a value that was 57 is 57 in every unit, or a selection, a join and a punctuation would miss it."""
     reference = Reference(compile_query(query_of_keys(type_)).plan)
     outputs = reference.step([("names", {"k": 57, "name": "a"}), *(("r", item) for item in NOISY)])
-    rows = {n: [row for each in outputs for row in each[n].canonical] for n in ("chosen", "named", "sizes")}
+    rows = {
+        n: [row for output in outputs for row in output[n].canonical] for n in ("chosen", "named", "sizes")
+    }
     assert sorted(row["v"] for row in rows["chosen"]) == CHOSEN
     assert sorted(row["v"] for row in rows["named"]) == CHOSEN
     assert sorted(row["n"] for row in rows["sizes"]) == SIZES

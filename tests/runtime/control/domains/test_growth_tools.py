@@ -65,8 +65,8 @@ def test_a_growth_that_cannot_be_has_its_place_and_a_hint(query: Path, command: 
     output = said_of_markers(query, markers, command)
     assert f"error[{code}]: {message}" in output
     number = len(markers)
-    place = f"<marker {number}>:1:3" if command == "trace" else f"{query.parent}/in/a.jsonl:{number}:3"
-    assert f"--> {place}\n" in output
+    position = f"<marker {number}>:1:3" if command == "trace" else f"{query.parent}/in/a.jsonl:{number}:3"
+    assert f"--> {position}\n" in output
     assert f"| {markers[-1]}\n  |   {'^' * (len(markers[-1]) - 4)}\n" in output
     assert hint in output
 

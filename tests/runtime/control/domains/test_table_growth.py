@@ -139,9 +139,9 @@ def test_where_an_operator_could_not_go_on_a_running_query_ends_and_the_next_sta
     run.write("pumps", [{"ts": 1, "pump": 2, "litres": 2.0}])
     with pytest.raises(DiagnosticError) as caught:
         run.go_on(executor, 1)
-    (found,) = caught.value.diagnostics
-    assert found.code == "RQ222"
-    assert found.message.startswith(
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ222"
+    assert diagnostic.message.startswith(
         "the domain `fleet.pump` cannot grow: Join `join` cannot continue: it has kept nothing"
     )
     with pytest.raises(DiagnosticError) as caught:

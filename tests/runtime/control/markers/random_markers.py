@@ -17,7 +17,7 @@ def shapes(rng: random.Random) -> list[tuple[str, str]]:
     rare = ["rename(w, u)", "recode(n, {1: 2})", "-(absent)", "grow(s, {90})", "alter(l, y -> 2)"]
     more = [", ts > 5", ', l = "b"', ', l in {"b", "z"}', ", t < #", ", s < #"]
     rare = rare if rng.random() < 0.2 else []
-    accents = [("accent", f", {each}]]") for each in (*change, *rare, 'unit(t, "degF")')]
+    accents = [("accent", f", {text}]]") for text in (*change, *rare, 'unit(t, "degF")')]
     limited = [("accent", rng.choice(more) + rest) for _, rest in rng.sample(accents + alter, 4)]
     closed = [("punctuation", "]"), ("punctuation", ", ts < #]"), ("punctuation", ", n = #]")]
     return [*alter, *alter, *accents, *limited, *closed, *closed]

@@ -69,9 +69,9 @@ class Stream:
     def quarantine(self) -> list[tuple[str, str, int]]:
         """Code, text and line of what is set aside."""
         files = self.root.glob("ck/quarantine/r/*.jsonl")
-        found = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        rejected = [json.loads(line) for file in files for line in file.read_text().splitlines()]
         return sorted(
-            (diagnostic["code"], diagnostic["raw"], diagnostic["position"]["line"]) for diagnostic in found
+            (diagnostic["code"], diagnostic["raw"], diagnostic["position"]["line"]) for diagnostic in rejected
         )
 
     @property
@@ -318,9 +318,9 @@ def test_bad_markers_are_set_aside_and_what_stays_is_said(stream: Stream, files:
     assert BAD.keys() <= codes.keys()
     assert sum(codes.values()) == len(BAD) + 2 + 1 + 1
     for warnings in (stream.warnings, simulated.warnings):
-        said = [each for each in warnings if each.code == "RQ235"]
-        assert len(said) == len(BAD) + 3
-        notes = "\n".join(note for each in said for note in each.notes)
+        ignored = [warning for warning in warnings if warning.code == "RQ235"]
+        assert len(ignored) == len(BAD) + 3
+        notes = "\n".join(note for warning in ignored for note in warning.notes)
         assert "`t` of k = 2 stays in degF" in notes
         assert "`t` of k = 2 stays in K" in notes, "what holds where the marker stands"
         assert "nothing changes by it" in notes
@@ -410,9 +410,9 @@ def test_doubtful_accents_end_the_query_where_that_is_set(
         error = error_of(lambda way=way: way(query, doubtful="abort", bad_markers=bad_markers))
         assert (error.code, error.severity) == (code, "error")
         assert "`set doubtful = warn;` continues" in (error.help or "")
-    assert [each["k"] for each in stream.canonical] == [1], "all before it is committed"
+    assert [row["k"] for row in stream.canonical] == [1], "all before it is committed"
     stream.run(query, bad_markers=bad_markers)
-    assert [each["k"] for each in stream.canonical] == [1, 2]
+    assert [row["k"] for row in stream.canonical] == [1, 2]
     assert code in [warning.code for warning in stream.warnings]
     Simulated(query, bad_markers=bad_markers)
 
@@ -446,7 +446,7 @@ def test_a_stop_by_a_marker_says_what_is_committed_and_which_line_to_mend(
     stream.write("r", *before, marker("[[k = 2, alter(t, y -> y * y)]]"), *rows_of_key(1, 15.0))
     *_, note, _ = error_of(lambda: stream.run(OPEN)).notes
     done = "nothing comes before it" if first else "what comes before it is committed, up to epoch 0"
-    place = f"file:{stream.root}/r/001.jsonl:{len(before) + 1}"
-    assert note == f"{done}; nothing is lost: mend or delete {place}, and the next run continues there"
+    line = f"file:{stream.root}/r/001.jsonl:{len(before) + 1}"
+    assert note == f"{done}; nothing is lost: mend or delete {line}, and the next run continues there"
     shown = cedilla("status", "ck")
     assert first or note in shown.stdout

@@ -52,7 +52,7 @@ CASES = {
     ],
     "one of many that is repeated": [*DOUBLED, *accents(", alter(t, y -> y * 2)", range(4, 14))],
     "several of each": [
-        each for two in zip(DOUBLED, accents(", -(u)", range(9)), strict=True) for each in two
+        line for two in zip(DOUBLED, accents(", -(u)", range(9)), strict=True) for line in two
     ],
     "beyond the domain": accents(", -(u)", range(9, 18)),
 }
@@ -61,14 +61,16 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("query", [0, 1])
 def test_runs_that_are_not_plain(case: str, query: int) -> None:
-    lines = [MarkerLine(*each, n, next=n + 1) for n, each in enumerate(CASES[case], 1)]
+    lines = [MarkerLine(*line, n, next=n + 1) for n, line in enumerate(CASES[case], 1)]
     compare(compile_query(QUERIES[query]).plan, [*lines, None])
 
 
 def test_a_run_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
     singles: list[MarkerLine] = []
     apply = advancing._with_next  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(advancing, "_with_next", lambda *given: (singles.append(given[3]), apply(*given))[1])
+    monkeypatch.setattr(
+        advancing, "_with_next", lambda *arguments: (singles.append(arguments[3]), apply(*arguments))[1]
+    )
     plan = compile_query(QUERIES[0]).plan
     for rest in (", alter(t, y -> y * 2)", ", +(p: double)", ", -(u)"):
         lines = [MarkerLine("accent", f"[[s = {s}{rest}]]", s, next=s + 1) for s in range(1, 1001)]

@@ -108,7 +108,7 @@ OTHERS = "[[fw != 2, alter(litres, y -> y * 1000)]]"
 
 
 @pytest.mark.parametrize(
-    ("markers", "told"),
+    ("markers", "attributes"),
     [
         ([BY_FIRMWARE, "[[-(fw)]]"], "`litres`"),
         ([BY_FIRMWARE, "[[pump = 1, -(fw)]]"], "`litres`"),
@@ -122,14 +122,16 @@ OTHERS = "[[fw != 2, alter(litres, y -> y * 1000)]]"
         (["[[alter(litres, y -> y * 1000)]]", "[[-(fw)]]"], None),
     ],
 )
-def test_a_drop_of_what_others_are_told_apart_by_is_a_warning(markers: list[str], told: str | None) -> None:
+def test_a_drop_of_what_others_are_told_apart_by_is_a_warning(
+    markers: list[str], attributes: str | None
+) -> None:
     """Tuples without it are read as if they had never had it, whatever firmware sends them."""
     diagnostics: list[Diagnostic] = []
     lines = [Line(json.dumps({"$accent": text}), f"s:{n}") for n, text in enumerate(markers, 1)]
     assert validate(lines, declared_schema(FIRMWARE), diagnostics.append).valid
-    warnings = [each for each in diagnostics if each.code == "RQ229"]
-    assert [each.message for each in warnings] == (
-        [f"the accent drops `fw`, and accents on {told} were about its values"] if told else []
+    warnings = [warning for warning in diagnostics if warning.code == "RQ229"]
+    assert [warning.message for warning in warnings] == (
+        [f"the accent drops `fw`, and accents on {attributes} were about its values"] if attributes else []
     )
 
 
@@ -235,10 +237,10 @@ def test_closed_cells_are_not_converted(query: Path) -> None:
 
 
 def test_many_earlier_markers_are_counted(query: Path) -> None:
-    each = [f"[[pump = {pump}, alter(litres, y -> y * 1000)]]" for pump in (1, 2, 3)]
-    output = said_of_markers(query, [*each, AGAIN], "validate")
+    earlier = [f"[[pump = {pump}, alter(litres, y -> y * 1000)]]" for pump in (1, 2, 3)]
+    output = said_of_markers(query, [*earlier, AGAIN], "validate")
     assert "in force already for [pump in {1, 2, 3}]: values there" in output
-    assert all(f"a.jsonl:{number}: {text}" in output for number, text in enumerate(each, 1))
+    assert all(f"a.jsonl:{number}: {text}" in output for number, text in enumerate(earlier, 1))
 
 
 def test_functions_that_stand() -> None:
@@ -379,8 +381,8 @@ def test_a_run_warns_of_a_recode_of_a_part_once(spark: SparkSession, tmp_path: P
     ):
         run.write("pumps", items)
         run.go_on(run.executor(), batch)
-    assert [[each.code for each in report.warnings] for report in run.reports] == [["RQ232"], []]
-    assert [each["code"] for each in run.quarantine("pumps")] == ["RQ314"]
+    assert [[warning.code for warning in report.warnings] for report in run.reports] == [["RQ232"], []]
+    assert [rejected["code"] for rejected in run.quarantine("pumps")] == ["RQ314"]
 
 
 @pytest.mark.parametrize("code", ["RQ218", "RQ223"])

@@ -61,7 +61,7 @@ def test_what_a_condition_is_at_its_place(texts: list[str], result: list[str]) -
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "place"),
+    ("text", "code", "marked"),
     [
         ("[[p > 30 degC, -(t)]]", "RQ142", "30 degC"),
         ("[[at < 5 minutes, -(t)]]", "RQ144", "5 minutes"),
@@ -79,13 +79,13 @@ def test_what_a_condition_is_at_its_place(texts: list[str], result: list[str]) -
         ("[[grow(s, {3 m})]]", "RQ001", None),
     ],
 )
-def test_what_is_refused(text: str, code: str, place: str | None) -> None:
+def test_what_is_refused(text: str, code: str, marked: str | None) -> None:
     with pytest.raises(DiagnosticError) as caught:
         announced([text])
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == code
-    assert place is None or (
-        diagnostic.span is not None and text[diagnostic.span.start : diagnostic.span.end] == place
+    assert marked is None or (
+        diagnostic.span is not None and text[diagnostic.span.start : diagnostic.span.end] == marked
     )
 
 

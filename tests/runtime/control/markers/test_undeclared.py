@@ -49,12 +49,12 @@ def outputs_and_warnings(
 ) -> tuple[dict[str, list[Item]], list[Diagnostic]]:
     """What the reference gives item by item, and its warnings."""
     reference = Reference(compile_query(query).plan)
-    found: dict[str, list[Item]] = {}
+    items_by_name: dict[str, list[Item]] = {}
     for item in items:
         for step in reference.step([("r", item)]):
             for name, output in step.items():
-                found.setdefault(name, []).extend(output.items())
-    return found, [warning for warning, _ in reference.warnings]
+                items_by_name.setdefault(name, []).extend(output.items())
+    return items_by_name, [warning for warning, _ in reference.warnings]
 
 
 @pytest.mark.parametrize("text", ACCENTS + PUNCTUATIONS)
@@ -176,10 +176,10 @@ def test_validate_and_canonize_pass_them_over_too() -> None:
     assert verdict.valid
     assert [d.code for d in diagnostics] == ["RQ233"] * 3
     assert (verdict.accents, verdict.punctuations) == (len(ACCENTS), len(PUNCTUATIONS) + 1)
-    written, plain = StringIO(), StringIO()
-    canonize(as_lines(items), declared_schema(DECLARED), written)
+    canonical, plain = StringIO(), StringIO()
+    canonize(as_lines(items), declared_schema(DECLARED), canonical)
     canonize(as_lines([row, marker("[ts < 10]")]), declared_schema(DECLARED), plain)
-    assert written.getvalue() == plain.getvalue()
+    assert canonical.getvalue() == plain.getvalue()
 
 
 def test_trace_says_that_a_marker_is_passed_over(tmp_path: Path) -> None:

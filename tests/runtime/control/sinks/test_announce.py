@@ -93,8 +93,8 @@ def test_an_output_is_valid_by_the_schema_that_it_was_declared_with(units: str) 
     schema = declared_schema(", ".join(f"{name}?: {type_}" for name, type_ in types.items()))
     validate(lines, schema, findings.append)
     assert findings == []
-    told = [item["$accent"] for item in output if "$accent" in item]
-    assert told[:3] == [f"[[alter({name}, y -> y)]]" for name in ("most", "t", "m")]
+    announced = [item["$accent"] for item in output if "$accent" in item]
+    assert announced[:3] == [f"[[alter({name}, y -> y)]]" for name in ("most", "t", "m")]
 
 
 def test_a_new_value_that_no_text_has_named_is_told_of() -> None:
@@ -103,8 +103,8 @@ def test_a_new_value_that_no_text_has_named_is_told_of() -> None:
     state = SourceState.start(plan.source_of["r"], frozenset())
     accent = read_accent("[[s != 1, alter(t, y -> y * 2)]]", state.types)
     state = with_accent(state, accent, 0)
-    sink, said = announce(SinkState.start(plan.start["r"]), state.facts(), state.facts())
-    assert said.alters == ("[[s >= 2, alter(t, y -> y * 2)]]",)
+    sink, announcement = announce(SinkState.start(plan.start["r"]), state.facts(), state.facts())
+    assert announcement.alters == ("[[s >= 2, alter(t, y -> y * 2)]]",)
     growth = read_epoch_change("[[grow(s, {0, 3})]]", state.types)
     assert growth is not None
     wider = begun(state, growth).facts()

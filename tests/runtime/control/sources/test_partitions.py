@@ -40,13 +40,13 @@ def test_facts_are_those_of_a_union(seed: int) -> None:
     one, two = plan_of_topic(), compile_query(UNION).plan
     states, apart = states_of(one), states_of(two)
     for number, (partition, kind, text) in enumerate(random_markers(rng), 1):
-        place = partition * NEXT_FILE + number
-        here = advance(one, states, {"r": [MarkerLine(kind, text, place, partition=partition)]})
-        there = advance(two, apart, {f"r{partition}": [MarkerLine(kind, text, number)]})
-        assert bool(here.stops) == bool(there.stops)
+        position = partition * NEXT_FILE + number
+        here = advance(one, states, {"r": [MarkerLine(kind, text, position, partition=partition)]})
+        of_union = advance(two, apart, {f"r{partition}": [MarkerLine(kind, text, number)]})
+        assert bool(here.stops) == bool(of_union.stops)
         if not here.stops:
             states = {n: s.next_epoch() for n, s in here.states.items()}
-            apart = {n: s.next_epoch() for n, s in there.states.items()}
+            apart = {n: s.next_epoch() for n, s in of_union.states.items()}
         together = derive(two, {n: s.facts() for n, s in apart.items()})["r"]
         assert say_the_same(states["r"].facts(), together), (number, text)
 
