@@ -121,6 +121,16 @@ def test_an_int_has_no_decimals_before_its_alter_however_the_input_is_cut(size: 
     ]
 
 
+def test_a_whole_number_has_decimals_in_a_larger_unit() -> None:
+    """A service counts whole milliseconds and then sends seconds. As printed, N12 refuses what is no whole number of
+    milliseconds."""
+    query = 'stream r(k: int, n: int unit ms) from json "r"; emit r to json "out" in original units;'
+    items: list[Item] = [{"k": 1, "n": 233}, {"$accent": "[[unit(n, s)]]"}, {"k": 1, "n": 0.2335}]
+    output, rejected = stepped(query, [[("r", item)] for item in items])
+    assert [row["n"] for row in output if "n" in row] == [233, 233.5]
+    assert not rejected
+
+
 def test_without_an_alter_nothing_is_refused() -> None:
     items: list[Item] = [{"k": 1, "n": n} for n in (ODD, -ODD, 2**63 - 1, -(2**63))]
     output, rejected = stepped(f"{STREAM} emit r to json 'out';", [[("r", item)] for item in [*items, END]])
