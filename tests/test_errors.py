@@ -19,3 +19,11 @@ def test_warnings_are_marked() -> None:
     source = "".join(file.read_text(encoding="utf-8") for file in files)
     warned = set(re.findall(r'"(RQ\d{3})",\s*"warning"', source))
     assert {name for name, code in codes().items() if code.severity == "warning"} == warned, ADVICE
+
+
+def test_every_code_has_an_example_or_a_test_that_names_it() -> None:
+    """`tests/docs/test_reference.py` runs the examples."""
+    for name, code in codes().items():
+        assert bool(code.shown) != bool(code.test), f"{name}: an example or a test; {ADVICE}"
+        if code.test:
+            assert name in (ROOT / "tests" / code.test).read_text(encoding="utf-8"), f"{name}: {code.test}"

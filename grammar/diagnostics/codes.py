@@ -27,8 +27,9 @@ class Code:
     """One code.
 
     `example`: a relation, or statements. `markers`: accents of a stream. `lines`: lines of a stream, or of the table
-    that gives its domain. `command`: what reports the code; otherwise `trace` does for accents, and `check` or else
-    `simulate` for the rest. `page`: a page of `docs`.
+    that gives its domain. `file`: the file of the lines, if its name matters. `command`: what reports the code;
+    otherwise `trace` does for accents, and `check` or else `simulate` for the rest. `test`: the module of `tests` that
+    produces a code without an example. `page`: a page of `docs`.
     """
 
     name: str
@@ -39,12 +40,14 @@ class Code:
     example: str | None = None
     markers: tuple[str, ...] = field(default=(), converter=tuple)
     lines: tuple[str, ...] = field(default=(), converter=tuple)
+    file: str | None = None
     command: str | None = None
+    test: str | None = None
 
     @property
     def shown(self) -> tuple[str, ...]:
         """Returns the parts of the example in order."""
-        return tuple(filter(None, (self.example, *self.markers, *self.lines, self.command)))
+        return tuple(filter(None, (self.example, *self.markers, self.file, *self.lines, self.command)))
 
     @property
     def family(self) -> str:

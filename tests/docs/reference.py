@@ -104,7 +104,7 @@ def errors() -> str:
         "gives a message as data: `code`, `severity`, `message`, `span`, `notes`, `help`. An error ends the command "
         "with exit status 1. `check --strict` does the same for warnings that are likely mistakes.\n\n"
         "Examples use these relations. Accents and lines are those of `m`, or of `n` if the example declares "
-        "it. Commands find the query in `q.rq`:\n\n```rq declarations\n"
+        "it. A path is the file of the lines after it. Commands find the query in `q.rq`:\n\n```rq declarations\n"
         + PRELUDE
         + 'emit r to json "out";\n```'
     ]

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -57,7 +57,7 @@ def reported(code: Code) -> list[tuple[str, Severity]]:
     """Returns the codes that are reported for a code's example, and their severities, in order."""
     query, source = example_query(code), example_source(code)
     if code.command:
-        write_folders(source, code.lines)
+        write_folders(source, code)
         Path("q.rq").write_text(query, encoding="utf-8")
         output = cedilla(*shlex.split(code.command)[1:]).output
         return [(name, severity) for severity, name in re.findall(r"^(\w+)\[(RQ\d{3})\]", output, re.M)]
@@ -78,7 +78,7 @@ def reported(code: Code) -> list[tuple[str, Severity]]:
                 if diagnostic.code != UNUSED or code.name == UNUSED
             )
         if not results:
-            write_folders(source, code.lines)
+            write_folders(source, code)
             simulate(
                 query,
                 on_rejected=lambda line, rejection: results.append((rejection, "error")),
@@ -89,16 +89,17 @@ def reported(code: Code) -> list[tuple[str, Severity]]:
     return results
 
 
-def write_folders(source: str, lines: Sequence[str]) -> None:
-    """Writes lines of a source into its folder. Other sources of the page are empty."""
-    for folder in ("r", "q", "names", "m", *([source] if lines else [])):
+def write_folders(source: str, code: Code) -> None:
+    """Writes the lines of a code into a file of their source. Other sources of the page are empty."""
+    for folder in ("r", "q", "names", "m", *([source] if code.lines else [])):
         Path(folder).mkdir(exist_ok=True)
-    if lines:
-        Path(source, "a.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if code.lines:
+        Path(code.file or f"{source}/a.jsonl").write_text("\n".join(code.lines) + "\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, code in codes().items() if code.lines and not (code.example or code.command)]
+    "name",
+    [name for name, c in codes().items() if c.lines and not (c.example or c.file or c.command)],
 )
 def test_validate_finds_the_lines_of_a_code(name: str) -> None:
     code, actual = codes()[name], list[str]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import matplotlib as mpl
 import pytest
 
 import cedilla
+from cedilla.runtime.embedding import plotting
+from tests.kit.errors import code_of
 from tests.kit.lines import write_files
 
 LINES = b"""{"at": "2020-01-01T00:00:00Z", "pump": 1, "litres": 2.5}
@@ -52,6 +55,11 @@ def test_a_plot_has_values_as_sent_and_in_one_unit_and_accents_about_them(tmp_pa
     assert accent.get_linestyle() == "--"
     with pytest.raises(cedilla.DiagnosticError, match="RQ491"):
         cedilla.plot(tmp_path / "raw", "litre")
+
+
+def test_a_plot_names_the_package_that_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert code_of(plotting._pyplot) == "RQ492"
 
 
 def test_a_cell_is_a_query_or_its_messages(capsys: pytest.CaptureFixture[str]) -> None:

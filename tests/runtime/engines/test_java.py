@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from cedilla import Options, run
 from cedilla.runtime.engines import java
+from tests.kit.errors import error_of
 from tests.kit.java import fake_java, install_with
 
 
@@ -129,3 +131,11 @@ def test_a_java_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("JAVA_HOME", str(home))
     assert java.find_java() == java.find_java() == java.ensure() == home
     assert asked.read_text("utf-8") == "\n"
+
+
+def test_a_run_on_spark_without_java_names_the_engine_that_needs_none(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    query = 'stream r(a: long) from json "in"; emit r to json "out";'
+    error = error_of(lambda: run(query, Options(once=True, engine="spark")))
+    assert error.code == "RQ403"
+    assert "cedilla[sail]" in str(error.help)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from cedilla.compiler import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog
 from cedilla.runtime.pipeline import delta_sources
+from cedilla.runtime.storage.delta import load_deltalake
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.report import EpochReport
+from tests.kit.errors import error_of
 from tests.kit.stream import is_tuple, read_output
 
 deltalake = pytest.importorskip("deltalake")
@@ -262,3 +265,9 @@ def test_a_table_under_another_path_goes_on_and_another_table_is_refused(
     with pytest.raises(DiagnosticError, match="RQ452"):
         table.run()
     assert [row["k"] for row in table.output()] == [1, 2, 3]
+
+
+def test_the_library_is_named_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    error = error_of(load_deltalake)
+    assert (error.code, error.help) == ("RQ471", "pip install 'cedilla[delta]'")

@@ -133,6 +133,7 @@ def test_an_accent_for_the_wrong_group_is_named(tmp_path: Path) -> None:
     write_lines(tmp_path / "1.jsonl", [*stream[:at], {"$accent": "[[s = 1, unit(t, degC)]]"}, *stream[at:]])
     schema = "ts: long, s: int in {1, 2}, t: double unit degF"
     result = cedilla("suspect", str(tmp_path), "--schema", schema)
+    assert result.output.startswith("warning[RQ227]: ")
     assert "`t` of s = 1 goes on as before an accent on it, which seems to be wrong" in result.output
     assert "help: before that line: [[s = 1, unit(t, degF)]]\n" in result.output
     assert "`t` of s = 2 jumps like degF to degC, and no accent says so" in result.output

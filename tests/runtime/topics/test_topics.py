@@ -33,9 +33,9 @@ from cedilla.runtime.topics.fetch_protocol import Answer, Position, TopicSubscri
 from cedilla.runtime.topics.kafka_client import library, settings
 from cedilla.runtime.topics.query_topics import Topics
 from cedilla.runtime.topics.topic_reader import TopicReader, one_line
-from cedilla.runtime.topics.topic_writer import key_bytes
+from cedilla.runtime.topics.topic_writer import TopicWriter, key_bytes
 from tests.kit import kafka
-from tests.kit.errors import code_of
+from tests.kit.errors import code_of, error_of
 
 QUERY = """stream r(ts: long, s: int in {1, 2}, t: double)
   from kafka "one:9092,two:9092/r"
@@ -411,3 +411,28 @@ def test_files_have_the_records_and_where_any_are_missing_their_offsets(
 @pytest.mark.parametrize(("text", "key"), [("0.12345678901234567891", None), ("0.5", None), ("5.00", "5.0")])
 def test_a_key_has_all_digits_of_a_decimal(text: str, key: str | None) -> None:
     assert key_bytes(number_of(text)).decode() == (key or text)
+
+
+class Refusing:
+    """A client whose brokers end each transaction."""
+
+    def begin_transaction(self) -> None:
+        raise library().KafkaException(library().KafkaError(library().KafkaError._TIMED_OUT))
+
+    def init_transactions(self, seconds: float) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_an_epoch_that_brokers_refuse_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cedilla.runtime.topics.topic_writer.made", lambda *arguments: Refusing())
+    writer = TopicWriter(Topic("host:9092", "out"), "out")
+    error = error_of(lambda: writer.write(3, []))
+    assert error.code == "RQ448"
+    assert error.message.startswith("epoch 3 was not written to `out`: ")
+
+
+def test_the_client_is_named_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    error = error_of(library)
+    assert (error.code, error.help) == ("RQ442", "pip install 'cedilla[kafka]'")
