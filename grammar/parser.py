@@ -100,8 +100,8 @@ def _accent_like(text: str, source: str) -> AccentText:
 
 
 def _at(like: AccentText, number: str, numbers: Mapping[int, str]) -> AccentText | None:
-    """The accent whose first condition compares with another number, and whose function has others, by where they
-    stand. `None` where the text has one that is no number of the function."""
+    """Returns the accent with another number in its first condition, and with others in its function, by their
+    positions. `None` if a position is not that of a number of the function."""
     first, *others = like.description
     assert isinstance(first.pattern, Comparison)
     value = evolve(first.pattern.value, value=int(number), text=number)

@@ -4,5 +4,5 @@ In: syntax, and texts of markers. Out: types, sets of values, typed expressions 
 aggregate functions, units of expressions. Imports `regions`, `units` and the grammar.
 
 `types` has the values, `scalars` and `aggregates` the functions, `unit_conversions` the arithmetic between units. The
-modules beside these folders use all of them.
+modules of this folder itself use all of them.
 """

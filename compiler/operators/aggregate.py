@@ -231,7 +231,7 @@ class Aggregate(Operator):
             present[name] = fold_presence(feeding, presence, over)
             form = expressions.affine(call.columns[0])
             if form is not None and form[0] in source.units:
-                # Where a live group has no feeder, nothing but its units says so.
+                # Only the units of a live group show that it has no feeder.
                 folded = fold_units if excluded is False else fold_live_units
                 onto_argument = carried(form[1], is_difference=name in self.differences)
                 units[name] = map_history(

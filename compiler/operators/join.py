@@ -41,7 +41,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 @frozen(kw_only=True)
 class Matching(Operator):
-    """What all joins share. `on`: pairs (left attribute, right attribute) whose values must be equal.
+    """The common part of all joins. `on`: pairs (left attribute, right attribute) whose values must be equal.
 
     An undefined value equals nothing, not even another one.
     """
@@ -81,10 +81,10 @@ class Matching(Operator):
         return self._purged(inputs, 0), self._purged(inputs, 1)
 
     def released(self, inputs: tuple[Facts, ...]) -> tuple[Tree, Tree]:
-        """Regions of left and of right tuples that state lets go of.
+        """Returns the regions of left and of right tuples that state forgets.
 
-        As `purge`, but what an input that has ended holds beyond the domain of the other is kept: it does not
-        come again, and the domain may grow (theory N1).
+        As `purge`, except for an input that has ended: its tuples beyond the domain of the other stay, because they
+        do not come again, and the domain may grow (theory N1).
         """
         return self._released(inputs, 0), self._released(inputs, 1)
 
@@ -128,7 +128,7 @@ class Matching(Operator):
         return regions.reshape(tree, image, UNION, False)
 
     def met(self, inputs: tuple[Facts, ...]) -> Universe:
-        """What the join attributes of two tuples that meet can be: a value that both inputs allow, never ⊥."""
+        """Returns the values of the join attributes of two tuples that meet: those that both inputs allow, never ⊥."""
         left, right = inputs
         met: dict[str, Domain] = {}
         for a, b in self.on:
@@ -178,8 +178,8 @@ def _defined(name: str, facts: Facts) -> Tree:
 def released_too_much(
     was: Operator, now: Operator, side: int, before: Mapping[str, Facts], after: Mapping[str, Facts]
 ) -> Tree:
-    """The tuples of one input that a join has let go of, and that could meet tuples of what follows: an edited query,
-    or a wider domain (theory N1). `False` where there is none."""
+    """Returns the tuples of one input that a join has forgotten and that could meet tuples of an edited query, or of a
+    wider domain (theory N1); `False` if there are none."""
     gone = was.released(tuple(before[name] for name in was.inputs))[side]
     gone_now = now.released(tuple(after[name] for name in now.inputs))[side]
     return regions.possible_difference(gone, gone_now, before[was.inputs[side]].universe)
@@ -262,7 +262,7 @@ class Join(Matching):
         }
 
     def _closed(self, inputs: tuple[Facts, ...], side: int) -> Tree:
-        """What one input has closed, said of joined tuples: one that has moved may be undefined there."""
+        """Returns the joined tuples that one input has closed. An attribute that has moved may be undefined there."""
         closed = inputs[side].closed
         for name in self._twice(inputs) & regions.attributes(closed):
             without = {name: Domain(regions.complement(regions.defined(name)))}
@@ -270,7 +270,7 @@ class Join(Matching):
         return closed
 
     def _by_either_name(self, closed: Tree, side: int) -> Tree:
-        """What one input has closed, said of joined tuples: `a = b` holds of them, so either name will do."""
+        """Returns a closed region by both names of a pair: `a = b` holds of joined tuples, so either name will do."""
         return regions.union(closed, self._renamed(closed, side))
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:

@@ -20,7 +20,7 @@ class LeftJoin(Join):
     """`left left join right on pairs`: the tuples of the join, and each left tuple that meets none, without the
     right's attributes, when no right tuple can have its key any more.
 
-    State: the join's, its left tuples kept apart by whether they have met a right one.
+    State: the join's. Left tuples that have met a right one are stored separately from the others.
     """
 
     state: ClassVar[Kept] = Kept(
@@ -47,8 +47,8 @@ class LeftJoin(Join):
             domain = joined.universe.get(name, ANYTHING)
             undefined = regions.complement(regions.defined(name))
             alone[name] = evolve(domain, members=regions.union(domain.members, undefined))
-        # Where a left tuple can meet nothing more and is closed, neither it nor its pairs can come; else pairs
-        # may be closed, but only what has an attribute of the right is known to be one.
+        # A closed left tuple that can meet nothing more does not come, nor do its pairs. Other pairs may be closed;
+        # only tuples with an attribute of the right are known to be pairs.
         done = regions.intersection(self._closed(inputs, 0), self.purge(inputs)[0])
         paired = regions.union(*(regions.defined(name) for name in optional))
         return evolve(

@@ -195,7 +195,7 @@ class Project(Operator):
         moved_closed = move.closed(closed)
 
         def presence(expression: Expression) -> Tree:
-            """As in `fold_presence`, over the cells of a step function too: what is closed stays as it was last."""
+            """As in `fold_presence`, and over the cells of a step function: closed cells keep their last presence."""
             tree = presence_of(source, expression)
             if not move.has_steps:
                 return move(fold_presence(source, tree, dropped), PRESENT_IF_ANY, ABSENT)

@@ -1,4 +1,4 @@
-"""Rename ρ: other names for attributes, everything else as it is (theory 1.3)."""
+"""Rename ρ: other names for attributes, and no other change (theory 1.3)."""
 
 from __future__ import annotations
 

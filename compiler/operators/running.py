@@ -179,7 +179,7 @@ class Running(Operator):
         return f"{name}$earlier"
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Returns the columns that `difference` reads beside attributes."""
+        """Returns the columns that `difference` reads in addition to attributes."""
         earlier = (self.earlier(name),) if self.calls[name].function == INCREASE else ()
         return (self.before(name), *earlier)
 

@@ -22,7 +22,7 @@ _MAX_DIGITS = 15
 
 
 def digits_of(by: tuple[str, ...], types: Mapping[str, Type]) -> dict[str, int]:
-    """Attribute -> digits behind the point, where its type says how many there are."""
+    """Returns for each attribute the digits after the point, if its type gives their number."""
     digits: dict[str, int] = {}
     for name in by:
         type_ = types.get(name)
@@ -48,7 +48,7 @@ class Sample(Operator):
 
     @property
     def predicate(self) -> Expression:
-        """What chosen tuples satisfy, as a condition of the language: a hash in the first `count` of `parts` parts."""
+        """Returns the condition of chosen tuples, in the language: a hash in the first `count` of `parts` parts."""
         end = -(-self.count * _HASHES // self.parts) - _HASHES // 2
         return parse_expression(f"hash({', '.join(map(self._hashed, self.by))}) < {end}")
 

@@ -107,7 +107,8 @@ class Session(Operator):
         return regions.reshape(tree, image, UNION, False)
 
     def done(self, source: Facts, least: Value | None) -> Tree:
-        """What is never output later, when `least` is the least start of an open session (`None`: there is none).
+        """Returns the sessions that are never output later. `least`: the least start of an open session, if there is
+        one.
 
         A later tuple is in a session that is open now, or comes to one, or begins one. So its time is at least
         `least` or not closed. The start of its session is at least `least`, or it is the time of a tuple still to
@@ -147,7 +148,7 @@ class Session(Operator):
                 **state.with_retained(present),
                 self.alias: present[self.on],
             },
-            # W3: what was said of the session's own attribute ends here, it leaves in canonical values (G27).
+            # W3: units of the session's own attribute end here; it leaves in canonical values (G27).
             {
                 n: self._up(source.live_units(n), COMMON_HISTORY, NO_FEEDER, domain)
                 for n in source.units
@@ -158,7 +159,7 @@ class Session(Operator):
         )
 
     def _up(self, tree: Tree, operation: Operation, start: Tree, domain: Domain) -> Tree:
-        """What is said of times as what is said of starts: those at or after the start may feed it (D1, G29)."""
+        """Returns a tree over times as a tree over starts: times at or after a start may feed it (D1, G29)."""
         if self.on not in regions.attributes(tree):
             return tree
 
@@ -171,7 +172,7 @@ class Session(Operator):
 
         return regions.reshape(tree, image, operation, start)
 
-    # --- what it says of itself ---
+    # --- description ---
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         return taken((self.alias,), inputs)

@@ -24,8 +24,8 @@ Key = tuple[str, bool]
 class Sort(Operator):
     """`sort[a, b desc](input)`. `keys`: pairs (attribute, descending); ties in order of arrival.
 
-    `settled`: the input's tuples do not come in order, so that ties wait for each other, and are then told apart by
-    their places, if they have any, and by their values. The pass `order` sets it.
+    `settled`: the input's tuples do not come in order. So ties wait for each other, and are ordered by their
+    places, if they have any, and by their values. The pass `order` sets it.
 
     State: the tuples before which another may still come, in canonical values, by which they are compared.
     """
@@ -100,7 +100,7 @@ class Sort(Operator):
         return (Memory(what="tuples that may follow others", within=self._leading_below, output=True),)
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        """What the input closes, up to where all that comes before has passed."""
+        """Returns the schemes of the output: the input closes a region, and all that sorts before it."""
         return both(promised[0], folded_onto(self._leading_below, inputs[0], promised[0]))
 
     @property

@@ -114,7 +114,7 @@ class Window(Operator):
                 **{name: Domain(self._values(name, whole), self.gives.is_integral) for name in self.names},
             },
             {**present, **dict.fromkeys(self.names, present[self.on])},
-            # W3: what was said of the window's own attribute ends here, it leaves in canonical values (G27).
+            # W3: units of the window's own attribute end here; it leaves in canonical values (G27).
             {n: self._units(n, source, whole) for n in source.units if n != self.on},
             # Patterns on the attribute itself stay; a window closes when its whole extent is (theory 1.3).
             regions.union(source.closed, closed, *others),
@@ -126,7 +126,7 @@ class Window(Operator):
         return regions.complement(self._up(regions.complement(closed), UNION, False, whole, name))
 
     def _presence(self, name: str, source: Facts, closed: Tree, whole: bool) -> Tree:
-        """As in `fold_presence`: a window that is closed stays as it was last."""
+        """As in `fold_presence`: a closed window keeps its last presence."""
         tree = source.present[name]
         if not self._tells_apart(tree):
             return tree

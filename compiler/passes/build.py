@@ -1,7 +1,7 @@
 """The pass that makes a plan of resolved syntax.
 
 Inference of units needs the types of an input, an input has its types once its units are aligned, and facts hold of
-checked operators only. So one pass does all of it, relation by relation.
+checked operators only. One pass therefore does all of it, relation by relation.
 """
 
 from __future__ import annotations

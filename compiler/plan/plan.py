@@ -59,7 +59,7 @@ class Plan:
     emits: tuple[Emit, ...] = field(converter=tuple)
     settings: Mapping[str, str] = field(factory=lambda: dict(DEFAULTS), converter=lambda s: {**DEFAULTS, **s})
     allowed: tuple[str, ...] = ()
-    """Folders that links in the folders of sources may lead to, beside the working directory."""
+    """Folders that links in the folders of sources may lead to, in addition to the working directory."""
     text: str = ""
     params: Mapping[str, str] = field(factory=dict[str, str])
 

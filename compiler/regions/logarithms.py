@@ -22,7 +22,7 @@ _LOWEST = -_DECADES - 1
 _SCALES = [float(f"1e{decades}") for decades in range(_LOWEST, _DECADES + 1)]
 """With one more below, where the quotient of the least value is rounded to."""
 _PLACES = 12
-"""The decimal places of a logarithm. A number with fewer comes back as it was."""
+"""The decimal places of a logarithm. A number with fewer comes back unchanged."""
 _CONTEXT = Context(prec=50)
 _TENTHS = [float(_CONTEXT.power(10, Decimal(tenths) / 10)) for tenths in range(10)]
 """10 ** (n / 10)."""
@@ -120,7 +120,7 @@ class Power(_Scale):
 
 
 def joined(first: object, last: object) -> Affine | Logarithm | Power | None:
-    """Returns a logarithm or a power, and a factor or its counterpart beside it, as one function; `None` for others."""
+    """Returns a logarithm or a power, followed by a factor or its counterpart, as one function; `None` for others."""
     match first, last:
         case Power(step, reference), Affine(slope, shift) if slope > 0 and not shift:
             return Power(step, reference * slope)

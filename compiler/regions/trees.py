@@ -80,8 +80,8 @@ _MAX_POINTS = 64
 _DEEPEST = 100
 """Attributes that descriptions may name together: each is a level, and levels are computed by recursion."""
 SHALLOW, MAX_DEPTH = 6, 2000
-"""Parts of a tree below more than a few levels may be as many as the combinations of all descriptions. Only so many are
-made."""
+"""The levels without a limit of parts, and the most parts below more levels: their number may be that of the
+combinations of all descriptions."""
 
 
 def too_many_cases() -> DiagnosticError:

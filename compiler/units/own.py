@@ -1,7 +1,7 @@
 """Full names of the units that a query defines: `unit EUR; unit ct = EUR / 100;`.
 
-A full name contains its definition, `[ct=EUR/100]`. So two queries of one process, and readers of an output, never
-mistake one unit for another. Does not import pint.
+A full name contains its definition, `[ct=EUR/100]`. Two queries of one process, and readers of an output, therefore
+never mistake one unit for another. Does not import pint.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
     def _check_known(
         self, code: str, what: str, word: Token, names: Iterable[str], others: Mapping[str, str] = _NO_OTHERS
     ) -> bool:
-        """Whether a word is known; else it is reported. `others`: what is called so elsewhere -> the known word."""
+        """Returns True for a known word; reports others. `others`: names of other systems -> the known word."""
         if word in (words := tuple(names)):
             return True
         guess = others.get(word.lower()) or suggest(word, words)
@@ -142,7 +142,7 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
         if sign != "||":
             operator = cast("syntax.BinaryOperator", ASCII.get(sign, str(sign)))
             return syntax.Binary(operator, left, right[0], span=span)
-        # What is written `concat(a, b) || c` is the same.
+        # `concat(a, b) || c` gives the same node.
         first = left.arguments if isinstance(left, syntax.Scalar) and left.name == "concat" else (left,)
         return syntax.Scalar("concat", (*first, *right), span=span)
 

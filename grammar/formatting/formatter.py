@@ -41,8 +41,8 @@ _LOOSE = (syntax.Union, syntax.Minus)
 def format_query(query: Query, text: str | None = None) -> str:
     """The query, one statement after the other, with a final newline.
 
-    Nodes hold no comments and no blank lines: with `text`, the text `query` was parsed from, they are kept where
-    they stand (`comments`).
+    Nodes hold no comments and no blank lines: with `text`, the text `query` was parsed from, they keep their
+    places (`comments`).
     """
     if text is None:
         return "".join(f"{format_statement(statement)}\n" for statement in query.statements)

@@ -163,7 +163,7 @@ def change_shape(slip: Slip) -> Diagnostic | None:
     if inside not in _SHAPES and slip.found.type == "NAME":
         inside = str(slip.last)  # without parentheses
     if inside not in _SHAPES and slip.last.type == "NAME":
-        inside = str(slip.found)  # behind the attribute
+        inside = str(slip.found)  # after the attribute
     return slip.unexpected(_SHAPES[inside]) if inside in _SHAPES else None
 
 

@@ -40,8 +40,8 @@ _NAMED = {
 
 @frozen
 class Slip:
-    """Where parsing stopped: the refused token, those before it, the types that could have followed, and the text
-    after it."""
+    """The end of parsing: the refused token, those before it, the types that could have followed, and the text after
+    it."""
 
     found: Token
     before: tuple[Token, ...]

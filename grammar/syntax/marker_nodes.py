@@ -85,7 +85,7 @@ class RenameAttribute(Node):
 
 @frozen
 class RecodeAttribute(Node):
-    """`recode(k, {"M": "male", "F": "female"})`: each pair a value as it was and as it is from here on. With
+    """`recode(k, {"M": "male", "F": "female"})`: each pair an old value and its new one. With
     `else same`, other values stay."""
 
     name: str

@@ -30,7 +30,7 @@ class UnitFrom(Node):
 
 @frozen
 class Origin(Node):
-    """`from "a.b" or "c"`, paths of keys; or, with a `root`, `from labels "service.name"`, two keys as they are."""
+    """`from "a.b" or "c"`, paths of keys; or, with a `root`, `from labels "service.name"`, two plain keys."""
 
     text: str
     root: str | None = None
@@ -102,11 +102,10 @@ class OrderedBy(Node):
 class StreamDeclaration(Node):
     """A source. A clause `punctuated on s, ts` is one scheme: attributes a promised punctuation names.
 
-    `markers`: a folder of markers beside that of the tuples; `metrics`: those whose data points are read; `over`: pairs
-    of these, of which the first is taken where an instance sends both;
-    `partitioned`: the attribute each of whose values comes from one partition of a topic; `by_name`: files are read in
-    the order of their names; `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean
-    an undefined value.
+    `markers`: a folder of markers, in addition to that of the tuples; `metrics`: those whose data points are read;
+    `over`: pairs of these, of which the first is taken where an instance sends both; `partitioned`: the attribute each
+    of whose values comes from one partition of a topic; `by_name`: files are read in the order of their names;
+    `markers_only`: markers among the tuples are bad tuples; `none`: texts of fields that mean an undefined value.
     """
 
     kind: OneOf["stream", "table"]

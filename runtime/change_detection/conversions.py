@@ -52,7 +52,7 @@ _PAIRS = (
 @frozen
 class Conversion:
     """A conversion. `penalty`: how much more a rare one has to explain, in nats; `unit`: the one that it leads to;
-    `between`: the values that may be in the unit before it; `undoes`: values go on without an accent.
+    `between`: the values that may be in the unit before it; `undoes`: values continue as before, without an accent.
     """
 
     name: str

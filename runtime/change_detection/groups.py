@@ -68,9 +68,8 @@ def new_series(source: Source, name: str, state: SourceState | None = None) -> S
 
 
 def announcement(attribute: str, unit: str | None, jump: Jump[Any], decoded: Affine) -> Alter | ToUnit:
-    """Returns what an accent would have to say of a jump. `unit`: the declared one; `decoded`: the function by which
-    earlier accents decode the values.
-    """
+    """Returns the primitive of an accent that announces a jump. `unit`: the declared one; `decoded`: the function by
+    which earlier accents decode the values."""
     accent = decoded.inverse()
     if (name := unit_after(unit, accent.after(jump.net))) is not None:
         return ToUnit(attribute, name, IDENTITY)

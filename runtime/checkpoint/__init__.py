@@ -1,5 +1,5 @@
 """Commit records, the stored plan, and what an edited query does to both.
 
-In: what an epoch leaves behind, an edited plan. Out: one JSON record an epoch, the commit to go on from. Imports
+In: the results of an epoch, an edited plan. Out: one JSON record an epoch, the commit to continue from. Imports
 `control`, `engines`, `formats`, `records`, `state` and `storage`.
 """

@@ -1,7 +1,7 @@
-"""Batches: which files have come since the last one, whoever has found them.
+"""Batches: the files that have come since the last one.
 
-Engines come and go over a checkpoint, so what was seen is the checkpoint's own record, not an engine's. `batch.json`
-has the files of the last batch, `files/` the names of those of all before it.
+Several engines may run over a checkpoint, so the files that were read are in its own records, not in an engine's.
+`batch.json` has the files of the last batch, `files/` the names of those of all before it.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 Effect = Literal["at once", "continues", "continues after", "new checkpoint"]
 
 EFFECTS: tuple[Effect, ...] = ("at once", "continues", "continues after", "new checkpoint")
-"""From the mildest to the strongest: goes on, and nothing has to be confirmed; goes on with all state; goes on, and
-some state or output begins anew with a named epoch; cannot go on."""
+"""From the mildest to the strongest: the query continues without confirmation; it continues with all state; it
+continues, and some state or output begins again with a named epoch; it cannot continue."""
 
 
 @frozen
@@ -28,8 +28,8 @@ class Change:
 
 @frozen(eq=False)
 class Changes:
-    """All changes of a query. `epoch`: the first that the edited query computes; `commit`: what it goes on from,
-    where nothing asks for a new checkpoint. The edit is an epoch of its own, without tuples, before that one."""
+    """All changes of a query. `epoch`: the first that the edited query computes; `commit`: the one that it continues
+    from, unless a change needs a new checkpoint. The edit is an epoch of its own, without tuples, before that one."""
 
     epoch: int
     items: tuple[Change, ...] = field(converter=tuple)

@@ -27,7 +27,7 @@ from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.storage.written import missing
 
 OnEdited = Callable[[str, StoredPlan, Commit, Plan], Changes]
-"""What is done where a checkpoint is of another query: its path, its plan, its last commit, the edited plan."""
+"""Handles the checkpoint of another query. Takes its path, its plan, its last commit and the edited plan."""
 
 
 _SCRATCH = "scratch"
@@ -44,7 +44,7 @@ class Checkpoint:
         self.path = path.rstrip("/")
         self.documents = SealedFiles(files, self.path)
         self.streams: tuple[str, ...] = ()
-        """The streams in the order in which Spark's own record has them."""
+        """The streams in the order in which runs read them."""
         self.folders = KnownFolders(self.path)
         self.notes: tuple[str, ...] = ()
         """Messages to the user."""
@@ -57,10 +57,10 @@ class Checkpoint:
     ) -> Commit:
         """The last commit, an empty one in a new checkpoint.
 
-        Where the query was edited, or a table that gives a domain has more values, `on_edited` tells what it goes on
-        from, and that is committed as an epoch of its own, without tuples. `on_last` is given the last commit of a
-        checkpoint that is not new, before anything is written. Raises `DiagnosticError` RQ402 where it cannot go on, or
-        has to be confirmed, RQ411 where the checkpoint cannot be read, RQ451, RQ478 where a document is gone or
+        If the query was edited, or a table that gives a domain has more values, `on_edited` returns the commit to
+        continue from. It is committed as an epoch of its own, without tuples. `on_last` is given the last commit of a
+        checkpoint that is not new, before anything is written. Raises `DiagnosticError`: RQ402 if the query cannot
+        continue or needs confirmation, RQ411 if the checkpoint cannot be read, RQ451, RQ478 if a document is gone or
         damaged, RQ452 as `KnownFolders.of`.
         """
         if not self.documents.exists(PLAN):

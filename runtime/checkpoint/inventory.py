@@ -24,7 +24,7 @@ TABLES = "delta.json"
 
 @frozen
 class Stored:
-    """A state of an operator; `rows`: `None` where a record of old does not say."""
+    """A state of an operator; `rows`: `None` if an old record does not have it."""
 
     name: str
     segments: int

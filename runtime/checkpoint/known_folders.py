@@ -1,7 +1,7 @@
-"""Where the folders of sources are, and where they were when a checkpoint began to read them.
+"""The folders of sources: their paths now, and those when a checkpoint began to read them.
 
-Files are recorded by their paths there, so those of a folder that is moved, linked, mounted or written in another way
-are known: by their places in it. A folder under another path is recognised by its files.
+Files are recorded by the old paths. So the files of a folder that is moved, linked, mounted or written in another way
+are known by their places in it. A folder under another path is recognised by its files.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ Folders = Mapping[str, KnownFolder]
 @frozen
 class KnownFolders:
     """The folders of a plan's streams, of their markers, and of its tables. `home`: the checkpoint, which has the files
-    of topics; `notes`: what people are to be told of folders under other paths."""
+    of topics; `notes`: messages about folders under other paths."""
 
     home: str = ""
     streams: Folders = field(factory=dict[str, KnownFolder])
@@ -81,8 +81,8 @@ class KnownFolders:
         return path if folder is None else folder.record(path)
 
     def place(self, source: str, recorded: str) -> tuple[str, bool] | None:
-        """Where a recorded file stands by its name: the name in its folder, and whether it has tuples, which come after
-        markers of the same name. `None`: it is of a folder of before."""
+        """Returns the place of a recorded file by its name: the name in its folder, and True for a file of tuples,
+        which comes after markers of the same name. `None`: its folder is not that of a source any more."""
         for of, has_tuples in ((self.streams, True), (self.markers, False)):
             if source in of and recorded.startswith(f"{(root := of[source].recorded)}/"):
                 return recorded.removeprefix(f"{root}/"), has_tuples

@@ -26,8 +26,8 @@ from cedilla.runtime.storage.written import missing
 
 _LOCK = "owner.lock"
 _OF_CHECKPOINT, _OF_OUTPUT = "commits/owner", ".owner.json"
-"""The records of owners. That of a checkpoint lies beside the commits: one look shows that both are there still.
-Readers of an output pass over a name that begins with a dot."""
+"""The records of owners. That of a checkpoint lies in the folder of the commits: one listing shows that both still
+exist. Readers of an output pass over a name that begins with a dot."""
 
 
 @frozen
@@ -35,7 +35,7 @@ class Owner:
     """The run that owns a checkpoint or an output.
 
     `number`: one more than that of the owner before, the fencing number; `since`: when the run started, in UTC;
-    `token`: tells two runs apart that took the same number at once.
+    `token`: differs for two runs that took the same number at once.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""What an edited query does to a checkpoint, as `cedilla plan` shows it and `run` asks for it."""
+"""The effects of an edited query on a checkpoint, as `cedilla plan` shows them and `run` asks to confirm them."""
 
 from __future__ import annotations
 

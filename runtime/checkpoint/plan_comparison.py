@@ -199,7 +199,7 @@ class _Comparison:
                 self._add("continues", f"{old.title} {old.name}", "is gone", "its state is forgotten")
 
     def _let_go(self, old: Operator, new: Operator) -> None:
-        """What an operator has not kept, as no tuple of the other input could have met it."""
+        """Adds the tuples that an operator has forgotten, because no tuple of the other input could have met them."""
         for side in range(len(new.inputs)):
             lost = released_too_much(old, new, side, self.before, self.after)
             if lost is False:

@@ -22,8 +22,8 @@ class Match:
     alike: Mapping[str, str]
 
     def kept_operators(self, old: Plan, new: Plan) -> dict[str, str]:
-        """Operator before -> operator now, of those whose state stays as it is. Only what an output reads has been
-        computed, so only that has a state."""
+        """Returns operator before -> operator now, for operators whose state stays unchanged. Only operators that an
+        output reads have been computed and have a state."""
         was_read, is_read = read_by_emits(old), read_by_emits(new)
         return {
             before: o.name
@@ -34,8 +34,8 @@ class Match:
     def kept_sides(
         self, old: Plan, new: Plan, before: Mapping[str, Facts], after: Mapping[str, Facts]
     ) -> dict[str, str]:
-        """State key before -> state key now, of joins that have one input as before: what they keep of that input
-        stays, where they have let go of nothing that a tuple of the other input may meet now."""
+        """Returns state key before -> state key now, for joins with one unchanged input. Their state of that input
+        stays if they have forgotten no tuple that a tuple of the other input may meet now."""
         was_read = read_by_emits(old)
         continued: dict[str, str] = {}
         for name, alike in self.alike.items():

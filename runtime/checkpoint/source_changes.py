@@ -1,4 +1,4 @@
-"""What an edited declaration of a stream or table does to what a checkpoint knows of it (theory N1)."""
+"""The effects of an edited declaration of a stream or table on its state in a checkpoint (theory N1)."""
 
 from __future__ import annotations
 

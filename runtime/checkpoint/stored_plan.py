@@ -48,8 +48,8 @@ class StoredPlan:
 
 @frozen
 class StoredPlans:
-    """What `plan.json` holds: the plans, oldest first, and the streams in the order of the first, which Spark's
-    own record of what is read goes by."""
+    """The content of `plan.json`: the plans, oldest first, and the streams in the order of the first plan, in
+    which runs read them."""
 
     plans: tuple[StoredPlan, ...] = field(converter=tuple)
     streams: tuple[str, ...] = field(converter=tuple)

@@ -1,4 +1,4 @@
-"""Trees of regions in a checkpoint: as JSON in a commit record, or, if they are large, in files beside it."""
+"""Trees of regions in a checkpoint: as JSON in a commit record, or, if they are large, in files of their own."""
 
 from __future__ import annotations
 

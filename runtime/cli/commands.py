@@ -120,7 +120,7 @@ def _options(command: click.Command) -> dict[str, click.Option]:
 
 
 def _check_values(command: click.Command, args: list[str]) -> None:
-    """Raises `BadOptionUsage` where an option stands in the place of another one's value: `--checkpoint --once`."""
+    """Raises `BadOptionUsage` if an option takes the place of another one's value: `--checkpoint --once`."""
     options = _options(command)
     for name, value in pairwise(args):
         if name == "--":

@@ -48,8 +48,8 @@ def run_command(query: str, options: Options, watching: Watching) -> None:
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """No garbage is collected while a program is loaded. What it has made by then stays, so that later collections, and
-    the one at the end of the process, pass over it."""
+    """Collects no garbage while a program is loaded. Later collections, and the one at the end of the process, skip the
+    objects of the program."""
     gc.disable()
     try:
         yield
@@ -69,7 +69,8 @@ def simulate_command(query: str, options: Options, end: bool, watch: bool) -> No
     """Run a query without Spark: the reference, for small streams.
 
     Results are printed, each line with the name of its output where there are several; `--sink NAME=PATH` writes one
-    into a folder. `--source NAME=-` reads standard input. Rows that wait for punctuation are told on standard error.
+    into a folder. `--source NAME=-` reads standard input. Rows that wait for punctuation are reported on standard
+    error.
     """
     from cedilla.compiler.analysis.findings import warnings as unbounded
     from cedilla.runtime.reference.inputs import Input
@@ -154,7 +155,7 @@ def status_command(checkpoint: str, form: str) -> None:
 def doctor_command(checkpoint: str, form: str) -> None:
     """Show what of a checkpoint is whole, missing, damaged, or named by no record. Changes nothing, starts no Spark.
 
-    Exit status 0: the next run goes on. 1: something is missing or damaged.
+    Exit status 0: the next run continues. 1: something is missing or damaged.
     """
     from cedilla.runtime.inspect.doctor import examine, integrity_json, integrity_text
 

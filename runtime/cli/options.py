@@ -43,8 +43,8 @@ _SOURCE = click.option("--source", metavar="NAME", help="Which source of the que
 
 @frozen
 class Stream:
-    """What a command on one stream is told of it: where it is, where markers stand beside it, and where its attributes
-    are declared, if they are."""
+    """The arguments of a command on one stream: its path, the folder of its markers, and the declaration of its
+    attributes, if there is one."""
 
     path: str
     markers: str | None

@@ -126,7 +126,7 @@ def trace_command(
     """Show what every operator would do with accents and punctuations, one after the other, without running.
 
     MARKERs without --on go to the same source, without any --on to the query's only stream. With --checkpoint they
-    come after all that the run has committed. Exit status 1 where the query could not go on. Starts no Spark.
+    come after all that the run has committed. Exit status 1 if the query could not continue. Starts no Spark.
     """
     from cedilla.runtime.inspect.trace import marker_name, trace, trace_json, trace_text
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _opened(stream: Stream, console: Console) -> tuple[Schema, list[OrderedStream]]:
-    """The schema of the streams that a command is told of, and these; exits where there are none."""
+    """Returns the schema of the streams that a command names, and the streams; exits if there are none."""
     from cedilla.runtime.stream_tools.places import streams_at, with_schema
 
     schema = schema_of(stream, console)

@@ -91,8 +91,8 @@ def lost_java(session: SparkSession) -> DiagnosticError | None:
 
 @contextmanager
 def losses_told(session: SparkSession) -> Iterator[None]:
-    """What an engine raises, in diagnostics: RQ427 where a server is away, RQ324 where Java has ended, RQ325 where the
-    engine has failed otherwise. The engine's own exception is the cause."""
+    """Turns the exceptions of an engine into diagnostics: RQ427 if a server is away, RQ324 if Java has ended, RQ325 if
+    the engine has failed otherwise. The engine's own exception is the cause."""
     try:
         yield
     except DiagnosticError:

@@ -61,7 +61,7 @@ def _percent(sign: str) -> str:
 
 
 Searched = MutableMapping[Any, Sequence[Any]]
-"""Parts of files -> their blocks, which were read to search for markers. Whoever reads the tuples takes them out."""
+"""Parts of files -> their blocks, which were read to search for markers. The reader of the tuples takes them out."""
 
 
 @frozen

@@ -36,7 +36,7 @@ class Asked:
 @define(eq=False)
 class ReadAhead:
     """Reads the tuples of the epochs of a run, and in the background those of one epoch more. Its planning takes them
-    if it asks for the same; else it reads anew, because its markers have changed the types."""
+    if it asks for the same; otherwise it reads again, because its markers have changed the types."""
 
     spark: SparkSession
     jobs: Jobs

@@ -175,7 +175,7 @@ def _computed(
 def _with_readings(operator: Running, rows: DataFrame, in_order: WindowSpec, so_far: WindowSpec) -> DataFrame:
     """Returns the rows with the last two readings of counters before each, and up to each in `$x` and `$y`.
 
-    Tuples without a reading leave both as they are.
+    Tuples without a reading change neither.
     """
     for name in (name for name, call in operator.calls.items() if call.function == INCREASE):
         x, y = column(f"{name}$x"), column(f"{name}$y")

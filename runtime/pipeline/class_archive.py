@@ -40,7 +40,7 @@ def write(file: Path) -> None:
             rows = [{"ts": 10 * number + k, "k": k, "x": 1.5} for k in range(5)]
             items: list[dict[str, Any]] = [*rows, {"$punctuation": f"[ts < {10 * number + 5}]"}]
             (root / "in" / f"{number}.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
-        # It says of each class that it leaves out.
+        # It reports each class that it leaves out.
         quiet = "-Xlog:disable -Xlog:all=error:stderr"
         os.environ["SPARK_SUBMIT_OPTS"] = f"-XX:ArchiveClassesAtExit='{archive}' {quiet}"
         run(

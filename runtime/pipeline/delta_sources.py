@@ -30,8 +30,8 @@ class _Read:
 
 @define(eq=False)
 class DeltaSources:
-    """The tables of a plan's streams; none where it has none. `place`: the file that says up to where they are read;
-    `skips`: whether versions that take rows back are passed over, of which `tell` is told."""
+    """The tables of a plan's streams, if any. `place`: the file with the last version that is read of each; `skips`:
+    True if versions that take rows back are passed over, which `tell` reports."""
 
     files: Files
     place: str
@@ -69,7 +69,7 @@ class DeltaSources:
             for entry in [e for e in entries if e.version > read.version][:_MAX_VERSIONS]:
                 files += self._take(log, entry, read)
         except DiagnosticError as problem:
-            # What came before the version is committed first.
+            # The files before the version are committed first.
             if not files:
                 raise
             self._failure = self._failure or problem

@@ -1,7 +1,7 @@
-"""Where the files of a run come from: folders, tables of Delta and topics are looked at now and then, on every engine.
+"""Finds the files of a run: looks at folders, tables of Delta and topics now and then, on every engine.
 
-The checkpoint says what is new (`Arrivals`), so a run goes on where one on another engine has ended. Records of topics
-are fetched into files first.
+The checkpoint records the files that are not new (`Arrivals`), so a run continues after one on another engine. Records
+of topics are fetched into files first.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def drive(
     on_step: Callable[[str], None],
     interrupted: Callable[[], bool],
 ) -> None:
-    """Let an executor take the files that are there and those that come, every `interval` seconds; once, if that is
-    `None`. `on_step` is told where there are none. Raises `KeyboardInterrupt` once the run is `interrupted`."""
+    """Lets an executor take the files that exist and those that come, every `interval` seconds; once, if that is
+    `None`. Reports a wait for files to `on_step`. Raises `KeyboardInterrupt` once the run is `interrupted`."""
     order = executor.checkpoint.streams
     for note in executor.checkpoint.notes:
         on_step(note)
@@ -69,7 +69,7 @@ def drive(
             on_step("waiting for records" if executor.topics else "waiting for files")
 
     def added() -> Mapping[str, Sequence[InputFile]]:
-        # A batch that goes on keeps a run from looking at folders and tables.
+        # A batch that continues keeps a run from looking at folders and tables.
         return {} if in_folders else arrivals.added(executor.topics.fetched())
 
     if arrivals.last is not None:

@@ -32,8 +32,8 @@ class LocatedStop:
 
 
 def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagnostic]:
-    """What is wrong with a marker that ends the query, with its file, line and text; and how to go on, where `epoch` is
-    the last that is committed, -1 before the first. One Spark job."""
+    """Returns the errors of a marker that ends the query, with its file, line and text, and the way to continue.
+    `epoch`: the last that is committed, -1 before the first. One Spark job."""
     marker = stopped.stop.marker
     file = stopped.part.files[marker.file]
     line = line_of(spark, stopped.part, marker)
@@ -42,7 +42,7 @@ def located(spark: SparkSession, stopped: LocatedStop, epoch: int) -> list[Diagn
     copied = () if copy is None else (f"its copy, which can be mended or left empty: {copy}",)
     going_on = _going_on(f"{file.shown}:{line}" if copy is None else copy, epoch)
     noted = [evolve(d, notes=(*d.notes, going_on, position, *copied)) for d in stopped.stop.diagnostics]
-    # Where a format translates its markers, columns are those of what came out.
+    # The columns of a marker that its format translates are those of the translation.
     return noted if marker.translate else [in_stream(d, marker.text, file.shown, line) for d in noted]
 
 
@@ -87,7 +87,7 @@ def report(
 
 
 def _warned(spark: SparkSession | None, warning: MarkerWarning, part: Slice) -> Diagnostic:
-    """What is doubtful about a marker, with its file and text, and its line where there is a session to look for it."""
+    """Returns the warning about a marker, with its file and text, and its line if there is a session to look for it."""
     position = part.files[warning.marker.file].shown
     if spark is not None:
         position += f":{line_of(spark, part, warning.marker)}"

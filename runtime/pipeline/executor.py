@@ -135,7 +135,7 @@ class Executor:
         self._releases = releases(self.plan)
 
     def _edited(self, path: str, stored: StoredPlan, last: Commit, plan: Plan) -> Changes:
-        """What an edited query goes on from; the outputs of the one before are brought to their end first."""
+        """Returns the changes of an edited query, after it has ended the outputs of the one before."""
         changes = resume(path, stored, last, plan, self.outputs.is_fresh, self.consent)
         self.notes = tuple(news(plan, last.sources, changes.commit.sources))
         self.outputs.end_older(stored.plan, last.epoch, last.run)
@@ -179,7 +179,7 @@ class Executor:
                         self._complete(self._in_flight[0])
                     raise KeyboardInterrupt
             growing.forget()
-            self.outputs.tidy(self.last.epoch)  # not after a failure: it may have come just behind a commit
+            self.outputs.tidy(self.last.epoch)  # not after a failure: it may have come just after a commit
         except BaseException as problem:
             self._give_up()
             if (refused := refusal(problem)) is not None:
@@ -203,7 +203,7 @@ class Executor:
 
     @property
     def _is_without_input(self) -> bool:
-        """Whether all is closed before any file is there: tables without files have one epoch, the first."""
+        """Returns True if all is closed before any file comes: tables without files have one epoch, the first."""
         return self._base.epoch < 0 and all(source.table for source in self.plan.sources)
 
     @property
@@ -232,7 +232,7 @@ class Executor:
         self._complete(running)
 
     def _give_up(self, first: int = 0) -> None:
-        """Forget the epochs in flight, or all but the first, once their jobs are over; they will be done anew."""
+        """Forgets the epochs in flight, or all but the first, once their jobs are over. They are computed again."""
         given_up, self._in_flight = self._in_flight[first:], self._in_flight[:first]
         wait([*(job for epoch in given_up for job in epoch.jobs), *self.jobs.take()])
         for epoch in given_up:

@@ -11,7 +11,7 @@ from cedilla.runtime.pipeline.running_epoch import Flow
 
 
 def load(compiled: CompiledQuery) -> tuple[Plan, Flow]:
-    """Returns the plan of a query, and the flow of its program; loads modules beside the query's file."""
+    """Returns the plan of a query, and the flow of its program; loads modules in the folder of the query's file."""
     module: dict[str, Any] = {"__name__": "cedilla.program"}
     exec(compile(compiled.program, f"<compiled from {compiled.source}>", "exec"), module)
     look_beside(compiled.plan, compiled.source)

@@ -15,8 +15,8 @@ from cedilla.runtime.topics.query_topics import Topics
 More = Callable[[], Mapping[str, Sequence[InputFile]]]
 """The files of streams that have come since a batch was made, or since it was asked last; it does not wait for any."""
 _SECONDS = 10.0
-"""So long files are added to a batch. Between batches tables are looked at; and its list of files is written each time.
-"""
+"""The time in which files are added to a batch. Tables are looked at between batches, and the list of files is written
+each time."""
 
 
 @define(eq=False)
@@ -47,8 +47,8 @@ class OpenBatch:
         self.checkpoint.keep_order(self.number, self.files)
 
     def done(self, progress: Mapping[str, Progress]) -> None:
-        """Files are read up to here, and that is committed; those of records are deleted up to where they were before:
-        the epoch that runs may read what the last one had in memory, and anew if it is lost there."""
+        """Records that files are read and committed up to `progress`. Deletes the files of records up to the progress
+        before: the running epoch may read files of the last one again, if its memory is lost."""
         if progress != self._done:
             self.forget()
             self._done = progress

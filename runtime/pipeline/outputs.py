@@ -87,8 +87,8 @@ class Outputs:
 
 
 def sink_of(plan: Plan, emit: Emit, files: Files, checkpoint: str, run: int) -> Sink:
-    """The sink of an output for a run, by its number; `plan`: with all outputs that are printed, which are told apart
-    by labels."""
+    """Returns the sink of an output for a run, by its number. `plan`: has all outputs that are printed; labels
+    distinguish them."""
     sink = _sink_of(plan, emit, files, checkpoint)
     sink.run = run
     return sink

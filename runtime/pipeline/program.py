@@ -65,7 +65,7 @@ def run(
     """Run a query: a path, the text itself, or what `compile_query` made of it.
 
     `on_epoch(dataframe, markers, epoch)` gets every epoch instead of the sink; the query then has one emit.
-    `on_report` is told of every committed epoch. The run ends between epochs once it is `ended`. Raises
+    `on_report` gets a report of every committed epoch. The run ends between epochs once it is `ended`. Raises
     `DiagnosticError` for whatever ends the run, `KeyboardInterrupt` if something else does.
     """
     compiled, name = compiled_query(query)
@@ -246,7 +246,7 @@ def start(
 
 
 def _ends(pressed: Callable[[], bool], growth: MemoryGrowth | None) -> bool:
-    """Whether a run that is asked to end, ends. Raises `MemoryLimitExceeded`."""
+    """Returns True if a run is to end. Raises `MemoryLimitExceeded`."""
     if pressed():
         return True
     if growth is not None and growth.exceeds_limit:

@@ -75,8 +75,8 @@ def _interrupt() -> None:
 def interruptible(
     wished: Callable[[], None] = lambda: None, ordered: Callable[[], None] = _interrupt
 ) -> Iterator[Callable[[], bool]]:
-    """Take Ctrl-C as a wish to stop, told by the function given, and a second one as an order; pyspark's own handler
-    would call into Java while Java is being listened to. `wished`, `ordered`: what either does at once.
+    """Takes Ctrl-C as a wish to stop, which the yielded function reports, and a second one as an order. The handler of
+    pyspark would call into Java while another call waits for its answer. `wished`, `ordered`: are called at once.
     """
     pressed: list[int] = []
 

@@ -1,6 +1,6 @@
 """`set suspect = warn` on Spark: one aggregate of a slice, a few medians of each group, for the watch over its source.
 
-The driver gets so many rows at most, however many tuples there are.
+The number of rows in the driver has a limit that does not depend on the number of tuples.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ class Sample:
 
 @define
 class Watches:
-    """The watches over the streams of a plan; none where it does not ask for them. `told`: by source, what a commit
-    record keeps."""
+    """The watches over the streams of a plan; none if it does not ask for them."""
 
     plan: Plan
     jobs: Jobs
@@ -133,9 +132,9 @@ def aggregate(
     bits: int | None,
     wanted: int,
 ) -> DataFrame:
-    """The medians of consecutive tuples of each group of a slice that are not rejected: a row for each run of 2^`bits`
-    places of a file, or where there are more than `wanted` files, of so many files. Without bits each tuple is a row,
-    and nothing is shuffled."""
+    """Returns the medians of consecutive tuples of each group of a slice, without rejected ones. A row stands for a run
+    of 2^`bits` places of a file, or, with more than `wanted` files, for a run of files. Without bits each tuple is a
+    row, and nothing is shuffled."""
     conditions = [f"{column(REJECT)} IS NULL"]
     if share > 1:
         texts = ", ".join(f"coalesce(CAST({column(name)} AS STRING), '\\0')" for name in by)

@@ -112,7 +112,7 @@ def _parsed(text: str) -> Any:
 
 
 def is_too_deep(text: str) -> bool:
-    """Whether lists and objects lie in more than `DEEPEST` others: whoever goes through them does so by recursion."""
+    """Returns True if lists and objects lie in more than `DEEPEST` others. Readers visit them by recursion."""
     if text.count("[") + text.count("{") <= DEEPEST:
         return False
     import numpy as np

@@ -33,8 +33,8 @@ def with_domains(plan: Plan) -> Plan:
 
 
 def with_permitted_domains(plan: Plan, allowed: Iterable[str]) -> Plan:
-    """As `with_domains`, where the tables lie where a query may read. `allowed`: as for `check_permitted`, which raises
-    where they do not."""
+    """As `with_domains`, for tables in folders that a query may read. `allowed`: as for `check_permitted`, which raises
+    for other folders."""
     names = {column.table for *_, column in listed(plan)}
     check_permitted(evolve(plan, sources=[s for s in plan.sources if s.name in names], emits=()), allowed)
     return with_domains(plan)

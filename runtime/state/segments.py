@@ -64,7 +64,7 @@ Segments = Mapping[str, tuple[Segment, ...]]
 
 
 def rows_of(segments: Iterable[Segment]) -> int | None:
-    """Returns the number of rows of some segments; `None` if a record of old does not give it."""
+    """Returns the number of rows of some segments; `None` if an old record does not give it."""
     rows = [segment.rows for segment in segments]
     return None if None in rows else sum(filter(None, rows))
 

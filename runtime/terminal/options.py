@@ -46,7 +46,7 @@ class Options:
     Spark. `yes`: confirms that an edited query continues from its checkpoint. `engine`: Spark by default, or the
     embedded engine if there is no Java. `remote`: the address of a Spark Connect server, `sc://HOST:PORT`.
     `allow_modules`: modules, or packages, that user operators may load. `allow_paths`: folders in which the query may
-    read and write, beside its own and the working directory.
+    read and write, in addition to its own and the working directory.
     """
 
     once: bool = False

@@ -1,8 +1,8 @@
 """Permissions of a query on this machine: the modules that it loads, and the places that it reads and writes.
 
-The user of a query is often not its author. So a query loads only modules that the user names (`--allow-module`). It
-reads and writes only below its own folder, below the working directory, in stores, and below folders that the user
-names (`--allow-path`). Paths that the user gives (`--source`, `--sink`) are allowed.
+The user of a query is often not its author. Therefore a query loads only modules that the user names
+(`--allow-module`). It reads and writes only below its own folder, below the working directory, in stores, and below
+folders that the user names (`--allow-path`). Paths that the user gives (`--source`, `--sink`) are allowed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def check_modules(plan: Plan, allowed: Iterable[str]) -> None:
 
 
 def allowed_folders(folders: Iterable[str]) -> tuple[str, ...]:
-    """Returns the folders that the user allows, beside the working directory."""
+    """Returns the folders that the user allows, without the working directory."""
     return (*folders, *filter(None, os.environ.get(ALLOWED, "").split(os.pathsep)))
 
 

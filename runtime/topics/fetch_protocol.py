@@ -49,8 +49,8 @@ class Take:
 
 @frozen
 class Position:
-    """The offsets of a topic after all records that were handed over. `ends`: those after the last records, as far as
-    the brokers have told."""
+    """The offsets of a topic after all records that were handed over. `ends`: those after the last records, if the
+    brokers have reported them."""
 
     partitions: int
     identity: str

@@ -184,7 +184,7 @@ class Topics:
         self._heard = time.monotonic()
 
     def fetch(self, check: Callable[[], None]) -> Fetched:
-        """Returns the next files of records, by source: those of several epochs if so many records came.
+        """Returns the next files of records, by source: those of several epochs if enough records came.
 
         Calls `check` every 0.1 seconds while it waits: it may raise `KeyboardInterrupt`.
         Raises `DiagnosticError`: RQ444 to RQ447, RQ450.

@@ -40,7 +40,7 @@ class Dealer:
 
 
 def key_bytes(key: Any) -> bytes:
-    """Returns the key of a record: a string as it is, any other JSON value as JSON text."""
+    """Returns the key of a record: a string unchanged, any other JSON value as JSON text."""
     text = json_text(key) if isinstance(key, Decimal) else json.dumps(key)
     return (key if isinstance(key, str) else text).encode()
 
@@ -54,8 +54,8 @@ _POLLED = 1000
 class TopicWriter:
     """Writes epochs into a topic. `name`: the name of this output of this checkpoint, which never changes.
 
-    A transaction also sets the offset of a consumer group of that name to the number of the next epoch. So an epoch
-    that is written again after a crash is recognised, and a reader of committed records sees each record once.
+    A transaction also sets the offset of a consumer group of that name to the number of the next epoch. An epoch that
+    is written again after a crash is therefore recognised, and a reader of committed records sees each record once.
     """
 
     topic: Topic

@@ -55,7 +55,7 @@ class Function:
         return self.special(argument) or self
 
     def with_arguments(self, count: int) -> Function:
-        """Returns the function of so many arguments."""
+        """Returns the function for a number of arguments."""
         return self.several if self.several is not None and count > len(self.takes) else self
 
     def type(self, argument: Type) -> Type:

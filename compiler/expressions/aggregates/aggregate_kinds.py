@@ -12,8 +12,8 @@ Kind: TypeAlias = "Type | str | list[Kind] | dict[str, Kind]"
 arrival; a list of one kind, an array; a mapping, a struct."""
 
 SPLIT_DIGITS = 28
-"""Decimals of more digits are summed in two parts; the lower one has so many digits, and leaves ten for their
-number."""
+"""Decimals of more digits are summed in two parts. The lower part has this many digits, and leaves ten for the number
+of decimals."""
 
 _WHOLE = Type("decimal", (38, 0))
 _PLACED: Kind = {"o": "order", "v": "x"}

@@ -15,7 +15,7 @@ _NO_GUESS = "no function has this name; docs/language.md lists all functions"
 
 
 def hint_for_scalar(name: str) -> str:
-    """What to write in place of an unknown function of one tuple."""
+    """Returns a hint: the replacement of an unknown function of one tuple."""
     hints = [SCALARS[name]] if name in SCALARS else []
     hints += [synonyms.CONVERTED] if names_conversion(name) else []
     if hints:
@@ -44,7 +44,7 @@ def _near(name: str, functions: Iterable[str], most: int = 2) -> str | None:
 
 
 def hint_for_aggregate(name: str) -> str:
-    """What to write in place of an unknown aggregate function."""
+    """Returns a hint: the replacement of an unknown aggregate function."""
     if (hint := AGGREGATES.get(name) or percentile(name)) is not None:
         return hint
     if names_conversion(name):

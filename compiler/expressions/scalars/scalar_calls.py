@@ -67,7 +67,7 @@ def check(node: Scalar, types: Sequence[Type]) -> Type:
 def _hint(
     function: Function, node: Scalar, types: Sequence[Type], kind: str, argument: Expression, type_: Type
 ) -> str | None:
-    """What to write in place of an argument that a function does not take."""
+    """Returns a hint: the replacement of an argument that a function does not take, if there is one."""
     if len(types) > 1:
         turned = list(zip(_kinds(function, node), reversed(node.arguments), reversed(types), strict=True))
         with suppress(DiagnosticError):

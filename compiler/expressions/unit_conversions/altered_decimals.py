@@ -20,8 +20,8 @@ from cedilla.compiler.regions.bent import Bent
 
 
 def raw_type(type_: Type, functions: Iterable[Affine | Bent], least: Type | None = None) -> Type | None:
-    """Returns the type that holds all values of a decimal type, as they are and under some functions; `None` if a value
-    may lose digits in either direction. `least`: a type that it includes."""
+    """Returns the type that holds all values of a decimal type, and their images under some functions; `None` if a
+    value may lose digits in either direction. `least`: a type that it includes."""
     if type_.name != "decimal":
         return None
     declared, distinct = digits_of_type(type_), set(functions)

@@ -1,4 +1,4 @@
-"""What operators have in common: specification, reactions to accents, warnings about conditions, equality of tuples.
+"""The common parts of operators: specification, reactions to accents, warnings about conditions, equality of tuples.
 
 Imports `expressions`, `facts` and `regions`.
 """

@@ -72,7 +72,7 @@ def floating(
 
 
 def compared(side: int, inputs: tuple[Facts, ...]) -> Memory:
-    """What an operator that compares whole tuples keeps of one input, until the other has closed them."""
+    """Returns the memory of an operator that compares whole tuples: those of one input, until the other closes them."""
     common = inputs[0].types.keys() & inputs[1].types.keys()
     return Memory(
         what=f"{('left', 'right')[side]} tuples", side=1 - side, within=frozenset(common), ends=side

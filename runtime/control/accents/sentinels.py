@@ -1,8 +1,8 @@
 """Raw values that mean undefined: sentinels of accents `missing` (theory N11).
 
-A sentinel is what the producer writes, whatever the unit or the codes of the attribute are. So it is removed before
-anything else is undone, and an Alter or a recode does not change it. Raw tuples without their sentinels are those that
-all descriptions and maps speak of.
+A sentinel is what the producer writes, whatever the unit or the codes of the attribute are. It is therefore removed
+before anything else is undone, and an Alter or a recode does not change it. Raw tuples without their sentinels are
+those that all descriptions and maps speak of.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 Function = Affine | ValueMapping | Bent
 """A function from one value of an attribute to another."""
 _MANY_FUNCTIONS, _MAX_PARTS = 4, 256
-"""Where many attributes decide each other's units, parts are as many as the combinations of their functions."""
+"""If many attributes decide each other's units, there is a part for each combination of their functions."""
 
 
 def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:

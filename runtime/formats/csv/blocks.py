@@ -19,7 +19,7 @@ from cedilla.runtime.records.csv_records import MARK, Header
 _QUOTE, _FEED, _RETURN = ord('"'), ord("\n"), ord("\r")
 Signs = np.ndarray[Any, np.dtype[np.uint8]]
 _BEFORE = np.frombuffer(b'\n"', np.uint8)
-"""Characters beside a separator that may precede the quote that begins a field, or the second of two quotes."""
+"""Characters other than a separator that may precede the quote that begins a field, or the second of two quotes."""
 _AFTER = np.frombuffer(b'\r\n"', np.uint8)
 
 

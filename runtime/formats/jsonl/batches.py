@@ -214,7 +214,7 @@ _LIST = ord("[")
 
 
 def _may_be_deep(text: bytes, starts: Places, ends: Places) -> bool:
-    """Whether a line has so many lists and objects that they may lie too deep in each other."""
+    """Returns True if a line has enough lists and objects to nest too deeply."""
     signs = np.frombuffer(text, np.uint8)
     begins = (signs == _LIST) | (signs == _BEGIN)
     if np.count_nonzero(begins[int(starts[0]) : int(ends[-1])]) - len(starts) <= DEEPEST:

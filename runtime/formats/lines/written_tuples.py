@@ -65,7 +65,7 @@ class Kept:
 
 
 _KEPT: WeakValueDictionary[str, Kept] = WeakValueDictionary()
-"""What is kept, by names, because tasks have copies of all other objects."""
+"""The kept tuples by names, because tasks have copies of all other objects."""
 
 
 def kept_batch(spark: SparkSession, tuples: Tuples, counted: Counted = NO_FIELDS) -> Batch:

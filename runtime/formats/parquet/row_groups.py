@@ -124,7 +124,7 @@ def values_in(path: str, names: Sequence[str], first: int, last: int) -> dict[st
 
 
 def _counted(value: Any) -> str | int | None:
-    """Returns a value as it is counted; `None` for one of another type."""
+    """Returns the form in which a value is counted; `None` for another type."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return value if isinstance(value, str | int) else None
