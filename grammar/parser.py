@@ -34,7 +34,7 @@ from cedilla.grammar.syntax import (
 from cedilla.grammar.syntax.depth import check_depth
 
 _MARKERS = 1024
-"""How many texts of markers keep their nodes: a stream says many again, and each is read by more than one part."""
+"""The number of texts of markers whose nodes are kept. A stream repeats many, and several parts read each."""
 
 
 def parse_query(
@@ -88,8 +88,8 @@ def _ones(number: re.Match[str]) -> str:
 
 
 _POINT = re.compile(r"(\[\[\w+ = )(0|[1-9][0-9]{0,17})(?=, )")
-"""How the accents of a fleet begin, which differ in this number: all of one length have the same nodes but for it, and
-the same places. The parser takes most of the time of an accent."""
+"""The start of the accents of a fleet, which differ in this number. Those of one length have the same nodes and places
+except for it. The parser takes most of the time of an accent."""
 _NUMBER = re.compile(r"(?<![\w.])[1-9][0-9]{0,17}(?![\w.])")
 """A whole number in the function of an Alter, another difference between accents of a fleet."""
 

@@ -100,7 +100,7 @@ class AccentImpact:
     code: str | None = None
     why: str | None = None
     offset: bool = False
-    """Of an Alter: whether its function has an offset."""
+    """True for an Alter whose function has an offset."""
 
     @property
     def same(self) -> object:

@@ -163,7 +163,8 @@ class Matching(Operator):
         )
 
     def left_schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        """Of an output of left tuples: one has passed once the left has closed it, and the right its key."""
+        """Returns the schemes of an output of left tuples. One has passed once the left closes it, and the right its
+        key."""
         right = folded_onto(frozenset(self.keys(1)), inputs[1], promised[1])
         return both(promised[0], renamed(without_finite(right, inputs[1]), {b: a for a, b in self.on}))
 

@@ -16,7 +16,7 @@ from cedilla.grammar.parser import parse_expression
 from cedilla.grammar.syntax import Expression
 
 _HASHES = 2**32
-"""How many values `hash` has, from -2^31 on."""
+"""The number of values of `hash`, from -2^31 on."""
 _MAX_DIGITS = 15
 """The digits that `round` can keep."""
 

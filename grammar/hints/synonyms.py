@@ -66,7 +66,7 @@ CONVERTED = (
     'an output brings an attribute to a unit: `emit R to json "path" with t in degC`; '
     "constants are converted by themselves, `t > 30 degC`"
 )
-"""How values come to another unit, which others write as a function, a cast or a clause."""
+"""The conversion of values to another unit, which other systems write as a function, a cast or a clause."""
 
 UNITS = by_word(
     {

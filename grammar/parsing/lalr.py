@@ -73,7 +73,7 @@ def accepted(before: tuple[Token, ...], start: Start) -> frozenset[str]:
 
 
 def spelling(token_type: str) -> str | None:
-    """How a token is written, if it is always written the same."""
+    """Returns the text of a token, if tokens of its type have only one."""
     if token_type == "$END":
         return None
     pattern = _lark().get_terminal(token_type).pattern

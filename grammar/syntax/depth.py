@@ -1,4 +1,4 @@
-"""How deep texts nest: every later stage walks nodes by recursion, and so do engines with the SQL of them."""
+"""The depth of nested texts: every later stage walks nodes by recursion, and so do engines with their SQL."""
 
 from __future__ import annotations
 

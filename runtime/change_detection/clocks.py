@@ -27,7 +27,7 @@ _HOUR = 3600.0
 _OFFSETS = sorted({*(n * 0.5 for n in range(1, 29)), 5.75, 8.75, 12.75})
 """Differences of zones and clocks, in hours."""
 _ODD = log(4)
-"""How much less likely other offsets are than an hour, in nats."""
+"""The penalty of offsets other than an hour, in nats."""
 _STRIDE = 32
 _KEPT = 1024
 """The number of latest tuples that are kept; half of this number may be added to them."""

@@ -1,4 +1,4 @@
-"""How the values of a sequence follow each other: a level or a period, and how long a deviation lasts.
+"""Models of sequences of values: a level or a period, and the length of a deviation.
 
 The model is one of first order with heavy tails, `y = level + r (y before - level) + noise`, of values on a scale
 that is between linear and logarithmic. It is fitted to values before a possible change. The loss of a value is its
@@ -36,7 +36,7 @@ _WINSORIZED = 3.0
 
 @frozen
 class Moves:
-    """How far the level of a block of values is from that of the block before: usually, and at most."""
+    """The distance of the level of a block of values from that of the block before: usual and largest."""
 
     usual: float
     largest: float

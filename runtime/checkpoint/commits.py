@@ -14,7 +14,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
 
 KEPT_COMMITS = 2
-"""How many of the last commit records a checkpoint keeps."""
+"""The number of last commit records that a checkpoint keeps."""
 _MOMENT = "%Y-%m-%d %H:%M:%S UTC"
 
 
@@ -30,8 +30,8 @@ def seconds(moment: str) -> float:
 
 @frozen
 class Progress:
-    """How far a source has been read in the current batch: files done, and lines (blank ones not counted) of
-    the file after those, where the last epoch ended inside it.
+    """The part of a source that is read in the current batch: files done, and lines (without blank ones) of the file
+    after those, if the last epoch ended inside it.
     """
 
     files: int = 0

@@ -35,7 +35,7 @@ def bases(record: str) -> frozenset[str]:
 
 
 class Trees:
-    """How a commit record holds its trees: all in it. `slot` names what a tree is for."""
+    """Stores the trees of a commit record: all in the record. `slot`: the name of the purpose of a tree."""
 
     def dump(self, slot: str, tree: Tree) -> Any:
         return dump_tree(tree)

@@ -121,7 +121,7 @@ _RAISED = re.compile(r"DiagnosticError: error\[(RQ\d+)\]: (.*)(?:\n = help: (.*)
 _NOT_WRITTEN = re.compile(
     "|".join(re.escape(os.strerror(each)) for each in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS))
 )
-"""How both engines name a disk that takes no more: in the words of the operating system."""
+"""The words of the operating system, in which both engines report a disk that takes no more."""
 _NOT_READ = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"
 )

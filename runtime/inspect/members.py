@@ -170,7 +170,7 @@ _OUTSIDE = "outside"
 
 
 class _Since:
-    """When the unit or the presence of an attribute last changed for a value, by the accents of the journal."""
+    """Finds the last change of the unit or the presence of an attribute for a value, by the accents of the journal."""
 
     def __init__(
         self, source: Source, state: SourceState, by: str, accents: Sequence[Mapping[str, Any]]

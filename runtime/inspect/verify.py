@@ -41,7 +41,8 @@ from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options, apply
 
 _TOLERANCE = 1e-9
-"""Of doubles, relative to the number; near zero, where differences of greater numbers end, absolute."""
+"""The tolerance of doubles: relative to the number, and absolute near zero, where differences of greater numbers
+end."""
 _TIMESTAMP = Type("timestamp")
 
 

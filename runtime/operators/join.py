@@ -66,7 +66,7 @@ class JoinDataflow(Dataflow):
 
 @frozen
 class Pairing:
-    """How tuples of both sides become pairs: the pairs of join attributes, and attributes of both sides that are not
+    """The form of a pair of tuples. `on`: the pairs of join attributes; `moved`: attributes of both sides that are not
     compared."""
 
     on: Sequence[tuple[str, str]]

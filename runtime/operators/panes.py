@@ -54,7 +54,7 @@ class Panes:
 def panes_of(
     plan: Plan, operator: Aggregate, reads: frozenset[str], types: Mapping[str, Type]
 ) -> Panes | None:
-    """Returns the panes by which an aggregate can compute its results; `None` where it has to look at windows.
+    """Returns the panes that give the results of an aggregate; `None` if it needs whole windows.
 
     `reads`: the attributes that its functions read. `types`: of the aggregate's input in this epoch. Only whole numbers
     and timestamps have panes. A double, as an Alter makes of a whole number, may be rounded into a window that does not

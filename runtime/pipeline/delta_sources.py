@@ -121,5 +121,5 @@ class DeltaSources:
 
 
 def _moment(entry: LogEntry, read: _Read) -> int:
-    """When a version came. Clocks of writers differ: versions keep their order."""
+    """Returns the time of a version. Clocks of writers differ: versions keep their order."""
     return max(entry.file.modified, read.moment + 1)

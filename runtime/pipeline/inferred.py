@@ -29,7 +29,7 @@ class Inferred:
         return cls({source: types for source, types in new.items() if types})
 
     def since(self, epoch: int, before: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
-        """Of all that was ever inferred, in which epoch."""
+        """Returns the epoch of each attribute that was ever inferred, by source."""
         inferred = {
             source: {**before.get(source, {}), **dict.fromkeys(t, epoch)} for source, t in self.added.items()
         }

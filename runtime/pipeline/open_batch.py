@@ -33,7 +33,7 @@ class OpenBatch:
     """The positions that are committed."""
     _end: float = field(init=False, factory=lambda: time.monotonic() + _SECONDS)
     _forgotten: dict[str, int] = field(init=False)
-    """How many files of each source have been deleted."""
+    """The number of deleted files of each source."""
 
     def __attrs_post_init__(self) -> None:
         self._forgotten = {name: done.files for name, done in self._done.items()}

@@ -173,7 +173,7 @@ def _number(value: str) -> str:
 
 
 def _possible_groups(source: Source, by: Sequence[str]) -> int:
-    """How many groups there may be, where none has come."""
+    """Returns the number of possible groups, before any has come."""
     domains = [a.domain_members() for a in source.attributes if a.name in by]
     sizes = [
         len(domain.points) if isinstance(domain, Level) and domain.points else _GROUPS for domain in domains

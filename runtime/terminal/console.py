@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 USAGE = ("RQ135", "RQ136", "RQ477")
 """Errors of the command line, not of the query."""
 _STYLE = re.compile("(\x1b\\[[012]m)")
-"""How `explain` makes text bold or dim."""
+"""The codes that make text of `explain` bold or dim."""
 _STYLES = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 
 

@@ -13,8 +13,8 @@ from cedilla.runtime.terminal.run_console import RunConsole
 
 @frozen
 class Watching:
-    """How a run is watched. `log`: text or json; `hooks`: pairs of event and command; `ui`, `metrics`: the addresses of
-    the page and of metrics."""
+    """The ways to watch a run. `log`: text or json; `hooks`: pairs of event and command; `ui`, `metrics`: the addresses
+    of the page and of metrics."""
 
     log: str = "text"
     hooks: tuple[tuple[str, str], ...] = ()

@@ -22,7 +22,7 @@ from cedilla.runtime.ui.metrics import registry_of
 TOKEN = "CEDILLA_UI_TOKEN"
 """The variable for a token of the user's choice."""
 _NICE = 10
-"""How much the server of a run gives way to it."""
+"""The niceness of the server of a run, which gives way to it."""
 _FAREWELL = 1
 """Seconds that clients get for their last event."""
 

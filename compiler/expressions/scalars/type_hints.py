@@ -32,7 +32,7 @@ _HOW = {
 
 
 def conversion(wanted: str, actual: Type, expression: Expression) -> str | None:
-    """How a value of one type becomes one of another; `wanted`: `number` or the name of a type."""
+    """Returns a hint: the conversion of a value to another type. `wanted`: `number` or the name of a type."""
     kind = "number" if actual.is_numeric else actual.name
     if kind == "number" and wanted in ("timestamp", "date") and isinstance(expression, Binary | Literal):
         return f'a {wanted} is a string in ISO form: "2025-01-31"'
@@ -46,7 +46,7 @@ def conversion(wanted: str, actual: Type, expression: Expression) -> str | None:
 
 
 def comparison(sides: tuple[Type, Type], expressions: tuple[Expression, Expression]) -> str | None:
-    """How values of two types become comparable: the string is converted, else the second value."""
+    """Returns a hint that makes values of two types comparable: it converts the string, or else the second value."""
     (a, b), (left, right) = sides, expressions
     if isinstance(right, Literal) and isinstance(right.value, str):
         return conversion("string", a, left)

@@ -27,7 +27,7 @@ _FEED, _BEGIN = b"\n{"
 BLANK = b" \t\r"
 """Characters around a line that are not part of it."""
 EXCESS = len("\r") + 1
-"""Bytes by which a line is seen to be too long."""
+"""The bytes of a line that show that it is too long."""
 _MARK = b"\xef\xbb\xbf"
 """The byte order mark, which may precede the first line."""
 
