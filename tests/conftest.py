@@ -34,16 +34,23 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 # Queries of tests read and write in folders that pytest makes.
 os.environ.setdefault("CEDILLA_ALLOW_PATH", tempfile.gettempdir())
 
-# What a test run finds does not depend on luck, or a change would be blamed for what it did not do. New cases are
-# looked for by `make soak`, and wherever EXAMPLES is set.
-settings.register_profile("repeatable", derandomize="EXAMPLES" not in os.environ, deadline=None)
-settings.load_profile("repeatable")
+# Every test run tries the same cases, or a change would be blamed for the faults of another one. `make soak`, EXAMPLES
+# and `--hypothesis-seed` try new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("new", derandomize=False, deadline=None)
+settings.load_profile("new" if "EXAMPLES" in os.environ else "repeatable")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engine", choices=["spark", "sail"], default="spark", help="what runs queries in tests"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Laws use a seed that is given. Hypothesis ignores it for tests that repeat their cases."""
+    if config.getoption("--hypothesis-seed") is not None:
+        settings.load_profile("new")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
 from cedilla.compiler.operators import OPERATORS
+from tests.kit import ROOT
 from tests.kit.tiers import TIERS
 from tests.laws.worlds import ALL
 
@@ -39,6 +43,8 @@ WHOLLY_IN_REST = {
     # Further cases of laws, by names that `make soak` has, too; `make test` has some cases of each.
     "tests/laws/test_reference.py::test_plans_keep_the_laws_in_further_cases",
     "tests/laws/test_certain.py::test_certain_answers_in_further_cases",
+    # It starts pytest four times, of a harness, not of a question.
+    "tests/test_tiers.py::test_a_law_tries_other_cases_with_a_seed_that_is_given",
     # Without accents, and on Spark: as its SQL, as a job by hand; and the generator of a benchmark in its other format.
     "tests/test_nexmark.py::test_query",
     "tests/test_nexmark.py::test_columns_of_a_result",
@@ -78,3 +84,33 @@ def test_every_question_is_asked_by_make_test(request: pytest.FixtureRequest) ->
     for test, names in OF_EACH.items():
         if test in cases:
             assert {name for name, tier in cases[test].items() if tier == "test"} == set(names)
+
+
+LAW = """
+from hypothesis import given, strategies as st
+from tests.kit.strategies import LIGHT
+
+tried = []
+
+@LIGHT
+@given(st.integers())
+def test_law(number):
+    tried.append(number)
+
+def test_cases():
+    print("cases:", tried)
+"""
+
+
+@pytest.mark.rest
+def test_a_law_tries_other_cases_with_a_seed_that_is_given(tmp_path: Path) -> None:
+    (tmp_path / "test_law.py").write_text(LAW, "utf-8")
+
+    def cases(*seed: str) -> str:
+        command = [sys.executable, "-m", "pytest", "-sp", "tests.conftest", "--rootdir", str(tmp_path), *seed]
+        done = subprocess.run([*command, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True)
+        return next(line for line in done.stdout.splitlines() if "cases: [" in line)
+
+    seven = cases("--hypothesis-seed", "7")
+    assert cases("--hypothesis-seed", "7") == seven
+    assert len({seven, cases("--hypothesis-seed", "8"), cases()}) == 3

@@ -16,14 +16,11 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.marker_parser import read_punctuation
-from cedilla.compiler.plan import formats
 from cedilla.grammar import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats import source_formats
-from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.records import xmltext
 from cedilla.runtime.records.marker import MarkerLine
 from tests.kit.query import Query
@@ -57,11 +54,6 @@ MAY_11 = quote("IBM", 91.0, "05/18/2001", "11:00")
 MAY_12 = quote("IBM", 92.0, "05/18/2001", "12:00")
 MAY_13 = quote("IBM", 93.0, "05/18/2001", "13:00")
 JUNE = quote("IBM", 94.0, "06/18/2001", "10:30")
-
-
-def test_the_formats_of_the_language_can_be_read_and_written() -> None:
-    assert {*SINKS, "kafka", "delta"} == set(formats.SINKS)
-    assert set(source_formats.FORMATS) == set(formats.SOURCES)
 
 
 # --- patterns, to and from the wire format ---
