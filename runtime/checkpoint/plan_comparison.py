@@ -6,7 +6,6 @@ built again from a named epoch on. An output continues if that breaks no promise
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,16 +15,15 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import released_too_much
-from cedilla.compiler.plan import Emit, Plan, Source, StatedAccent, derive, follow
+from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
 from cedilla.compiler.regions import Tree
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.checkpoint.accent_changes import compare_accents, hold_drops
 from cedilla.runtime.checkpoint.change import Change, Changes, Effect
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_matching import SIDES, match, match_emits, read_by_emits
 from cedilla.runtime.checkpoint.source_changes import compare_source, region_texts
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import of_states
-from cedilla.runtime.control.markers.stated_accents import inverse, with_accents
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
@@ -53,8 +51,10 @@ class _Comparison:
 
     def compared(self) -> Changes:
         intact = self._sources()
+        unstated = self.states
         if self.commit.epoch >= 0:
-            self._stated_accents()
+            items, states = compare_accents(self.old, self.plan, unstated, self.epoch)
+            self.items, self.states = [*self.items, *items], dict(states)
         if self.commit.epoch < 0 or any(item.effect == "new checkpoint" for item in self.items):
             return Changes(self.epoch, self.items, self.commit)
         self.matched = match(self.old, self.plan, intact)
@@ -65,7 +65,7 @@ class _Comparison:
         }
         before = {name: state.facts() for name, state in self.commit.sources.items()}
         self.before = derive(self.old, before, self.commit.state_facts)
-        self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.state_facts)
+        self.state_facts, self.after = hold_drops(self.plan, unstated, self.states, self.state_facts)
         self.kept.update(self.matched.kept_sides(self.old, self.plan, self.before, self.after))
         self._evolution()
         self._operators()
@@ -109,34 +109,6 @@ class _Comparison:
             if old.table and old.name not in self.plan.source_of:
                 self._add("at once", f"table {old.name}", "is gone")
         return intact
-
-    def _stated_accents(self) -> None:
-        """Applies accents that the edit states, and inverses of those that it no longer states (theory N10)."""
-        epoch = f"from epoch {self.epoch} on"
-        for source in self.plan.sources:
-            old = self.old.source_of.get(source.name)
-            before = Counter(() if old is None else old.accents)
-            gone, came = before - Counter(source.accents), Counter(source.accents) - before
-            where = f"{'table' if source.table else 'stream'} {source.name} (line {source.line})"
-            undone: list[StatedAccent] = []
-            for accent in reversed([*gone.elements()]):
-                texts = inverse(source, self.states[source.name], accent)
-                if texts is None:
-                    why = "no accent undoes it for the tuples that come"
-                    self._add("new checkpoint", where, f"{accent.text} is gone", why)
-                    continue
-                undone += map(StatedAccent, texts)
-                why = f"{', '.join(texts)} holds {epoch}; earlier tuples stay as they were read"
-                self._add("continues", where, f"{accent.text} is gone", why)
-            new = [accent for accent in source.accents if accent in came]
-            for accent in new:
-                why = f"it holds {epoch}; earlier tuples stay as they were read"
-                self._add("continues", where, f"{accent.text} is new", why)
-            try:
-                self.states, _ = with_accents(self.plan, self.states, {source.name: [*undone, *new]})
-            except DiagnosticError as error:
-                first = error.diagnostics[0]
-                self._add("new checkpoint", where, "accents", f"{first.message} ({first.code})")
 
     # --- what evolution has done already ---
 

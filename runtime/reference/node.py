@@ -40,7 +40,7 @@ def control(value: Any) -> Any:
         case Decimal():
             return Fraction(value)
         case list():
-            return tuple(value)
+            return tuple(control(element) if isinstance(element, list) else element for element in value)
         case float() if isfinite(value):
             return exact_value(value)
         case float():

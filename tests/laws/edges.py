@@ -48,11 +48,15 @@ ODD = "zodd"
 CENTS = "zcent"
 """The attribute of amounts as people write them, with which everything is calculated, exactly. It is altered by `EXACT`
 only: another function would make doubles of it."""
-EXACT = ("y -> y * 100", "y -> y / 100", "y -> y * 8", "y -> y + 0.5", "y -> y * 1.25 - 3")
+WIDE = "zwide"
+"""The attribute of amounts of so many digits that their sums are in two parts; Alters make doubles of them. They are
+exact in binary."""
+EXACT = ("y -> y * 100", "y -> y / 100", "y -> y * 8", "y -> y + 0.5", "y -> y * 1.25 - 3", "y -> 3 - y")
 """Functions under which decimals keep all of their digits (theory N12)."""
 # Names begin with `z`: no arithmetic is done with the others.
 EDGES = {
     CENTS: Edge("decimal(10, 2)", tuple(map(Decimal, ("0.29", "0.57", "2.30", "-0.30", "0.00", "19.99")))),
+    WIDE: Edge("decimal(38, 6)", tuple(map(Decimal, ("0.25", "-0.50", "2.75", "1048576.50", "0.000000")))),
     "zbig": Edge("long", (2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63), 0)),
     "zint": Edge("int", (2**31 - 1, -(2**31), 0, 7)),
     "zreal": Edge("double", (1e300, -1e300, -0.0, 0.0, 0.1, 2.0**53 + 2)),
@@ -103,7 +107,7 @@ def is_cents(name: str) -> bool:
 
 def calculable(name: str) -> bool:
     """Whether an attribute has values to calculate with."""
-    return tame(name) or is_odd(name) or is_cents(name)
+    return tame(name) or is_odd(name) or is_cents(name) or name.split("_", maxsplit=1)[0] == WIDE
 
 
 def result_of(name: str, short: str) -> str:

@@ -20,6 +20,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.reference.aggregate_results import ORDER, result
 from cedilla.runtime.reference.evaluate import evaluate
+from cedilla.runtime.reference.node import control
 from cedilla.runtime.reference.scalars.order import rank
 from tests.kit.stream import Item
 from tests.laws.operators import OPERATORS
@@ -119,7 +120,7 @@ def _window(op: Any, rows: Rows) -> Rows:
         if op.on not in row or (isinstance(row[op.on], float) and not isfinite(row[op.on])):
             out.append(row)  # without a window
             continue
-        value = Fraction(row[op.on])
+        value = Fraction(control(row[op.on]))
         last = floor(value / op.step)
         if not -(2**63) <= last < 2**63:
             out.append(row)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
+from math import log10
 from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -28,9 +30,10 @@ from tests.kit.stream import Item, nested
 SCHEMA = (
     'site: string in {"A", "B"}, u: string in {"degF", "degC"}, k?: long, x: double unit m, h: double unit degF, '
     "n: int, t: double unit from u in {degF, degC}, p?: double unit hPa, q?: double unit hPa, "
-    'c: decimal(18, 2), d: double decimal "," or ".", at: timestamp zone "Europe/Berlin"'
+    'c: decimal(18, 2), d: double decimal "," or ".", at: timestamp zone "Europe/Berlin", '
+    'g?: double unit mW, e: double from "box.e" or "e2", tags?: list of string'
 )
-UNITS = {"x": "m", "t": "degF", "h": "degF", "p": "hPa", "q": "hPa"}
+UNITS = {"x": "m", "t": "degF", "h": "degF", "p": "hPa", "q": "hPa", "g": "mW"}
 VALUES: dict[str, list[Any]] = {
     "site": ["A", "B"],
     "u": ["degF", "degC"],
@@ -44,8 +47,11 @@ VALUES: dict[str, list[Any]] = {
     "c": [Decimal("0.29"), Decimal("19.99"), Decimal("90071992547409.93")],
     "d": [0.5, 1234.5625, -7.25],
     "at": ["2024-01-15T23:30:00.000000Z", "2024-07-01T10:00:00.000001Z"],
+    "g": [1, 50, 2000],
+    "e": [2.5, 8.0],
+    "tags": [["a", "b", "a"], ["b"], []],
 }
-OPTIONAL = {"k", "p", "q"}
+OPTIONAL = {"k", "p", "q", "g", "tags"}
 
 
 def meets(name: str, test: Callable[[Any], bool]) -> Callable[[Item, Item], bool]:
@@ -73,13 +79,17 @@ CONDITIONS: list[tuple[str, Callable[[Item, Item], bool]]] = [
     ("q > 560", meets("q", lambda v: v > 560)),
     ("c > 19.98", meets("c", lambda v: v > Fraction("19.98"))),
     ("d < 0", meets("d", lambda v: v < 0)),
+    ("g > 20", meets("g", lambda v: v > 20)),
+    ("g > 1 W", measures("g", lambda v: v > 1000)),
+    ("e > 5", meets("e", lambda v: v > 5)),
     ('at > "2024-06-01T00:00:00Z"', measures("at", lambda v: v > "2024-06-01")),
 ]
 
 
 @frozen
 class Change:
-    """What an accent does: its text, its attribute, and what it is. `by`: a function, a unit, codes, a name."""
+    """What an accent does: its text, its attribute, and what it is. `by`: a function, a unit, codes, a name, hours, the
+    changes of several attributes, or the number of an accent that is taken back."""
 
     text: str
     attribute: str
@@ -112,6 +122,16 @@ def recodes(name: str, codes: dict[Any, Any]) -> Change:
     return Change(f"recode({name}, {{{pairs}}})", name, "recode", codes)
 
 
+def several(text: str, *changes: Change) -> Change:
+    """What one accent does to several attributes."""
+    return Change(text, changes[0].attribute, "several", changes)
+
+
+def level(shift: int) -> Callable[[Fraction], Fraction]:
+    """Decibels of a power."""
+    return lambda y: Fraction(repr(round(10 * log10(y) + shift, 12)))
+
+
 ZONES = ("America/New_York", "Asia/Kolkata", "UTC")
 PATHS = (("box.h.v", "h"), ("k.v", "k"))
 
@@ -134,9 +154,26 @@ CHANGES = [
     bent("q", "by points {(0, 900), (1000, 0)}", by_points((0, 900), (1000, 0))),
     bent("q", "y -> 1000 / y", lambda y: 1000 / y if y > 0 else None),
     bent("d", "y -> 1 - y", lambda y: 1 - y),
+    *(Change(f"unit(g, {unit})", "g", "level", level(shift)) for unit, shift in (("dBm", 0), ("dBW", -30))),
+    *(Change(f"unit(g, {unit})", "g", "unit", unit) for unit in ("W", "mW")),
+    bent("g", "y -> 10 * log10(y)", lambda y: level(0)(y) if y > 0 else None),
+    alters("g", "y * 2", lambda y: y * 2),
+    alters("e", "y * 4", lambda y: y * 4),
+    bent("e", "y -> 3 - y", lambda y: 3 - y),
+    *(Change(f"alter(at, y -> y {sign} 1 hour)", "at", "shift", int(f"{sign}1")) for sign in "+-"),
+    several(
+        "alter({x, e}, y -> y * 2)",
+        alters("x", "y * 2", lambda y: y * 2),
+        alters("e", "y * 2", lambda y: y * 2),
+    ),
+    several("-(k, x)", *(Change("", name, "drop") for name in "kx")),
     *(Change(f'zone(at, "{zone}")', "at", "zone", zone) for zone in ZONES),
     recodes("k", {1: 10, 2: 3}),
     recodes("k", {10: 1, 3: 2}),
+    *(
+        Change(f"recode(k, {{{a}: {b}}}, else same)", "k", "recode some", (a, b))
+        for a, b in ((1, 10), (10, 1), (2, 7), (7, 2))
+    ),
     recodes("u", {"degF": "F", "degC": "C"}),
     recodes("u", {"F": "degF", "C": "degC"}),
     *(
@@ -146,7 +183,7 @@ CHANGES = [
     *(Change(f'rename("{to}", {name})', name, "rename", to) for to, name in PATHS),
     *(
         Change(f"missing({name}, {{{', '.join(map(str, values))}}})", name, "missing", values)
-        for name, values in (("k", (-1, 3)), ("k", ()), ("p", (-999.5, 9999)), ("p", (1000,)))
+        for name, values in (("k", (-1, 3)), ("k", ()), ("p", (-999.5, 9999)), ("p", (1000,)), ("g", (0, -1)))
     ),
     *[Change("swap(p, q)", "p", "swap", "q")] * 3,
     *(Change(f"-({name})", name, "drop") for name in "khxp"),
@@ -182,8 +219,20 @@ class Sender:
         if not is_valid([*self.texts, text]):
             return None
         self.texts.append(text)
-        self.accents.append(([test for _, test in conditions], change))
+        changes = change.by if change.kind == "several" else [change]
+        self.accents += [([test for _, test in conditions], single) for single in changes]
         return text
+
+    def undoable(self, number: int, text: str) -> dict[int, str]:
+        """The last accent by its number, if it can be taken back."""
+        kinds = [change.kind for _, change in self.accents[number:]]
+        return {number: text} if kinds in (["alter"], ["unit"], ["level"], ["rename"]) else {}
+
+    def take_back(self, number: int, text: str) -> None:
+        """Takes an accent back; `text`: what says so to others."""
+        change = self.accents[number][1]
+        self.texts.append(text)
+        self.accents.append(([], Change("", change.attribute, "without", number)))
 
     def punctuation(self, rng: Random) -> str:
         """A random punctuation, of few tuples."""
@@ -214,7 +263,7 @@ class Sender:
                     if n not in raw
                 }
                 plain = {n: json_value(n, v, len(self.texts)) for n, v in raw.items()}
-                return nested({names.get(n, n): v for n, v in plain.items()}), canonical
+                return nested(at_paths(plain, names, len(self.texts))), canonical
             # Accents are about the tuple as it comes, so about one without this attribute from the start.
             canonical = {n: v for n, v in canonical.items() if n != first}
         return None
@@ -227,9 +276,10 @@ class Sender:
         raw = {**canonical, "t": converted("t", canonical["u"])(Fraction(canonical["t"]))}
         names: dict[str, str] = {}
         gone: list[str] = []
-        zone = "Europe/Berlin"
+        zone, hours = "Europe/Berlin", 0
         sentinels: dict[str, tuple[float, ...]] = {}
-        for tests, change in self.accents[:accents]:
+        first, done = {**raw}, defaultdict[str, list[tuple[int, Change]]](list)
+        for number, (tests, change) in enumerate(self.accents[:accents]):
             name = change.attribute
             if not all(test(raw, canonical) for test in tests):
                 continue
@@ -242,39 +292,73 @@ class Sender:
                     gone.append(name)
                 case "rename":
                     names[name] = change.by
+                    done[f"name of {name}"].append((number, change))
                 case "add":
                     gone = [attribute for attribute in gone if attribute != name]
                     names.pop(name, None)
                     sentinels.pop(name, None)
+                    done.pop(name, None)
+                    done.pop(f"name of {name}", None)
                     if name in raw:
-                        unit = change.by
-                        value = canonical[name]
+                        value, unit = canonical[name], change.by
                         raw[name] = value if unit is None else converted(name, unit)(Fraction(value))
+                        first[name] = raw[name]
+                case "without":
+                    for of in (name, f"name of {name}"):
+                        done[of] = [(index, kept) for index, kept in done[of] if index != change.by]
+                    names[name] = next((kept.by for _, kept in reversed(done[f"name of {name}"])), name)
+                    value = first.get(name)
+                    for _, kept in done[name]:
+                        value = None if value is None else changed(kept, value, canonical[name])
+                    if name in raw:
+                        raw[name] = value
                 case _ if name not in raw:
                     pass
-                case "alter":
-                    if (value := change.by(Fraction(raw[name]))) is None:
-                        return None
-                    raw[name] = value
                 case "zone":
                     zone = change.by
-                case "unit":
-                    raw[name] = converted(name, change.by)(Fraction(canonical[name]))
-                case "recode":
-                    if raw[name] not in change.by:
+                case "shift":
+                    hours += change.by
+                case _:
+                    if (value := changed(change, raw[name], canonical[name])) is None:
                         return None
-                    raw[name] = change.by[raw[name]]
+                    raw[name] = value
+                    done[name].append((number, change))
         sentinels = {name: values for name, values in sentinels.items() if values}
         if any(raw.get(name) in values for name, values in sentinels.items()):
             return None  # such a value cannot be written
-        local = datetime.fromisoformat(canonical["at"]).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
-        raw["at"] = local.isoformat()
+        local = datetime.fromisoformat(canonical["at"]) + timedelta(hours=hours)
+        raw["at"] = local.astimezone(ZoneInfo(zone)).replace(tzinfo=None).isoformat()
         return raw, names, gone, sentinels
+
+
+def changed(change: Change, value: Any, canonical: Any) -> Any:
+    """A value as it is written after a change. `None` if it has no code."""
+    match change.kind:
+        case "alter":
+            return change.by(Fraction(value))
+        case "level":
+            return change.by(Fraction(canonical))
+        case "unit":
+            return converted(change.attribute, change.by)(Fraction(canonical))
+        case "recode some":
+            before, after = change.by
+            return None if value == after else after if value == before else value
+        case _:
+            return change.by.get(value)
+
+
+def at_paths(raw: Item, names: dict[str, str], number: int) -> Item:
+    """A tuple by the paths of its attributes; `number`: which of its paths `e` has, or both, and whether a list of one
+    is its element."""
+    paths = [["box.e"], ["e2"], ["box.e", "e2"]][number % 3]
+    row = {names.get(n, n): v for n, v in raw.items() if n != "e"} | dict.fromkeys(paths, raw["e"])
+    tags: list[str] = row.get("tags") or []
+    return row | ({"tags": tags[0]} if len(tags) == 1 and number % 2 else {})
 
 
 def json_value(name: str, value: Any, number: int) -> Any:
     """A value as a line has it; `number`: which of the signs `d` has."""
-    if isinstance(value, str | int):
+    if isinstance(value, str | int | list):
         return value
     if name == "c":
         return Decimal(decimal_notation(Fraction(value)) or "")

@@ -50,7 +50,7 @@ table d(k: int in {{1, 2, 3}}, name: string) from json "in/d";
 SOURCES = sources()
 NAMES = [{"k": 1, "name": "north"}, {"k": 2, "name": "north"}, {"k": 3, "name": "south"}]
 # Exact in binary, so that equal canonical values stay equal in Spark.
-FUNCTIONS = ("y -> y * 2", "y -> y / 4 + 3", "y -> y * 4 - 1", "y -> y + 32")
+FUNCTIONS = ("y -> y * 2", "y -> y / 4 + 3", "y -> y * 4 - 1", "y -> y + 32", "y -> 5 - y")
 
 
 # --- queries ---

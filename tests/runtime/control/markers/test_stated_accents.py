@@ -14,8 +14,9 @@ from tests.kit.command import cedilla
 from tests.kit.errors import code_of, error_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.query import canonical_rows
-from tests.kit.stream import Item
+from tests.kit.stream import Item, complaints, is_tuple
 from tests.kit.tiers import rest
+from tests.runtime.checkpoint.plan_edits import edited, ran
 
 DECLARED = """
 stream pumps(ts: long, id: int in {1, 2}, fw: int, day: double unit Wh, total: double unit Wh)
@@ -197,6 +198,96 @@ def test_a_statement_without_an_inverse_stays(sail: SparkSession, here: Path) ->
     shown = edits.plan("")
     assert "new checkpoint" in shown
     assert "no accent undoes it" in shown
+
+
+METER = """
+stream r(s: int in {1, 2}, fw: int, x: double unit W, t: double, h?: double) from json "r";
+emit r to json "out";
+kept := session[3 on fw as since](r);
+emit kept to json "kept";
+"""
+IN_KW, IN_MW = "[[fw >= 1, unit(x, kW)]]", "[[fw >= 5, unit(x, MW)]]"
+SCALED, TENTHS = "[[alter(t, y -> y * 1.8 + 32)]]", "[[s = 1, alter(t, y -> y / 10)]]"
+NAMED, RENAMED = "[[rename(tt, t)]]", "[[s = 1, rename(ttt, t)]]"
+GREAT = "[[x > 10, alter(t, y -> y * 2)]]"
+FALLS = "[[alter(h, y -> -y)]]"
+
+
+def statements_of(texts: Sequence[str]) -> str:
+    return METER + "".join(f"accent r {text};\n" for text in texts)
+
+
+def edit_of(before: Sequence[str], markers: Sequence[str], after: Sequence[str]) -> str:
+    """The effect of an edit of the statements after some accents of the stream."""
+    reference = ran(compile_query(statements_of(before)).plan, [("r", marker(text)) for text in markers])
+    return edited(reference, statements_of(after))[0].effect
+
+
+@pytest.mark.parametrize(
+    ("before", "markers", "after"),
+    [
+        ([IN_KW, IN_MW], [], [IN_KW]),
+        ([IN_KW, IN_MW], [], [IN_MW]),
+        ([IN_KW], ["[[fw = 7, alter(x, y -> y * 2)]]"], []),
+        ([SCALED, TENTHS], [], [TENTHS]),
+        ([SCALED, TENTHS], [], [TENTHS, SCALED]),
+        ([SCALED], [TENTHS], []),
+        ([GREAT], ["[[unit(x, kW)]]"], []),
+        ([NAMED, RENAMED], [], [NAMED]),
+        ([NAMED], ["[[rename(t2, t)]]"], []),
+        (["[[+(z: double)]]"], ["[[s = 1, -(z)]]"], []),
+        ([FALLS], ["[[alter(h, y -> 2 - y)]]"], []),
+        (["[[x > 10, recode(s, {1: 2, 2: 1})]]"], ["[[unit(x, kW)]]"], []),
+    ],
+)
+def test_no_inverse_undoes_a_statement_among_other_accents_of_its_tuples(
+    before: Sequence[str], markers: Sequence[str], after: Sequence[str]
+) -> None:
+    """It would lead to the unit or name of the declaration, or describe other tuples than the statement did."""
+    assert edit_of(before, markers, after) == "new checkpoint"
+
+
+@pytest.mark.parametrize(
+    ("before", "markers", "after"),
+    [
+        ([SCALED, TENTHS], [], [SCALED]),
+        ([IN_KW], ["[[fw = 7, unit(x, kW)]]"], []),
+        ([GREAT], [], []),
+        ([GREAT, IN_KW], [], [GREAT]),
+        ([IN_KW, GREAT], [], [IN_KW]),
+        ([NAMED], [], []),
+        ([FALLS], [], []),
+        (["[[x > 10, recode(s, {1: 2, 2: 1})]]"], [], []),
+        ([], [TENTHS], [SCALED]),
+        ([TENTHS, NAMED], [], [NAMED, TENTHS]),
+    ],
+)
+def test_a_statement_that_no_accent_has_followed_is_undone(
+    before: Sequence[str], markers: Sequence[str], after: Sequence[str]
+) -> None:
+    assert edit_of(before, markers, after) in ("continues", "at once")
+
+
+def test_a_statement_that_came_by_an_edit_is_undone_to_what_was_before() -> None:
+    for text, effect in ((SCALED, "continues"), ("[[s = 1, unit(x, MW)]]", "new checkpoint")):
+        reference = ran(compile_query(METER).plan, [("r", marker(TENTHS)), ("r", marker("[[unit(x, kW)]]"))])
+        changes, stated = edited(reference, statements_of([text]))
+        assert changes.effect == "continues"
+        stated.step([("r", {"s": 1, "fw": 1, "x": 1.0, "t": 1.0})])
+        assert edited(stated, METER)[0].effect == effect
+
+
+def test_a_drop_that_an_edit_states_waits_for_tuples_that_have_the_attribute() -> None:
+    """It was announced at once, before tuples that state still had."""
+    first = ran(compile_query(METER).plan, [("r", {"s": 1, "fw": 1, "x": 1.0, "t": 1.0, "h": 1.0})])
+    _, reference = edited(first, statements_of(["[[s = 1, -(h)]]"]))
+    rows: list[Item] = [{"s": 1, "fw": 1, "x": 1.0, "t": 1.0}, {"$punctuation": "[fw < 9]"}]
+    items = [
+        item for row in rows for outputs in reference.step([("r", row)]) for item in outputs["kept"].items()
+    ]
+    assert list(complaints(items, {"s", "fw", "x", "t", "h", "since"})) == []
+    assert [item.get("h") for item in items if is_tuple(item)] == [1.0, None]
+    assert marker("[[s = 1, -(h)]]") in items
 
 
 # --- several attributes ---

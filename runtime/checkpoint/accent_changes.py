@@ -1,0 +1,202 @@
+"""The effects of edited `accent` statements on the sources of a checkpoint (theory N10)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, Facts, StateFacts
+from cedilla.compiler.facts.markers import Accent, Recode, Rename, Swap
+from cedilla.compiler.plan import Plan, Source, StatedAccent, derive
+from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.value_mapping import ValueMapping
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.parser import single_accents
+from cedilla.runtime.checkpoint.change import Change
+from cedilla.runtime.control.markers.source_marker_parser import read_accent
+from cedilla.runtime.control.markers.stated_accents import (
+    States,
+    inverse,
+    starting_state,
+    with_accents,
+)
+from cedilla.runtime.control.sinks.held_drops import held_drops
+from cedilla.runtime.control.sources.source_state import SourceState
+
+_OTHERWISE = (
+    "no accent leads from what is in force to what is stated now: other accents are about the same tuples"
+)
+
+
+def compare_accents(old: Plan, plan: Plan, states: States, epoch: int) -> tuple[list[Change], States]:
+    """Applies accents that an edit states, and inverses of those that it no longer states.
+
+    Returns the changes, and the states of the sources with them. `epoch`: the first of the edited query.
+    """
+    items: list[Change] = []
+    for source in plan.sources:
+        before = old.source_of.get(source.name)
+        stated = () if before is None else before.accents
+        changes, states = _compare(plan, source, stated, states, f"from epoch {epoch} on")
+        items += changes
+    return items, states
+
+
+def _compare(
+    plan: Plan, source: Source, stated: Sequence[StatedAccent], states: States, epoch: str
+) -> tuple[list[Change], States]:
+    gone, came = Counter(stated) - Counter(source.accents), Counter(source.accents) - Counter(stated)
+    where = f"{'table' if source.table else 'stream'} {source.name} (line {source.line})"
+    items: list[Change] = []
+    undone: list[StatedAccent] = []
+    for accent in reversed([*gone.elements()]):
+        if (texts := inverse(source, states[source.name], accent)) is None:
+            why = "no accent undoes it for the tuples that come"
+            items.append(Change("new checkpoint", where, f"{accent.text} is gone", why))
+            continue
+        undone += map(StatedAccent, texts)
+        why = f"{', '.join(texts)} holds {epoch}; earlier tuples stay as they were read"
+        items.append(Change("continues", where, f"{accent.text} is gone", why))
+    new = [accent for accent in source.accents if accent in came]
+    for accent in new:
+        why = f"it holds {epoch}; earlier tuples stay as they were read"
+        items.append(Change("continues", where, f"{accent.text} is new", why))
+    try:
+        without, _ = with_accents(plan, states, {source.name: undone})
+        kept = tuple(accent for accent in source.accents if accent not in came)
+        is_refused = any(item.effect == "new checkpoint" for item in items)
+        if kept != tuple(stated) and not is_refused:
+            droppable = plan.droppable[source.name]
+            first, last = (starting_state(evolve(source, accents=of), droppable) for of in (stated, kept))
+            now, then = (of[source.name] for of in (states, without))
+            accents = [
+                read_accent(source, now, single) for text in gone for single in single_accents(text.text)
+            ]
+            if not _Undone(now, then, first, last, accents).leads_back():
+                items.append(Change("new checkpoint", where, "accents", _OTHERWISE))
+        states, _ = with_accents(plan, without, {source.name: new})
+    except DiagnosticError as error:
+        problem = error.diagnostics[0]
+        items.append(Change("new checkpoint", where, "accents", f"{problem.message} ({problem.code})"))
+    return items, states
+
+
+@frozen
+class _Undone:
+    """A source whose edit removes or moves statements.
+
+    `now`, `then`: its states without and with the inverses. `first`, `kept`: its states before its first tuple, with
+    all statements and with those that stay. `gone`: the accents of the others.
+    """
+
+    now: SourceState
+    then: SourceState
+    first: SourceState
+    kept: SourceState
+    gone: Sequence[Accent]
+
+    def leads_back(self) -> bool:
+        """Returns True if the source reads tuples after the inverses as if it had never stated what is gone.
+
+        Inverses do not lead there if what they undo was not the last change of its tuples, or if the descriptions are
+        about other tuples by now. Recodes are left out: values that were in no pair still have no code.
+        """
+        return all(map(self._is_traceable, self.gone)) and all(
+            self._is_right(attribute, tree_of) for attribute in self.now.types for tree_of in _TREES
+        )
+
+    def _is_traceable(self, accent: Accent) -> bool:
+        """Returns True unless other accents may have changed what has no history: names, functions that bend, and what
+        the accent described."""
+        attribute = accent.primitive.attribute
+        if isinstance(accent.primitive, Rename):
+            return self.now.names.all_of(attribute) == self.first.names.all_of(attribute)
+        if isinstance(accent.primitive, Recode | Swap):
+            functions = map(self.now.written, accent.mentions)
+            return all(
+                self._holds(regions.map_leaves(tree, lambda function: function == IDENTITY))
+                for tree in functions
+            )
+        same = regions.combine(self.now.written(attribute), self.first.written(attribute), _SAME)
+        return attribute not in self.now.bent or self._holds(same)
+
+    def _described(self, attribute: str) -> Tree:
+        """Returns the canonical tuples of which the accents describe an attribute by now."""
+        of = (accent.description for accent in self.gone if accent.primitive.attribute == attribute)
+        return regions.union(*map(self.now.canonical, of))
+
+    def _is_right(self, attribute: str, tree_of: Callable[[SourceState, str], Tree]) -> bool:
+        now, then, first, kept = (
+            tree_of(state, attribute) for state in (self.now, self.then, self.first, self.kept)
+        )
+        outside = regions.intersection(regions.combine(now, then, _SAME), regions.combine(first, kept, _SAME))
+        pairs = regions.combine(now, then, _PAIRS), regions.combine(first, kept, _PAIRS)
+        return self._holds(
+            regions.choose(self._described(attribute), regions.combine(*pairs, _BACK), outside)
+        )
+
+    def _holds(self, region: Tree) -> bool:
+        never = regions.union(region, self.then.closed)
+        return regions.is_empty(regions.complement(never), self.then.universe)
+
+
+def _written(state: SourceState, attribute: str) -> Tree:
+    """Returns the histories of an attribute, or what leads to its raw values where it has none."""
+    has_histories = attribute not in state.bent and attribute not in state.codes
+    return state.units.get(attribute, ORIGINAL) if has_histories else state.written(attribute)
+
+
+_TREES: tuple[Callable[[SourceState, str], Tree], ...] = (
+    _written,
+    lambda state, attribute: state.names.here.get(attribute, attribute),
+    lambda state, attribute: state.present.get(attribute, ABSENT),
+)
+_SAME = regions.Operation(lambda *_: None, lambda one, other: _last(one) == _last(other))
+_PAIRS = regions.Operation(lambda *_: None, lambda one, other: (one, other))
+_BACK = regions.Operation(lambda *_: None, lambda one, other: _is_back(*one, *other))
+
+
+def _is_back(now: Any, then: Any, first: Any, kept: Any) -> bool:
+    """Returns True if an inverse leads from a history, name or presence to that without what is gone."""
+    if any(isinstance(leaf, ValueMapping) for leaf in (now, then, first, kept)):
+        return True
+    if now == first:
+        return _last(then) == _last(kept)
+    # The stream has changed the attribute, too: earlier, if the last change is a new one and the inverse undoes it.
+    *earlier, last = now if isinstance(now, tuple) else (now,)
+    return last not in earlier and _last(then) in earlier[-1:]
+
+
+def _last(leaf: Any) -> Any:
+    return leaf[-1] if isinstance(leaf, tuple) else leaf
+
+
+def hold_drops(
+    plan: Plan, before: States, states: States, state_facts: Mapping[str, StateFacts]
+) -> tuple[Mapping[str, StateFacts], Mapping[str, Facts]]:
+    """Lets Drops of the statements wait for state, as those of a stream do (G13).
+
+    Returns the facts of state, and of all relations. The next epoch looks into state, and announces the Drops that need
+    not wait. `before`, `states`: the sources without and with the statements of the edit.
+    """
+    during = derive(plan, {name: state.facts() for name, state in before.items()}, state_facts)
+    closed = {name: evolve(facts, retained={}) for name, facts in state_facts.items()}
+    after = derive(plan, {name: state.facts() for name, state in states.items()}, closed)
+    return held_drops(_EditEnd(plan, after, closed), during)
+
+
+@frozen
+class _EditEnd:
+    """The end of an epoch of nothing but the edit; all state may have all attributes."""
+
+    plan: Plan
+    after: Mapping[str, Facts]
+    closed_by_state: Mapping[str, StateFacts]
+
+    def state_has(self, name: str, attribute: str, region: Tree) -> bool:
+        return True
