@@ -171,5 +171,6 @@ def _all_errors(
     with suppress(UnexpectedInput):
         lalr.build(builder, lalr.parse(rest, "query"))
     return sorted(
-        (*diagnostics, *builder.problems), key=lambda each: 0 if each.span is None else each.span.start
+        (*diagnostics, *builder.problems),
+        key=lambda problem: 0 if problem.span is None else problem.span.start,
     )

@@ -1,6 +1,7 @@
 """The shape of the tests: they mirror the packages, and share by `tests/kit`, never by a test module."""
 
 import ast
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.kit.imports import imports
 
 TESTS = ROOT / "tests"
 VAGUE = {"each", "found", "given", "known", "place", "said", "seen", "there", "told", "written"}
-"""Names that do not say what a local variable holds."""
+"""Names that do not say what a variable holds."""
 MODULES = sorted(file for file in TESTS.rglob("*.py") if "benchmarks" not in file.parts)
 
 
@@ -33,17 +34,21 @@ def test_folders_of_tests_are_those_of_the_packages(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["grammar", "compiler", "runtime", "tests"])
-def test_locals_say_what_they_hold(package: str) -> None:
-    functions = [
-        (file.relative_to(ROOT), node)
-        for file in (ROOT / package).rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef)
-    ]
+def test_locals_and_parameters_say_what_they_hold(package: str) -> None:
     vague = {
-        f"{file}: {function.name}"
-        for file, function in functions
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE
+        f"{file.relative_to(ROOT)}: {function.name}: {name}"
+        for file in (ROOT / package).rglob("*.py")
+        for function in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for name in VAGUE.intersection(bound(function))
     }
     assert vague == set()
+
+
+def bound(function: ast.FunctionDef) -> Iterator[str]:
+    """Yields the names of the parameters and local variables of a function, and of those in it."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id

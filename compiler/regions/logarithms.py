@@ -139,9 +139,9 @@ def _times(value: str, factor: Fraction) -> str:
     return product if q == 1 else f"{product} / {float(q)!r}D"
 
 
-def _element(numbers: list[float], place: str) -> str:
+def _element(numbers: list[float], index: str) -> str:
     listed = ", ".join(f"{number!r}D" for number in numbers)
-    return f"element_at(array({listed}), int({place}) + 1)"
+    return f"element_at(array({listed}), int({index}) + 1)"
 
 
 def has_logarithm(function: object) -> bool:

@@ -49,10 +49,12 @@ def did_you_mean(word: str, words: Iterable[str], what: str) -> str:
     return listed if guess is None else f"did you mean `{guess}`? {listed}"
 
 
-def unknown_attribute(name: str, known: Iterable[str], span: Span | None, where: str = "") -> DiagnosticError:
+def unknown_attribute(
+    name: str, attributes: Iterable[str], span: Span | None, where: str = ""
+) -> DiagnosticError:
     """Returns RQ102 for an attribute that does not exist. `where`: the part of the text, with a preposition."""
     what = " ".join(filter(None, (f"unknown attribute `{name}`", where)))
-    return failure("RQ102", what, span, hint=did_you_mean(name, known, "attributes"))
+    return failure("RQ102", what, span, hint=did_you_mean(name, attributes, "attributes"))
 
 
 def edits(a: str, b: str) -> int:

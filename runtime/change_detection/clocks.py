@@ -117,9 +117,9 @@ class Clocks(Generic[Place]):
     _values: list[Mapping[str, float]] = field(factory=list)
     _new: int = 0
 
-    def add(self, place: Place, values: Mapping[str, float]) -> bool:
+    def add(self, position: Place, values: Mapping[str, float]) -> bool:
         """Adds a tuple; returns True if enough are new for a look."""
-        self._places.append(place)
+        self._places.append(position)
         self._times.append(
             {name: values[name] / ticks for name, ticks in self.ticks.items() if name in values}
         )

@@ -129,12 +129,12 @@ class Series(Generic[Place]):
         places = [*self._places[:1] * len(self._history), *self._places]
         return list(zip(places, values, strict=True))[-count:] if count else []
 
-    def add(self, place: Place, value: float, decoded: Decoded = lambda: IDENTITY) -> Jump[Place] | None:
+    def add(self, position: Place, value: float, decoded: Decoded = lambda: IDENTITY) -> Jump[Place] | None:
         """Adds the next value; returns a jump that it confirms."""
-        self.append(place, value)
+        self.append(position, value)
         return self.look(decoded, is_last=False) if self.is_due else None
 
-    def append(self, place: Place, value: float) -> None:
+    def append(self, position: Place, value: float) -> None:
         """Adds the next value without a look. Zeros are left out where there are many: no factor changes them."""
         self._count += 1
         self._zeros += value == 0
@@ -144,7 +144,7 @@ class Series(Generic[Place]):
             if self._count >= MIN_PAST and self._zeros >= _MANY_ZEROS * self._count and any(self._values):
                 self._leave_zeros_out()
                 return
-        self._places.append(place)
+        self._places.append(position)
         self._values.append(value)
         self._new += 1
 

@@ -110,7 +110,9 @@ def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
 @click.argument("query", metavar="[QUERY]", required=False)
 @param_option
 @click.argument("more", metavar="[MARKER]...", nargs=-1)
-@click.option("--on", "given", metavar="SOURCE MARKER", nargs=2, multiple=True, help="A marker of a source.")
+@click.option(
+    "--on", "of_sources", metavar="SOURCE MARKER", nargs=2, multiple=True, help="A marker of a source."
+)
 @click.option(
     "--checkpoint", metavar="DIR", help="Begin with the state of a run, and its query; QUERY is left out."
 )
@@ -119,7 +121,7 @@ def check_command(query: str, form: str, strict: bool, engine: Engine) -> None:
 def trace_command(
     query: str | None,
     more: tuple[str, ...],
-    given: tuple[tuple[str, str], ...],
+    of_sources: tuple[tuple[str, str], ...],
     checkpoint: str | None,
     form: str,
 ) -> None:
@@ -132,16 +134,16 @@ def trace_command(
 
     if checkpoint is not None and query is not None:
         query, more = None, (query, *more)
-    if more and len({source for source, _ in given}) > 1:
+    if more and len({source for source, _ in of_sources}) > 1:
         raise click.UsageError("with several sources every marker requires an --on")
-    if not more and not given:
+    if not more and not of_sources:
         raise click.UsageError("a MARKER, please, such as '[[alter(t, y -> y * 2)]]'")
     console = Console()
     plan, commit, texts = _traced_plan(query, checkpoint, console)
-    only = [given[0][0]] if given else [s.name for s in plan.sources if not s.table]
+    only = [of_sources[0][0]] if of_sources else [s.name for s in plan.sources if not s.table]
     if len(only) != 1:
         raise click.UsageError(f"--on SOURCE MARKER, please: the query has the streams {', '.join(only)}")
-    markers = [*given, *((only[0], text) for text in more)]
+    markers = [*of_sources, *((only[0], text) for text in more)]
     for source, _ in markers:
         if source not in plan.source_of:
             names = ", ".join(plan.source_of)

@@ -159,7 +159,7 @@ def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
     schema = schema_of(stream, console)
     with reported(console, {}):
         sender = Sender.of(
-            stream.path, schema, stream.markers, lambda found: console.diagnostics([found], {})
+            stream.path, schema, stream.markers, lambda diagnostic: console.diagnostics([diagnostic], {})
         )
         with sender:
             for text in texts:

@@ -34,14 +34,14 @@ def is_local(session: SparkSession) -> bool:
 
 
 def check_machines(
-    session: SparkSession, files: Files, read: Iterable[str], written: Iterable[str]
+    session: SparkSession, files: Files, read: Iterable[str], output: Iterable[str]
 ) -> list[str]:
     """Returns one line for each machine that ran a task, with its Python and its Cedilla.
 
-    `read`, `written`: the folders of a run. Raises `DiagnosticError` RQ433 if workers cannot run Cedilla, and RQ432 if
+    `read`, `output`: the folders of a run. Raises `DiagnosticError` RQ433 if workers cannot run Cedilla, and RQ432 if
     a machine does not see a folder, because its output there would be silently lost.
     """
-    with _marked(files, written) as marks:
+    with _marked(files, output) as marks:
         by_folder = {**{folder: files.for_engine(folder) for folder in read}, **marks}
         asked = in_workers(
             session.range(0, _TASKS, 1, _TASKS), _Asked(by_folder), "machine STRING, missing STRING"

@@ -59,7 +59,7 @@ def in_order(
         reading.sort(key=lambda file: in_stream_order(file.path))
         marking.sort(key=lambda file: file.path)
         in_turn = merged(reading, marking, lambda file: names[file.path])
-    before = takewhile(lambda found: found[0] is not stop, in_turn)
+    before = takewhile(lambda file: file[0] is not stop, in_turn)
     return [
         InputFile(file.path, file.length, is_markers or is_marker_file(file.path), file.modified)
         for file, is_markers in before

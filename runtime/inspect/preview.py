@@ -86,7 +86,9 @@ def _observe(node: Node, step: Step) -> None:
 def _feed(reference: Reference, lines: Sequence[Input], steps: dict[str, Step]) -> list[str]:
     """Runs the reference over lines; returns the error that ends the query, if one does."""
     reference.place = lambda item: "the input"
-    for _, run in groupby(enumerate(lines), key=lambda each: each[0] if is_marker(each[1].item) else -1):
+    for _, run in groupby(
+        enumerate(lines), key=lambda numbered: numbered[0] if is_marker(numbered[1].item) else -1
+    ):
         inputs = [line for _, line in run]
         for line in inputs:
             steps[line.source].taken += not is_marker(line.item)

@@ -197,7 +197,7 @@ class RunModel:
             for source, by_code in aside.items()
             for code, of_code in by_code.items()
         ]
-        return sorted(of_source, key=lambda each: -each["count"])[:MAX_SHOWN]
+        return sorted(of_source, key=lambda entry: -entry["count"])[:MAX_SHOWN]
 
     def _stop(self, status: Status, plan: Plan) -> Model | None:
         error = status.error

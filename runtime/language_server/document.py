@@ -81,7 +81,7 @@ class Document:
             and span.source == self.source
             and span.start <= offset <= span.end
         ]
-        return [node for _, node in sorted(around, key=lambda each: each[0])]
+        return [node for _, node in sorted(around, key=lambda measured: measured[0])]
 
     def node_at(self, offset: int) -> Source | Operator | None:
         """Returns the innermost source or operator around a place."""

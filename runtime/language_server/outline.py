@@ -46,7 +46,7 @@ def symbols(document: Document) -> Iterator[Symbol]:
     for statement in () if tree is None else tree.children:
         if not isinstance(statement, Tree) or statement.data not in _TITLES:
             continue
-        tokens = [*statement.scan_values(lambda each: isinstance(each, Token))]
+        tokens = [*statement.scan_values(lambda child: isinstance(child, Token))]
         names = [token for token in tokens if token.type == "NAME"]
         if names:
             attributes = (_declared(node) for node in statement.find_data("attribute_declaration"))

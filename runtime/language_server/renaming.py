@@ -44,7 +44,7 @@ def rename(
     markers.
     """
     name = renamed_at(document, offset)
-    uses = sorted(document.names.uses(name.symbol), key=lambda each: each.start)
+    uses = sorted(document.names.uses(name.symbol), key=lambda use: use.start)
     for source in () if document.plan is None else document.plan.sources:
         if (
             any(_declares(source, use) for use in uses)
@@ -74,7 +74,7 @@ def _declares(source: Source, use: Occurrence) -> bool:
 
 def applied(text: str, edits: list[Edit]) -> str:
     """Returns a text after several edits, which do not overlap."""
-    for edit in sorted(edits, key=lambda each: each.start, reverse=True):
+    for edit in sorted(edits, key=lambda item: item.start, reverse=True):
         text = edit.applied(text)
     return text
 

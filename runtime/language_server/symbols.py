@@ -68,7 +68,7 @@ class Names:
             for occurrence in self.occurrences
             if occurrence.source == source and occurrence.start <= offset <= occurrence.end
         ]
-        return max(near, key=lambda each: each.start, default=None)
+        return max(near, key=lambda occurrence: occurrence.start, default=None)
 
     def uses(self, symbol: int) -> Iterator[Occurrence]:
         return (occurrence for occurrence in self.occurrences if occurrence.symbol == symbol)

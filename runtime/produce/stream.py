@@ -86,7 +86,7 @@ class Stream:
     def _open(
         self,
         to: str | Path | Writable,
-        known: Schema | None,
+        declared: Schema | None,
         markers: str | None,
         on_warning: Callable[[Diagnostic], None],
     ) -> None:
@@ -99,7 +99,7 @@ class Stream:
         try:
             at = isinstance(to, str | Path)
             streams = streams_at(self.name, markers) if at else [OrderedStream(self.name, iter(()))]
-            schema, streams = with_schema(streams, known)
+            schema, streams = with_schema(streams, declared)
             self._source: Source = schema.source
             if isinstance(self._tuples, Sent):
                 self._tuples.check_key(self._source)

@@ -26,10 +26,10 @@ class Sent(Target):
     topic lacks the partition, RQ442 to RQ445.
     """
 
-    def __init__(self, place: Place) -> None:
-        self._key = place.topic.key
-        self._writer = TopicWriter(evolve(place.topic, key=None), f"cedilla-{uuid4().hex}")
-        self.parts = place.partitions(self._writer.partitions())
+    def __init__(self, target: Place) -> None:
+        self._key = target.topic.key
+        self._writer = TopicWriter(evolve(target.topic, key=None), f"cedilla-{uuid4().hex}")
+        self.parts = target.partitions(self._writer.partitions())
         self._dealer = Dealer(self.parts)
         self._records: list[Record] = []
 

@@ -33,8 +33,8 @@ class Page(pytest.File):
 class Section(pytest.Item):
     """A section of a page."""
 
-    def __init__(self, *, case: Any, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, case: Any, **options: Any) -> None:
+        super().__init__(**options)
         self.case = case
 
     def runtest(self) -> None:

@@ -48,8 +48,8 @@ class FolderOutput:
 class TopicOutput:
     """The partitions of a topic. Raises `DiagnosticError` as `RecordedTopic` does."""
 
-    def __init__(self, place: Place) -> None:
-        self._topic = RecordedTopic(place)
+    def __init__(self, target: Place) -> None:
+        self._topic = RecordedTopic(target)
         self._next: dict[int, int] = {}
 
     @property

@@ -159,7 +159,7 @@ def _with_whole_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _replaced(text: str, new: Callable[[str], str]) -> str:
     """Replaces `+INF`, `-INF` and `+Infinity` in a text by other words."""
-    return _MORE_WORDS.sub(lambda found: found[0] if found[0][0] == '"' else new(found[0]), text)
+    return _MORE_WORDS.sub(lambda match: match[0] if match[0][0] == '"' else new(match[0]), text)
 
 
 def _after_blanks(text: str, at: int) -> int:

@@ -32,7 +32,7 @@ _BARE = re.compile(r"""[^\s"',*()\[\]{}][^"',()\[\]{}]*(?<!\s)""", re.ASCII)
 def unescaped(text: str) -> str:
     """Replaces character references in a text. Raises `ValueError` for an invalid one, such as an unpaired
     surrogate."""
-    return _REFERENCE.sub(lambda found: _character(found[1]), text)
+    return _REFERENCE.sub(lambda match: _character(match[1]), text)
 
 
 def _character(reference: str) -> str:

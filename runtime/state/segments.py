@@ -333,8 +333,8 @@ def paths(segments: Segments) -> frozenset[str]:
     return frozenset(segment.path for listed in segments.values() for segment in listed)
 
 
-def _measured(segment: Segment, written: _Written) -> Segment:
-    return evolve(segment, **{name: getattr(written, name) for name in _MEASURES})
+def _measured(segment: Segment, measures: _Written) -> Segment:
+    return evolve(segment, **{name: getattr(measures, name) for name in _MEASURES})
 
 
 def check_files(files: Files, segment: Segment, *, content: bool = False) -> None:

@@ -133,9 +133,9 @@ def as_one(
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def with_options(*args: Any, **given: Any) -> Any:
-            chosen = {name: given.pop(name) for name in names}
-            return command(*args, **{parameter: kind(**chosen)}, **given)
+        def with_options(*args: Any, **values: Any) -> Any:
+            chosen = {name: values.pop(name) for name in names}
+            return command(*args, **{parameter: kind(**chosen)}, **values)
 
         return reduce(lambda wrapped, option: option(wrapped), reversed(options), with_options)
 

@@ -73,9 +73,9 @@ class _Fetcher:
             self._is_urgent = False  # requests come one at a time
             self.connection.send(self._answer(request))
 
-    def _guarded(self, step: Any, *given: Any) -> None:
+    def _guarded(self, step: Any, *arguments: Any) -> None:
         try:
-            step(*given)
+            step(*arguments)
         except DiagnosticError as failure:
             self._failure = failure
 

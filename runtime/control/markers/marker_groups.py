@@ -198,7 +198,7 @@ def apply_group(
             state = next_
     except (DiagnosticError, EpochMustEnd):  # the marker at fault raises it again
         return None
-    alters.sort(key=lambda each: each[0].marker.position)
+    alters.sort(key=lambda alter: alter[0].marker.position)
     return state.remembering([alter for _, alter in alters])
 
 
