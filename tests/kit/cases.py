@@ -32,7 +32,7 @@ __all__ = ["Block", "Case", "End", "all_at_once", "cases", "give"]
 
 @frozen
 class End:
-    """What a case expects in the end: the last block of each name."""
+    """The expectation of a case at its end: the last block of each name."""
 
     expected: dict[str, list[Item]]
 

@@ -1,5 +1,5 @@
 """Spark as a cluster on this machine: a standalone master with workers, and a server of Spark Connect, each process
-from PySpark's own package. Nothing of them is left behind."""
+from PySpark's own package. Nothing of them remains."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Process:
     log: Path
 
     def wait_for(self, pattern: str) -> str:
-        """What the first group of a pattern matches in the log, once it does; the process has to live until then."""
+        """Returns the first group of a pattern in the log, once it matches. The process has to live until then."""
         end = time.monotonic() + _SECONDS
         while time.monotonic() < end:
             if match := re.search(pattern, self.log.read_text(errors="replace")):
@@ -62,7 +62,7 @@ class Process:
         raise AssertionError(f"no {pattern!r} in {self.log}:\n{self.log.read_text(errors='replace')}")
 
     def complaints(self) -> str:
-        """The last twenty lines of the log that tell of an error."""
+        """Returns the last twenty lines of the log that report an error."""
         lines = self.log.read_text(errors="replace").splitlines()
         return "\n".join(
             [line for line in lines if re.search(r"ERROR|(Error|Exception)\b.*:|Caused by", line)][-20:]

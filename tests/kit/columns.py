@@ -1,4 +1,4 @@
-"""What an engine says of the columns of a frame, beside what the facts of relations say."""
+"""Compares the columns of frames, as an engine reports them, with those of the facts of relations."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ def cedilla(*arguments: object, text: str | bytes | None = None, columns: int = 
     )
 
 
-def said_of_markers(query: Path, markers: list[str], command: str) -> str:
-    """What a command says of a stream of markers, without the places."""
+def marker_messages(query: Path, markers: list[str], command: str) -> str:
+    """Returns the messages of a command about a stream of markers, without the places."""
     folder = write_lines(query.parent / "in" / "a.jsonl", [{"$accent": text} for text in markers]).parent
     match command:
         case "simulate":

@@ -30,7 +30,7 @@ class Complaint:
 
     @property
     def changed(self) -> str:
-        """What the producer does."""
+        """The change of the producer."""
         return self.case.title.partition(": ")[2]
 
 

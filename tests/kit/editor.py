@@ -95,7 +95,7 @@ class Editor:
         return self._run(asyncio.wait_for(call(params(text_document=document, **options)), PATIENCE))
 
     def preview(self, name: str) -> str:
-        """Returns the preview of a query as it is typed."""
+        """Returns the preview of a query with the text in the editor."""
 
         async def asked() -> str:
             return await self._client.protocol.send_request_async("cedilla/preview", {"uri": self.uri(name)})

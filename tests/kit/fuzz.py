@@ -118,7 +118,7 @@ def _with_pieces_moved(rng: Random, text: str) -> str:
 
 
 def mutations(rng: Random, seeds: Sequence[str], count: int) -> Iterator[str]:
-    """So many mutated texts."""
+    """Yields a number of mutated texts."""
     for _ in range(count):
         yield mutated(rng, rng.choice(seeds), seeds)
 

@@ -1,4 +1,4 @@
-"""What mutated texts are given to: queries, streams and files; nothing but coded diagnostics comes of them."""
+"""The readers of mutated texts: of queries, streams and files. They may give nothing but coded diagnostics."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Golden files: blocks of a line `directive args`, input, `----`, expected, `====`.
 
-Empty lines and lines that start with `##` may stand before a block. `REGENERATE=1 pytest` writes what the
-code says now into the files, to be reviewed as a diff.
+Empty lines and lines that start with `##` may precede a block. `REGENERATE=1 pytest` writes the answers of the
+code into the files, to be reviewed as a diff.
 """
 
 import os

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 ONE_COMPILER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
-"""For a JVM that runs some small jobs once each: what the second compiler makes better never pays, and nothing is
-gained by collecting beside the work. The room for code is that of a JVM with both compilers: with one it has 48 MB by
+"""For a JVM that runs some small jobs once each: the second compiler never pays, and neither does collecting in the
+background. The room for code is that of a JVM with both compilers: with one it has 48 MB by
 default, which a server fills after some twenty plans, and then answers no call any more. Spark's settings are those
 that users have."""
 SHORT_LIVED = f"{ONE_COMPILER} -XX:MetaspaceSize=512m -Xms1g -Xmn400m"

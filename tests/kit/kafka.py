@@ -92,7 +92,7 @@ class Broker:
     folder: Path
     port: int = field(factory=_free_port)
     makes_topics: bool = False
-    """Whether it makes a topic that it is asked for and does not have."""
+    """True: the broker creates a topic that is asked for and does not exist."""
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -187,15 +187,15 @@ class Broker:
         return producer
 
     def records(self, name: str) -> list[list[Item]]:
-        """What a reader of committed records sees, by partition."""
+        """Returns the committed records of a topic, by partition."""
         return [[json.loads(value) for _, value in partition] for partition in self._read(name)]
 
     def keys(self, name: str) -> set[bytes | None]:
-        """The keys that its records have."""
+        """Returns the keys of the records of a topic."""
         return {key for partition in self._read(name) for key, _ in partition}
 
     def ends(self, name: str) -> list[int]:
-        """Where its partitions end."""
+        """Returns the ends of the partitions of a topic."""
         consumer = self._consumer()
         parts = [library().TopicPartition(name, p) for p in range(self._count(consumer, name))]
         ends = [consumer.get_watermark_offsets(part, timeout=_SECONDS)[1] for part in parts]

@@ -1,6 +1,6 @@
 """Lines of streams: files of them, and lines as the stream tools take them.
 
-An item is a tuple or a marker (`tests.kit.stream`); a text is a line as it is.
+An item is a tuple or a marker (`tests.kit.stream`); a text is a whole line.
 """
 
 from __future__ import annotations

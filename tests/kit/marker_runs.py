@@ -32,7 +32,7 @@ def place(source: str, marker: MarkerLine) -> str:
 
 
 def at_places(state: SourceState, places: list[int]) -> list[Any]:
-    """What holds for tuples that stand at some places."""
+    """Returns the facts about tuples at some places."""
     trees: list[Mapping[str, Tree]] = [state.placed_present, state.placed_original, state.names.placed]
     placed = {
         "closed": state.placed_closed,

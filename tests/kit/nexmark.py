@@ -23,7 +23,7 @@ _TIME = re.compile(r"2015-\d\d-\d\dT")
 
 
 def read_value(_attribute: str, value: object) -> object:
-    """Reads a value as it is compared: times by what they mean, not as texts."""
+    """Reads a value for a comparison: times are moments, not texts."""
     return as_time(value)
 
 
@@ -46,7 +46,7 @@ def as_value(item: Any) -> Any:
 
 
 def as_time(item: Any) -> Any:
-    """Returns the moment that a text names, in UTC if it names no zone; any other value as it is."""
+    """Returns the moment that a text names, in UTC if it names no zone; any other value unchanged."""
     if not isinstance(item, str) or not _TIME.match(item):
         return item
     moment = datetime.fromisoformat(item)

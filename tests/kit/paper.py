@@ -78,7 +78,7 @@ _OF_D = {
 
 
 class Readings:
-    """A random stream over `JUMPS`, in parts, and its tuples as they are meant, in exact numbers."""
+    """A random stream over `JUMPS`, in parts, and its tuples in canonical values, as exact numbers."""
 
     def __init__(self, rng: Random, count: int = 60) -> None:
         self.items: list[dict[str, Any]] = []
@@ -135,7 +135,7 @@ class Readings:
         self.meant.append(exact)
 
     def _written(self, edge: int | Fraction, function: Affine) -> float:
-        """A value at an edge or next to it, as it is written in another unit; or any other one that people write."""
+        """Returns a value at an edge or next to it, in another unit, or any other one that people write."""
         if self._rng.random() < 0.6:
             near = Fraction(edge) * self._rng.choice([1, 1, 2, 3]) + Fraction(
                 self._rng.choice([0, 0, 0, 1, -1]), 1000
@@ -146,7 +146,7 @@ class Readings:
         return paper_number(self._rng)
 
     def expected(self) -> dict[str, list[tuple[tuple[str, int], ...]]]:
-        """What each output of `JUMPS` says, in any order."""
+        """Returns the rows of each output of `JUMPS`, in any order."""
         tests = [_tests(row) for row in self.meant]
         temperatures = [row["t"] for row in self.meant if row["t"] is not None]
         equal = Counter(temperatures)

@@ -93,9 +93,9 @@ class Query:
     conf: Mapping[str, str] = field(factory=dict[str, str])
     """Spark's settings that a user would have chosen."""
     yes: bool = False
-    """Whether an edited query may go on."""
+    """True: an edited query may continue."""
     simulated: Simulated = field(init=False)
-    """What the last `simulate` has given."""
+    """The result of the last `simulate`."""
     _count: int = 0
     _brought: set[str] = field(factory=set[str])
 
@@ -105,7 +105,8 @@ class Query:
         return cls(cast("SparkSession", None), root, query)
 
     def write(self, source: str, items: Sequence[Item | str], name: str | None = None) -> Path:
-        """A file of a source; later ones come later in its order. Text items are written as they are."""
+        """Writes a file of a source, and returns its path; later files come later in its order. Text items are whole
+        lines."""
         folder = self.root / "in" / source
         self._count += 1
         return write_lines(folder / (name or f"{self._count:05d}.jsonl"), items, self._count)
@@ -171,7 +172,7 @@ class Query:
         return outputs(self.spark, self.root, self.query, epochs)
 
     def options(self, **more: Any) -> Options:
-        """What a command reads and writes that runs the query once; markers are in `in/SOURCE.markers`."""
+        """Returns the options of a single run of the query; markers are in `in/SOURCE.markers`."""
         plan = compile_query(self.query).plan
         folders = [s.name for s in plan.sources] + [f"{s.name}.markers" for s in plan.sources if s.markers]
         return Options(
@@ -212,7 +213,7 @@ class Query:
         return [*filter(is_tuple, self.output(emit))], rejections
 
     def process_parts(self, parts: int, **inputs: Sequence[Item]) -> Executor:
-        """Writes each input as so many files and processes them file by file; no line may be rejected."""
+        """Writes each input as a number of files and processes them file by file; no line may be rejected."""
         for source, items in inputs.items():
             self.write_parts(source, items, parts)
         executor = self.process(files_per_epoch=1)
@@ -220,7 +221,7 @@ class Query:
         return executor
 
     def write_parts(self, source: str, items: Sequence[Item | str], parts: int) -> None:
-        """Writes the items as so many files of about the same length."""
+        """Writes the items as a number of files of about the same length."""
         size = -(-len(items) // parts)
         for start in range(0, len(items), size):
             self.write(source, items[start : start + size])
@@ -237,7 +238,7 @@ class Query:
         return canonical_rows(self.root / "out" / emit)
 
     def output_by_epoch(self, emit: str) -> list[list[Item]]:
-        """The lines of an output as they were after each epoch."""
+        """Returns the lines of an output after each epoch."""
         folder, items, length = self.root / "out" / emit, self.output(emit), 0
         result: list[list[Item]] = []
         for report in self.reports:
@@ -273,7 +274,7 @@ def _by_place(rejection: Rejection) -> tuple[str, int]:
 
 
 def _meant(items: list[Item]) -> Iterable[Item]:
-    """The tuples as they are written; canonical ones, where markers change them."""
+    """Returns the written tuples; canonical ones if markers change them."""
     if any("$accent" in item for item in items):
         return plain(decode(items), 9)
     return filter(is_tuple, items)

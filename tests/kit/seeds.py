@@ -6,5 +6,5 @@ SEED = int(os.environ.get("SEED", "100"))
 
 
 def soak_seeds(count: int) -> range:
-    """As many seeds, from the first of this run on."""
+    """Returns a number of seeds, from the first of this run on."""
     return range(SEED, SEED + count)

@@ -18,7 +18,7 @@ from tests.kit.stream import Item, decode, read_output
 QUERY = ROOT / "queries" / "sensors.rq"
 DATA = ROOT / "queries" / "sensors" / "data"
 FILES, TUPLES = 5, 3_000
-"""Files so large, by a field that is passed over, that workers parse them, not the driver."""
+"""Large files: a field that is passed over makes workers parse them, not the driver."""
 REST = "x" * 330
 
 
@@ -55,7 +55,7 @@ def write_streams(root: Path) -> None:
 
 
 def options(root: Path, name: str) -> list[str]:
-    """What runs share: where they read and write."""
+    """Returns the options that runs share: their folders."""
     return [
         *("--once", "--files-per-epoch", "1", "--checkpoint", str(root / name / "checkpoint")),
         *("--source", f"sensors={root}/in/sensors", "--source", f"placement={root}/in/placement"),
@@ -84,7 +84,7 @@ def cedilla(*arguments: str, python: str | None = None) -> subprocess.Popen[str]
 
 
 def finished(process: subprocess.Popen[str]) -> str:
-    """What a command has written, which went well."""
+    """Returns the output of a command, which has to succeed."""
     output = process.communicate(timeout=900)[0]
     assert process.returncode == 0, output
     return output
@@ -99,7 +99,7 @@ def prepared(root: Path) -> Path:
 
 
 def check(root: Path, name: str) -> None:
-    """Whether an output is that of the reference."""
+    """Compares an output with that of the reference."""
     expected, actual = averages(root, "reference"), averages(root, name)
     assert len(expected) == 2 * FILES
     assert actual.keys() == expected.keys()

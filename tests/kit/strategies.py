@@ -1,4 +1,4 @@
-"""Small worlds for law tests: all values that can matter, and trees with a plain Python meaning beside them.
+"""Small worlds for law tests: all values that can matter, and trees with their meaning in plain Python.
 
 A `Paint` is a list of layers, a box with a leaf each; the last layer that a tuple falls into decides. It is
 built into a tree by `tree` and read without any tree by `meaning`, so each can judge the other.
@@ -29,7 +29,7 @@ HEAVY = settings(LIGHT, max_examples=int(os.environ.get("SOAK_EXAMPLES", "5000")
 
 HALF = Fraction(1, 2)
 CONSTANTS = (0, HALF, 1, 2, 3)
-"""What conditions on a dense axis speak of; `DENSE` has every constant and a value in every gap."""
+"""The constants of conditions on a dense axis; `DENSE` has every constant and a value in every gap."""
 DENSE = (-1, 0, Fraction(1, 4), HALF, Fraction(3, 4), 1, Fraction(3, 2), 2, Fraction(5, 2), 3, 4, UNDEFINED)
 WHOLE = (-2, -1, 0, 1, 2, 3, 4, 5, UNDEFINED)
 """The same for whole numbers."""

@@ -95,9 +95,9 @@ def decode(stream: Iterable[Item]) -> list[Item]:
 
 
 def complaints(stream: Iterable[Item], initial: set[str], read: Reader = as_it_is) -> Iterator[str]:
-    """What makes a stream invalid: tuples after their punctuation, attributes before their Add or after their
+    """Yields the faults of a stream: tuples after their punctuation, attributes before their Add or after their
     Drop, Adds of what exists, Drops of what does not. `initial`: the attributes that exist from the start;
-    `read`: a value as it is compared.
+    `read`: makes a value comparable.
     """
     decoder = Decoder(read)
     collected: list[tuple[str, int]] = []  # attribute, which accent
@@ -123,8 +123,8 @@ def complaints(stream: Iterable[Item], initial: set[str], read: Reader = as_it_i
 
 
 def unit_complaints(stream: Iterable[Item], units: Mapping[str, str], rows: Iterable[Item]) -> Iterator[str]:
-    """Alters that say a unit and do not lead there. `units`: those of canonical values; `rows`: canonical tuples, of
-    which the ones that may come behind an Alter are looked at."""
+    """Yields Alters that name a unit and do not lead to it. `units`: those of canonical values; `rows`: canonical
+    tuples; those that may come after an Alter are checked."""
     decoder, rows = Decoder(), list(rows)
     for index, item in enumerate(stream):
         decoder.feed(item)

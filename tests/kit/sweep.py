@@ -306,7 +306,8 @@ def differences(
     seed: int = 0,
     batch: int = 24,
 ) -> Iterator[str]:
-    """Where an engine differs from the reference: the call, its arguments, what came and what should have."""
+    """Yields differences of an engine from the reference: the call, its arguments, the actual and the expected
+    value."""
     shapes: dict[tuple[tuple[str, str], ...], list[Call]] = {}
     for call in chosen:
         if not list(refused(_parsed(call.text), engine)):
@@ -344,8 +345,8 @@ def compared(
 
 
 def agree(name: str, type_: Type, value: Any, expected: Any) -> bool:
-    """Whether a value is the expected one, to the last bit; of some functions to the last but two, unless one is whole,
-    where `floor` would jump."""
+    """Returns True for the expected value, to the last bit. Some functions may differ by two units in the last place,
+    unless a value is whole, because `floor` would jump."""
     value, expected = plain(type_, value), plain(type_, expected)
     if value is None or expected is None or type_.name != "double":
         return type(value) is type(expected) and value == expected

@@ -83,7 +83,7 @@ def _as_read(wanted: Sequence[tuple[Any, ...]], *, is_double: bool) -> list[tupl
 
 
 def simulated(ends: Ends, left: Sequence[Any], right: Sequence[Any], size: int) -> dict[str, list[Item]]:
-    """The outputs of the reference, which takes so many items at a time."""
+    """Returns the outputs of the reference, which takes `size` items at a time."""
     text, names = query(ends)
     reference = Reference(compile_query(text).plan)
     items = [(name, {"ts": x, "k": k}) for name, of in (("a", left), ("b", right)) for k, x in enumerate(of)]

@@ -18,7 +18,7 @@ from cedilla.runtime.control.markers.epoch_changes import begun
 from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sources.source_state import SourceState
 from tests.kit.checkpoints import write_checkpoint
-from tests.kit.command import cedilla, said_of_markers
+from tests.kit.command import cedilla, marker_messages
 from tests.kit.lines import write_lines
 from tests.kit.stream import read_output
 
@@ -62,7 +62,7 @@ WRONG = {
 @pytest.mark.parametrize("code", WRONG)
 def test_a_growth_that_cannot_be_has_its_place_and_a_hint(query: Path, command: str, code: str) -> None:
     markers, message, hint = WRONG[code]
-    output = said_of_markers(query, markers, command)
+    output = marker_messages(query, markers, command)
     assert f"error[{code}]: {message}" in output
     number = len(markers)
     position = f"<marker {number}>:1:3" if command == "trace" else f"{query.parent}/in/a.jsonl:{number}:3"

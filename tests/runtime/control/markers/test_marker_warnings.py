@@ -21,7 +21,7 @@ from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
 from cedilla.runtime.terminal.console import Console, epoch_line
 from cedilla.runtime.terminal.report import EpochReport
-from tests.kit.command import said_of_markers
+from tests.kit.command import marker_messages
 from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query
 from tests.kit.sensor_streams import random_stream
@@ -68,7 +68,7 @@ IMPOSSIBLE = {
 def test_an_accent_that_describes_no_possible_tuple_is_refused(
     query: Path, command: str, description: str
 ) -> None:
-    output = said_of_markers(query, [f"[[{description}, alter(litres, y -> y * 1000)]]"], command)
+    output = marker_messages(query, [f"[[{description}, alter(litres, y -> y * 1000)]]"], command)
     assert "error[RQ216]: the accent describes no possible tuple" in output
     assert IMPOSSIBLE[description] in output
     assert f"1 | [[{description}, alter" in output
@@ -76,7 +76,7 @@ def test_an_accent_that_describes_no_possible_tuple_is_refused(
 
 @pytest.mark.parametrize("primitive", ["+(p: double)", "-(litres)", "alter(litres, y -> y * 1000)"])
 def test_every_kind_of_accent_is_refused_there(query: Path, primitive: str) -> None:
-    assert "error[RQ216]" in said_of_markers(query, [f"[[pump = 22, {primitive}]]"], "trace")
+    assert "error[RQ216]" in marker_messages(query, [f"[[pump = 22, {primitive}]]"], "trace")
 
 
 def test_what_may_come_or_is_closed_is_not_refused() -> None:
@@ -93,7 +93,7 @@ def test_what_may_come_or_is_closed_is_not_refused() -> None:
 
 @pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
 def test_a_value_that_cannot_be_beside_ones_that_can_is_a_warning(query: Path, command: str) -> None:
-    output = said_of_markers(query, ["[[pump in {2, 22}, alter(litres, y -> y * 1000)]]"], command)
+    output = marker_messages(query, ["[[pump in {2, 22}, alter(litres, y -> y * 1000)]]"], command)
     assert "warning[RQ217]: the accent describes `pump = 22`, which no tuple has" in output
     assert "did you mean `2`?" in output
 
@@ -181,7 +181,7 @@ def test_a_recode_that_leaves_out_values_that_may_come_is_a_warning(case: str) -
 
 @pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
 def test_every_command_warns_of_it(query: Path, command: str) -> None:
-    output = said_of_markers(query, ['[[pump = 1, recode(place, {"north": "N"})]]'], command)
+    output = marker_messages(query, ['[[pump = 1, recode(place, {"north": "N"})]]'], command)
     assert 'warning[RQ232]: the recode leaves out "south" of `place`' in output
     assert '`recode(place, {"north": "N", "south": "south"})`' in output
 
@@ -191,7 +191,7 @@ def test_every_command_warns_of_it(query: Path, command: str) -> None:
 
 @pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
 def test_an_equal_alter_over_an_earlier_one_is_a_loud_warning(query: Path, command: str) -> None:
-    output = said_of_markers(query, [FIRST, AGAIN], command)
+    output = marker_messages(query, [FIRST, AGAIN], command)
     assert output.count("warning[RQ218]") == 1
     assert (
         "an equal alter of `litres` is in force already for [pump = 1]: values there are converted twice"
@@ -217,11 +217,11 @@ SILENT: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("markers", SILENT.values(), ids=SILENT.keys())
 def test_what_is_no_repetition_is_not_warned_of(query: Path, markers: list[str]) -> None:
-    assert "warning" not in said_of_markers(query, markers, "validate")
+    assert "warning" not in marker_messages(query, markers, "validate")
 
 
 def test_a_function_in_between_does_not_hide_the_repetition(query: Path) -> None:
-    output = said_of_markers(query, [FIRST, "[[alter(litres, y -> y + 1)]]", AGAIN], "validate")
+    output = marker_messages(query, [FIRST, "[[alter(litres, y -> y + 1)]]", AGAIN], "validate")
     assert "warning[RQ218]" in output
     assert "is written y * 1000000 + 1000" in output
 
@@ -238,7 +238,7 @@ def test_closed_cells_are_not_converted(query: Path) -> None:
 
 def test_many_earlier_markers_are_counted(query: Path) -> None:
     earlier = [f"[[pump = {pump}, alter(litres, y -> y * 1000)]]" for pump in (1, 2, 3)]
-    output = said_of_markers(query, [*earlier, AGAIN], "validate")
+    output = marker_messages(query, [*earlier, AGAIN], "validate")
     assert "in force already for [pump in {1, 2, 3}]: values there" in output
     assert all(f"a.jsonl:{number}: {text}" in output for number, text in enumerate(earlier, 1))
 
