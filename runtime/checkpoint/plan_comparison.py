@@ -269,17 +269,19 @@ class _Comparison:
         if old.format != emit.format:
             why = "a folder has one format; another folder, `--sink NAME=PATH`"
             self._add("new checkpoint", where, f"to {old.format} → to {emit.format}", why)
+        was, now = self.before[old.relation], self.after[emit.relation]
         if self.matched.same.get(emit.relation) == old.relation:
-            for why in self._contradicted(self.sinks[emit.name], self.after[emit.relation]):
+            for why in self._contradicted(self.sinks[emit.name], now):
                 self._add("new checkpoint", where, "a wider domain", why)
+            if retyped := "; ".join(self._retyped(was, now)):
+                self._add("new checkpoint", where, "another type", f"{retyped}. {_ANOTHER_FOLDER}")
             if self.matched.same[emit.relation] != emit.relation or emit.name != old.name:
                 self._add("at once", where, f"is called {emit.name}, was {old.name}")
             return
-        was, now = self.before[old.relation], self.after[emit.relation]
         broken = [*self._retyped(was, now), *self._contradicted(self.sinks[emit.name], now)]
         broken += [_read([t]) for t in sorted(set(self._read_tables(emit.relation)))]
         if broken:
-            why = f"{'; '.join(broken)}. Another folder begins a new output"
+            why = f"{'; '.join(broken)}. {_ANOTHER_FOLDER}"
             self._add("new checkpoint", where, "is of another relation now", why)
             return
         came = [n for n in now.types if n not in was.types]
@@ -331,6 +333,7 @@ class _Comparison:
 
 
 _BEGINS = "and says by Adds and Alters what is in force"
+_ANOTHER_FOLDER = "Another folder begins a new output"
 
 
 def _read(tables: list[str]) -> str:

@@ -13,9 +13,8 @@ from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.plan.field_paths import alternatives, field_path, overlap
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.units.units import is_same
-from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.checkpoint.change import Change, Effect
+from cedilla.runtime.checkpoint.value_changes import ValueChange, another_type, another_unit, other_units
 from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.domains.growth import TAKEN, taken
@@ -221,15 +220,15 @@ class _Comparison:
         name, old = attribute.name, self.before.get(attribute.name)
         was = old.type if old is not None else self.state.types[name]
         if was != attribute.type:
-            what, why = f"{name}: {was} → {attribute.type}", "state and outputs have values of the old type"
-            yield self._change("new checkpoint", what, why)
-            return
+            retyped = another_type(self.state, name, was, attribute.type, self.epoch, is_read=self.is_read)
+            yield self._values(retyped)
+            if retyped.effect == "new checkpoint":
+                return
         if old is not None and old.unit_from != attribute.unit_from:
-            why = "state and outputs have values in the earlier units"
-            yield self._change("new checkpoint", f"{old} → {attribute}", why)
+            yield self._values(other_units(self.state, old, attribute, self.epoch))
         unit = old.unit if old is not None and old.unit else self.state.added_units.get(name)
         if (old is None or old.unit_from == attribute.unit_from) and unit != attribute.unit:
-            yield self._unit(name, unit, attribute.unit)
+            yield self._values(another_unit(self.state, name, unit, attribute.unit))
         if old is not None and _place_of(old) != _place_of(attribute):
             if (renamed := self._renamed_to(attribute)) is not None:
                 yield self._change("new checkpoint", f"{old} → {attribute}", renamed)
@@ -253,13 +252,9 @@ class _Comparison:
             yield self._change("continues", f"{name} is optional", "tuples without it are no more rejected")
         yield from self._domain(old, attribute)
 
-    def _unit(self, name: str, old: str | None, new: str | None) -> Change:
-        """Another declared unit: what has been read is in the old one."""
-        what = f"{name}: {f'unit {old}' if old else 'no unit'} → {f'unit {new}' if new else 'no unit'}"
-        if old is None or new is None or is_same(old, new):
-            return self._change("at once", what, "it says what values are in, and changes none")
-        why = f"state and outputs have values in {old}; `[[unit({name}, {unit_text(new)})]]` in the stream changes it"
-        return self._change("new checkpoint", what, why)
+    def _values(self, change: ValueChange) -> Change:
+        self.state = change.state
+        return self._change(change.effect, change.what, change.why)
 
     def _expect(self, name: str, presence: object) -> None:
         """Every tuple may (LATENT) or must (PRESENT) have an attribute from here on."""

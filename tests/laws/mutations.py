@@ -281,8 +281,8 @@ MUTATIONS = (
     Mutation(
         "N5 only the tuples that name a unit are in it",
         "runtime/control/accents/unit_accents.py",
-        "                yield regions.values(of, [short(unit)]), Alter(attribute.name, function)",
-        "                yield True, Alter(attribute.name, function)",
+        "            yield regions.values(attribute.unit_from[0], [short(unit)]), Alter(attribute.name, function)",
+        "            yield True, Alter(attribute.name, function)",
     ),
     Mutation(
         "N6 an output with a unit of its own has no Alters",

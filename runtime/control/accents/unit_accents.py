@@ -3,13 +3,13 @@ N5). Also keeps the units that accents have named."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, ToLevel, ToUnit
-from cedilla.compiler.plan import Source
+from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.bent import after
@@ -30,13 +30,18 @@ def first_alters(source: Source) -> Iterator[tuple[Tree, Alter]]:
     """Yields the Alters that a source begins with. Each pairs the tuples that name a unit with the Alter from the
     canonical unit to it (theory N5)."""
     for attribute in source.attributes:
-        if attribute.unit is None or attribute.unit_from is None:
-            continue
-        of, units = attribute.unit_from
-        for unit in units:
-            function = conversion(attribute.unit, unit)
-            if not function.is_identity:
-                yield regions.values(of, [short(unit)]), Alter(attribute.name, function)
+        if attribute.unit_from is not None:
+            yield from alters_by_name(attribute, attribute.unit_from[1])
+
+
+def alters_by_name(attribute: Attribute, units: Iterable[str]) -> Iterator[tuple[Tree, Alter]]:
+    """Yields the Alters of some of the units that tuples name, as `first_alters`."""
+    if attribute.unit is None or attribute.unit_from is None:
+        return
+    for unit in units:
+        function = conversion(attribute.unit, unit)
+        if not function.is_identity:
+            yield regions.values(attribute.unit_from[0], [short(unit)]), Alter(attribute.name, function)
 
 
 def with_unit(units: Mapping[str, str], added: Add) -> Mapping[str, str]:

@@ -41,7 +41,6 @@ from cedilla.runtime.control.sources.partitions import merge_partitions, with_pa
 MAX_ALTERS, _MAX_CELLS = 100, 64
 """Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""
 
-
 _MANY_ATTRIBUTES, _MAX_HISTORIES = 7, 100
 """Alters that many attributes describe have as many histories as combinations, and an output announces each."""
 
@@ -93,10 +92,7 @@ class SourceState:
         universe = with_partitions(facts.universe, source.partitions)
         state = cls(facts.types, universe, facts.present, {}, {}, grown=grown, zones=source.zones)
         for described, alter in unit_accents.first_alters(source):
-            raw, where = (
-                restrict_to(part, alter.function) for part in (described, state.canonical(described))
-            )
-            state = state.with_functions(alter.attribute, raw, where, positions_after(0))
+            state = state.with_alter(alter, described)
         return state.next_epoch()
 
     def next_epoch(self) -> SourceState:
@@ -329,6 +325,11 @@ class SourceState:
         exact = state.numbers.raw_type_after(attribute, self.types[attribute], units[attribute], where)
         exact = exact if attribute not in self.bent else None
         return evolve(state._undoing(attribute, raw, places, exact), units=units)
+
+    def with_alter(self, alter: Alter, described: Tree) -> SourceState:
+        """Returns the state after an Alter of the tuples of a raw region that precedes all tuples of the epoch."""
+        raw, where = (restrict_to(part, alter.function) for part in (described, self.canonical(described)))
+        return self.with_functions(alter.attribute, raw, where, positions_after(0))
 
     def with_bent(self, attribute: str, raw: Tree, where: Tree, places: Tree) -> SourceState:
         """Returns the state after functions that only the source undoes; arguments as in `with_functions`."""

@@ -18,7 +18,7 @@ from cedilla.runtime.terminal.console import Console
 from tests.kit import golden
 from tests.kit.command import cedilla
 from tests.kit.query import Query
-from tests.kit.stream import complaints, decode
+from tests.kit.stream import complaints, decode, is_tuple
 from tests.runtime.checkpoint.plan_edits import Items, checkpoint_of, commit_of, edited, ran
 
 QUERY = """
@@ -237,3 +237,157 @@ def test_an_edited_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     run.write("sensors", [{"$punctuation": "[ts < 30]"}])
     executor.process(2, {"sensors": run.files(executor)["sensors"][-2:]})
     assert [item["t"] for item in run.output("average") if item.get("wid") == 2] == [5.0]
+
+
+# --- a wider type ---
+
+NUMBERS = """
+stream r(ts: long, k: int, n: int, d: decimal(4, 2)) from json "in/r" punctuated on ts;
+stream q(ts: long, n: int) from json "in/q" punctuated on ts;
+totals := aggregate[sum(n) as total, max(n) as most, avg(n) as mean, collect(n) as all, mode(n) as usual,
+                    last(n) as latest, count(distinct n) as different, sum(d) as price by k](r);
+pairs := project[k, n * 2 as twice](r join rename[ts as time](q) on n);
+once := distinct(project[n, k](r));
+best := top[2 by n desc per k](r);
+steps := running[delta(n) as step, sum(n) as sofar per k on ts](r);
+emit totals to json "out/totals";
+emit pairs to json "out/pairs";
+emit once to json "out/once";
+emit best to json "out/best";
+emit steps to json "out/steps";
+"""
+WIDER = NUMBERS.replace("n: int", "n: long").replace("decimal(4, 2)", "decimal(9, 2)")
+SMALL = [
+    {"ts": 1, "k": 1, "n": 2**31 - 1, "d": 99.99},
+    {"ts": 2, "k": 1, "n": 7, "d": 0.01},
+    {"ts": 3, "k": 2, "n": 7, "d": 1},
+]
+LARGE = [
+    {"ts": 4, "k": 1, "n": 2**31, "d": 100},
+    {"ts": 5, "k": 2, "n": 7, "d": 1234567.89},
+    {"ts": 6, "k": 2, "n": 2**53 + 1, "d": 2},
+    {"$punctuation": "[]"},
+]
+
+
+def edited_to_wider(run: Query, query: str) -> Query:
+    run.write("r", SMALL)
+    run.write("q", [{"ts": 1, "n": 7}, {"ts": 1, "n": 2**31 - 1}])
+    run.go_on(run.executor(), 0)
+    run.query = query
+    run.write("r", LARGE)
+    run.write("q", [{"ts": 2, "n": 2**53 + 1}, {"$punctuation": "[]"}])
+    run.go_on(run.executor(), 1)
+    assert not run.rejections()
+    return run
+
+
+@pytest.mark.either_engine
+def test_a_wider_type_keeps_all_state(spark: SparkSession, tmp_path: Path) -> None:
+    """Every operator with state gives what it would have given with the wider type from the start."""
+    names = [emit.name for emit in compile_query(NUMBERS).plan.emits]
+    renamed = WIDER
+    for name in names:  # an output whose attributes are of another type begins anew
+        renamed = renamed.replace(f"{name} :=", f"{name}_ :=").replace(f"emit {name} to", f"emit {name}_ to")
+    narrow = edited_to_wider(Query(spark, tmp_path / "edited", NUMBERS, yes=True), renamed)
+    wide = edited_to_wider(Query(spark, tmp_path / "wide", WIDER), WIDER)
+    for name in names:
+        rows = tuples_of(narrow, name, f"{name}_")
+        assert rows == tuples_of(wide, name)
+        assert rows
+
+
+def tuples_of(run: Query, *emits: str) -> list[str]:
+    return sorted(str(item) for emit in emits for item in run.output(emit) if is_tuple(item))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "effect"),
+    [
+        ("int", "long", "continues"),
+        ("long", "int", "new checkpoint"),
+        ("int", "double", "new checkpoint"),
+        ("long", "decimal(19, 0)", "new checkpoint"),
+        ("decimal(4, 1)", "decimal(5, 1)", "continues"),
+        ("decimal(5, 1)", "decimal(5, 2)", "new checkpoint"),
+        ("decimal(5, 1)", "decimal(4, 1)", "new checkpoint"),
+    ],
+)
+def test_only_a_type_that_writes_all_values_alike_is_wider(old: str, new: str, effect: str) -> None:
+    before, after = (
+        f'stream r(k: int, n: {type_}) from json "r"; emit aggregate[count(n) as c by k](r) to json "o";'
+        for type_ in (old, new)
+    )
+    reference = ran(compile_query(before).plan, [("r", {"k": 1, "n": 1})])
+    changes, goes_on = edited(reference, after)
+    assert changes.effect == effect
+    if effect == "continues":
+        assert goes_on.states["r"].types["n"] == compile_query(after).plan.source_of["r"].attributes[1].type
+
+
+def test_an_output_of_a_wider_type_begins_in_another_folder() -> None:
+    before = 'stream r(n: int) from json "r" punctuated on n; emit r to json "o";'
+    reference = ran(compile_query(before).plan, [("r", {"n": 1})])
+    wider = before.replace("n: int", "n: long")
+    changes, _ = edited(reference, wider)
+    assert changes.effect == "new checkpoint"
+    assert "`n` would be long, its readers know it as int" in changes_text(changes)
+    assert edited(reference, wider.replace('"o"', '"o2"'))[0].effect == "continues"
+
+
+def test_altered_numbers_stay_doubles_when_their_type_is_wider() -> None:
+    before = 'stream r(k: int, n: int) from json "r" punctuated on k; emit r to json "o" in original units;'
+    altered: Items = [("r", {"$accent": "[[k = 1, alter(n, y -> y * 1000)]]"}), ("r", {"k": 1, "n": 1500})]
+    changes, goes_on = edited(ran(compile_query(before).plan, altered), before.replace("n: int", "n: long"))
+    assert changes.effect == "continues"
+    later: Items = [
+        ("r", {"$punctuation": "[k = 2]"}),
+        ("r", {"k": 1, "n": 2**40}),
+        ("r", {"k": 3, "n": 2**40}),
+    ]
+    rows = [item["n"] for item in outputs_after(goes_on, "r", later) if "n" in item]
+    assert rows == [2**40 / 1000, 2**40]
+
+
+# --- units that tuples name ---
+
+NAMED = """
+stream r(ts: long, u: string, k: int, t: double unit from u in {degC, degF}) from json "in/r" punctuated on ts;
+means := aggregate[avg(t) as mean by k](r);
+emit r to json "out/r";
+emit means to json "out/means";
+"""
+WITH_KELVIN = NAMED.replace("degF}", "degF, kelvin}")
+
+
+@pytest.mark.either_engine
+def test_a_unit_more_that_tuples_name_is_an_alter_where_the_run_goes_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    run = Query(spark, tmp_path, NAMED, yes=True)
+    run.write("r", [{"ts": 1, "u": "degC", "k": 1, "t": 10}, {"ts": 2, "u": "degF", "k": 1, "t": 68}])
+    run.write("r", [{"ts": 3, "u": "kelvin", "k": 1, "t": 303.15}])
+    run.go_on(run.executor(), 0)
+    assert [line.code for line in run.rejections()] == ["RQ311"]
+    for query in (WITH_KELVIN, NAMED, WITH_KELVIN):
+        run.query = query
+        executor = run.executor()
+    run.write("r", [{"ts": 4, "u": "kelvin", "k": 1, "t": 303.15}, {"$punctuation": "[ts < 5]"}])
+    run.go_on(executor, 1)
+    assert any('u = "kelvin"' in item.get("$accent", "") for item in run.output("r"))
+    run.write("r", [{"$punctuation": "[]"}])
+    run.go_on(executor, 2)
+    assert [row["mean"] for row in run.output("means") if "mean" in row] == [20.0]
+    assert [row["t"] for row in decode(run.output("r"))] == [10.0, 20.0, 30.0]
+
+
+def test_only_a_list_of_the_same_canonical_unit_continues() -> None:
+    before = ran(compile_query(NAMED).plan, [("r", {"ts": 1, "u": "degC", "k": 1, "t": 10.0})])
+    assert edited(before, WITH_KELVIN)[0].effect == "continues"
+    assert edited(before, NAMED.replace("{degC, degF}", "{degC}"))[0].effect == "continues"
+    assert edited(before, NAMED.replace("{degC, degF}", "{degF, degC}"))[0].effect == "new checkpoint"
+    assert edited(before, NAMED.replace("from u in {degC, degF}", "degC"))[0].effect == "new checkpoint"
+    before.step([("r", {"$accent": "[[alter(t, y -> y * 2)]]"})])
+    changes, _ = edited(before, WITH_KELVIN)
+    assert changes.effect == "new checkpoint"
+    assert "a unit that is new in the list" in changes_text(changes)
