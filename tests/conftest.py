@@ -4,6 +4,7 @@ import gc
 import os
 import tempfile
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -80,6 +81,13 @@ def pytest_pycollect_makeitem(
         mark.name == "soak" for mark in getattr(obj, "pytestmark", ())
     )
     return [] if left_out else None
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory of a test, which is empty at its start."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

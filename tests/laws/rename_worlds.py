@@ -9,15 +9,9 @@ from cedilla.compiler.compile import compile_query
 from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.stream import Item, nested
+from tests.laws.unit_worlds import CELLS, DESCRIPTIONS, matches
 
 NAMES = {"t": ("t", "temp", "temperature", "box.t"), "p": ("p", "press", "box.`p.1`.v")}
-CELLS = [(s, q) for s in (1, 2, 3) for q in (1, 2)]
-DESCRIPTIONS = ["s = 1", "s = 2", "s != 3", "q = 1", "s = 1, q = 2", "s in {2, 3}, q = 1", ""]
-
-
-def matches(description: str, s: int, q: int) -> bool:
-    test = description.replace("in {2, 3}", "> 1").replace(" = ", " == ").replace(", ", " and ")
-    return not test or bool(eval(test, {"s": s, "q": q}))
 
 
 class World:

@@ -22,7 +22,8 @@ from tests.kit.lines import as_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import decode, flat
 from tests.kit.tiers import tiered
-from tests.laws.rename_worlds import CELLS, NAMES, SCHEMA, World, outputs_of_renames
+from tests.laws.rename_worlds import NAMES, SCHEMA, World, outputs_of_renames
+from tests.laws.unit_worlds import CELLS
 
 
 def check_renames(seed: int) -> None:

@@ -92,12 +92,6 @@ def bent_row(ts: int, p: float | None, s: int = 1) -> Item:
     return {"ts": ts, "s": s, "q": 1.0} | ({} if p is None else {"p": p})
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 CASES: dict[str, tuple[Sequence[Item], list[float]]] = {
     "a sign": (
         [bent_row(1, -500.0), marker("[[s = 1, alter(p, y -> -y)]]"), bent_row(2, 500.0)],

@@ -126,12 +126,6 @@ ONE_UNIT = ITEMS.index(marker("[[unit(p, dBW)]]"))
 """The number of items before further units, which cost an engine much time and nothing else."""
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.either_engine
 def test_a_source_undoes_levels(spark: SparkSession, here: Path) -> None:
     half = ONE_UNIT // 2

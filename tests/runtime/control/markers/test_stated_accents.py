@@ -42,12 +42,6 @@ HOURS: Sequence[Item] = (
 )
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.either_engine
 @pytest.mark.parametrize("files", [1, rest(5)], ids=["one file", "a file a line"])
 def test_a_stated_accent_holds_from_the_first_tuple_on(spark: SparkSession, here: Path, files: int) -> None:
