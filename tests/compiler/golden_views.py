@@ -1,4 +1,4 @@
-"""What the golden files of the compiler show of a query."""
+"""The views of a query in the golden files of the compiler."""
 
 from __future__ import annotations
 

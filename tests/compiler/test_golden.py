@@ -1,4 +1,4 @@
-"""What the compiler makes of queries: plans as `explain` shows them, programs, complaints (`golden/*.txt`)."""
+"""The results of the compiler: plans in the form of `explain`, programs, complaints (`golden/*.txt`)."""
 
 import ast
 import re
@@ -118,7 +118,7 @@ def test_programs_are_python() -> None:
 def test_programs_are_written_as_ruff_would(tmp_path: Path) -> None:
     for number, compiled in enumerate(queries()):
         (tmp_path / f"program_{number}.py").write_text(compiled.program, encoding="utf-8")
-    # What the query says in one string stays in one piece, however long; nobody imports a program for its functions.
+    # A string of the query stays in one piece, also a long one. No program is imported for its functions.
     for command in (["check", "--ignore", "E501,D"], ["format", "--diff"]):
         config = ["--no-cache", "--config", str(ROOT / "pyproject.toml"), str(tmp_path)]
         done = subprocess.run(

@@ -86,27 +86,27 @@ BEYOND = (2**53, 2**53 + 1, 2**63 - 1, -(2**63))
 
 
 def is_number(name: str) -> bool:
-    """Whether an edge attribute can be altered."""
+    """Returns True if an edge attribute can be altered."""
     return EDGES[name].type.startswith(("int", "long", "double", "decimal"))
 
 
 def tame(name: str) -> bool:
-    """Whether an attribute has small values."""
+    """Returns True if an attribute has small values."""
     return not name.startswith("z")
 
 
 def is_odd(name: str) -> bool:
-    """Whether an attribute has values of `ODD`, or what is calculated from such."""
+    """Returns True if an attribute has values of `ODD`, or values that are calculated from them."""
     return name.split("_", maxsplit=1)[0] == ODD
 
 
 def is_cents(name: str) -> bool:
-    """Whether an attribute has values of `CENTS`, or what is calculated from such."""
+    """Returns True if an attribute has values of `CENTS`, or values that are calculated from them."""
     return name.split("_", maxsplit=1)[0] == CENTS
 
 
 def calculable(name: str) -> bool:
-    """Whether an attribute has values to calculate with."""
+    """Returns True if an attribute has values to calculate with."""
     return tame(name) or is_odd(name) or is_cents(name) or name.split("_", maxsplit=1)[0] == WIDE
 
 

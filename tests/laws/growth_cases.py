@@ -22,7 +22,7 @@ def before(world: World) -> str:
 
 
 def without_newcomer(items: Items) -> Items:
-    """What a stream says before its new member is known of: no tuples of it, and no marker that names it."""
+    """Returns a stream without its new member: no tuples of it, and no marker that names it."""
     return [
         (source, item)
         for source, item in items
@@ -44,7 +44,7 @@ def random_case(rng: Random, size: int, length: int) -> tuple[World, Plan, Items
 def meaning(
     made: World, items: Items, rejected: Sequence[tuple[str, str, Mapping[str, Any]]], context: str
 ) -> Counter[Any]:
-    """What the query says of a whole stream but for its rejected tuples, which are late ones of the newcomer."""
+    """Returns the result of the query for a whole stream without its rejected tuples, late ones of the newcomer."""
     rest = list(items)
     for source, code, item in rejected:
         assert code == "RQ305", context

@@ -35,7 +35,7 @@ LAWS = (
 
 @frozen
 class Mutation:
-    """`old` stands once in `file` and becomes `new`; `rule`: what is broken by it."""
+    """`old` is once in `file` and becomes `new`; `rule`: the rule that it breaks."""
 
     rule: str
     file: str
@@ -354,7 +354,7 @@ MUTATIONS = (
 
 
 def survives(mutation: Mutation) -> bool:
-    """Whether the laws hold in spite of a mutation."""
+    """Returns True if the laws hold in spite of a mutation."""
     with tempfile.TemporaryDirectory() as folder:
         for package in ("grammar", "compiler", "runtime"):
             ignored = shutil.ignore_patterns("__pycache__")

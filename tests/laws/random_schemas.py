@@ -35,7 +35,7 @@ def condition(rng: Random, name: str) -> str:
 
 
 def drawn(rng: Random, declared: set[str]) -> Item:
-    """An item, which may be wrong where it stands."""
+    """Returns an item, which may be wrong at its place."""
     roll = rng.random()
     if roll < 0.12:
         row: Item = {n: rng.choice([1, 2, 3]) for n in "sk" if n in declared and rng.random() < 0.9}

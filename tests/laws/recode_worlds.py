@@ -16,7 +16,7 @@ from tests.kit.stream import Item
 
 STATES, KINDS = ("A", "B", "C"), (1, 2, 3)
 NEW: dict[str, list[Any]] = {"state": ["x", "y", "D"], "k": [4, 10, 20]}
-"""What the domains may grow by: some of it is a code at times."""
+"""The values by which the domains may grow; some are codes at times."""
 POOL: dict[str, list[Any]] = {"state": ["A", "B", "C", "x", "y", "z"], "k": [1, 2, 3, 10, 20]}
 CELLS = [(s, k) for s in (1, 2) for k in (*KINDS, *NEW["k"])]
 CONDITIONS: list[tuple[str, Callable[[Any, Any, Any], bool]]] = [
@@ -40,7 +40,7 @@ class World:
     """A stream with recodes, and the same in its first codes. `wrong`: how many tuples have a value without a code.
     `kinds`: s -> code of k; `states`: (s, canonical k) -> code of state; `None`: none has come.
     `nested`: codes of `state` are told by raw values of k, too. `grows`: domains grow; `members`: so far. `refused`:
-    growths by a value that is another one's code, each behind how many items."""
+    growths by a value that is another one's code, each with the number of items before it."""
 
     def __init__(self, rng: Random, length: int = 45, *, nested: bool = True, grows: bool = False) -> None:
         self.rng, self.nested, self.grows = rng, nested, grows
@@ -234,7 +234,8 @@ def outputs_of_recodes(
     query: str = QUERY,
     refused: Sequence[tuple[int, str]] = (),
 ) -> tuple[Reference, dict[str, list[Item]]]:
-    """The items in steps of a size, and the outputs of each emit. `refused`: growths, behind so many items."""
+    """The items in steps of a size, and the outputs of each emit. `refused`: growths, each with the number of items
+    before it."""
     reference = Reference(compile_query(query).plan)
     output: dict[str, list[Item]] = {"r": [], "aggregate": []}
     todo = [*items, {"$punctuation": "[]"}] if ends else items

@@ -38,7 +38,7 @@ TABLE: Items = [*(("d", dict(row)) for row in NAMES), ("d", {"$punctuation": "[]
 
 @frozen
 class Ran:
-    """What a run gave: the output stream, its canonical tuples before encoding, and the reference after it."""
+    """The result of a run: the output stream, its canonical tuples before encoding, and the reference after it."""
 
     output: list[Item]
     passed: list[dict[str, Any]]
@@ -155,7 +155,7 @@ def readable(plan: Plan, output: Sequence[Item], context: str, exact: Collection
         (Line(line, str(n)) for n, line in enumerate(text)), declared_schema(attributes), diagnostics.append
     )
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
-    # Where an attribute of the output is added that no stream declares, the schema takes results for optional.
+    # The schema takes results for optional if an attribute of the output is added that no stream declares.
     told_apart = facts.lacking or plan.settings["drift"] == "infer"
     told_apart = told_apart or any(" in [,]" in item.get("$accent", "") for item in output)
     if told_apart and errors and errors[0].code == "RQ205":

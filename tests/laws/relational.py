@@ -1,6 +1,6 @@
-"""What a query means on complete relations: the shortest code that says it. The right side of Figure 3.
+"""The meaning of a query on complete relations, in the shortest code: the right side of Figure 3.
 
-A row has its place in its stream, or behind a sort, as `$order`, where the relation has an order. Rows of one place
+A row has its place in its stream, or after a sort, as `$order`, where the relation has an order. Rows of one place
 are told apart by their values.
 """
 

@@ -55,7 +55,7 @@ OPTIONAL = {"k", "p", "q", "g", "tags"}
 
 
 def meets(name: str, test: Callable[[Any], bool]) -> Callable[[Item, Item], bool]:
-    """Whether the value of an attribute as it is written meets a condition; none does."""
+    """Returns a test of the written value of an attribute; an undefined one meets no condition."""
     return lambda raw, _: name in raw and test(raw[name])
 
 
@@ -88,8 +88,8 @@ CONDITIONS: list[tuple[str, Callable[[Item, Item], bool]]] = [
 
 @frozen
 class Change:
-    """What an accent does: its text, its attribute, and what it is. `by`: a function, a unit, codes, a name, hours, the
-    changes of several attributes, or the number of an accent that is taken back."""
+    """The change of an accent: its text, its attribute and its kind. `by`: a function, a unit, codes, a name, hours,
+    the changes of several attributes, or the number of an accent that is taken back."""
 
     text: str
     attribute: str
@@ -102,7 +102,7 @@ def alters(name: str, text: str, function: Callable[[Fraction], Fraction]) -> Ch
 
 
 def bent(name: str, text: str, function: Callable[[Fraction], Fraction | None]) -> Change:
-    """What a function makes of a value that it takes."""
+    """Returns the change by a function, for values that it takes."""
     return Change(f"alter({name}, {text})", name, "alter", function)
 
 
@@ -123,7 +123,7 @@ def recodes(name: str, codes: dict[Any, Any]) -> Change:
 
 
 def several(text: str, *changes: Change) -> Change:
-    """What one accent does to several attributes."""
+    """Returns the change of several attributes by one accent."""
     return Change(text, changes[0].attribute, "several", changes)
 
 
@@ -205,7 +205,7 @@ def converted(name: str, unit: str) -> Any:
 
 @define
 class Sender:
-    """The accents so far, and what they make of tuples; and what is closed, behind how many of them."""
+    """The accents so far, and their effect on tuples; and closed regions, each with the number of accents before it."""
 
     texts: list[str] = field(factory=list[str])
     closed: list[tuple[int, list[Callable[[Item, Item], bool]]]] = field(factory=list[Any])
@@ -241,7 +241,7 @@ class Sender:
         return f"[{', '.join(text for text, _ in conditions)}]"
 
     def is_closed(self, canonical: Item) -> bool | None:
-        """Whether a tuple, as it was written then, is one of those that never come; `None` if it had no code then."""
+        """Returns True if a tuple, in its written form of then, never comes; `None` if it had no code then."""
         result = False
         for accents, tests in self.closed:
             if (raw := self.raw(canonical, accents)) is None:
@@ -271,8 +271,8 @@ class Sender:
     def raw(
         self, canonical: Item, accents: int
     ) -> tuple[Item, dict[str, str], list[str], dict[str, tuple[float, ...]]] | None:
-        """A tuple as it is written behind so many accents, by the names of attributes; the names that it has; which
-        attributes are not there, in the order in which they went; and the values that mean undefined."""
+        """Returns a tuple in its written form after a number of accents, by the names of attributes; its names; the
+        dropped attributes, in the order of their Drops; and the values that mean undefined."""
         raw = {**canonical, "t": converted("t", canonical["u"])(Fraction(canonical["t"]))}
         names: dict[str, str] = {}
         gone: list[str] = []
@@ -375,7 +375,7 @@ def in_places(row: dict[str, Any], one: str, other: str) -> dict[str, Any]:
 
 
 def is_valid(accents: list[str]) -> bool:
-    """Whether a stream may have these accents, and none takes away what others are told apart by."""
+    """Returns True if a stream may have these accents, and none drops an attribute that others describe tuples by."""
     diagnostics: list[Diagnostic] = []
     lines = [Line(json.dumps({"$accent": text}), str(number)) for number, text in enumerate(accents)]
     validate(lines, declared_schema(SCHEMA), diagnostics.append)

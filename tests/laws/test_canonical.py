@@ -35,7 +35,7 @@ def check_canonical_stream(seed: int) -> None:
     stream = valid_stream(rng, schema, rng.randrange(4, 14))
     rows, _ = tuples_and_errors(stream, schema)
     context = [json.dumps(item) for item in stream]
-    # Before its Drop, and behind the next Add, some tuples may lack an attribute.
+    # Before its Drop, and after the next Add, some tuples may lack an attribute.
     gone = {name for name in "skt" if any(f"-({name})" in str(item.get("$accent")) for item in stream)}
     reader = declared_schema(re.sub(rf"\b([{''.join(gone) or '-'}]):", r"\1?:", text))
     for used in (None, Counter[str]()):
@@ -55,8 +55,8 @@ def check_canonical_stream(seed: int) -> None:
 @BRIEF
 @given(seed=st.integers(0, 10**9))
 def test_a_canonical_stream_is_valid(seed: int) -> None:
-    """Adds of what is optional or closed, Drops and Alters of what domains rule out or nobody has (P-dead), by one pass
-    and by the rules."""
+    """Adds of optional or closed attributes, Drops and Alters of values that domains exclude or no tuple has (P-dead),
+    by one pass and by the rules."""
     check_canonical_stream(seed)
 
 

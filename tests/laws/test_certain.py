@@ -1,6 +1,6 @@
 """Pass and propagation against all completions of small streams (theory 1.1): certain answers.
 
-Domains are finite and small, so every way in which a stream can go on can be tried: any set of further tuples
+Domains are finite and small, so every way in which a stream can continue is tried: any set of further tuples
 outside the closed region. What has passed must be in the result of every completion (sound), all that is in
 every one must have passed (maximal, where the table says so), and no completion may bring a tuple that an
 output punctuation has closed.

@@ -1,10 +1,9 @@
 """Every kind of change in one stream: a query reads the tuples that a sender intended (theory 2.5, 2.7, N2 to N5, G32).
 
-The sender is plain Python: it has canonical tuples, and writes each as the accents so far tell, one behind the other,
-whatever their descriptions name. A Drop of what others are told apart by (RQ229) is left out: who writes tuples without
-it may mean either. Some accents are stated by the query, from the start or by an edit. Relations of these tuples, of
-each kind of operator, are what they are of complete ones (Figure 3), and outputs are valid.
-"""
+The sender is plain Python: it has canonical tuples, and writes each by the accents so far, one after the other,
+for all names in descriptions. A Drop of an attribute that others describe tuples by (RQ229) is left out: a tuple
+without it may mean either. Some accents are stated by the query, from the start or by an edit. Relations of these
+tuples, of each kind of operator, are what they are of complete ones (Figure 3), and outputs are valid."""
 
 from __future__ import annotations
 
@@ -132,7 +131,8 @@ class Reading:
             return False
 
     def check(self, accents: str) -> None:
-        """What has passed is what was meant, and what the relations are of it; outputs mean the same, and are valid."""
+        """Compares the passed tuples and their relations with the intended ones; outputs mean the same, and are
+        valid."""
         assert bag(compared(self.passed["r"])) == bag(compared(self.meant)), accents
         relations = evaluate_plan(self.reference.plan, {"r": self.passed["r"]})
         for emit in self.reference.plan.emits:
@@ -204,7 +204,7 @@ def read_changes(seed: int) -> Reading:
             reading.take_back(rng, sender)
         for sent, canonical, is_closed in tuples(rng, sender):
             codes = reading.take(sent, canonical)
-            if set(codes) <= {"RQ305"}:  # else it is not as it has to be, which nobody has to know more of
+            if set(codes) <= {"RQ305"}:  # otherwise it is wrong, and no one needs to know more
                 assert is_closed == bool(codes), (sender, sent)
     reading.step({"$punctuation": "[]"})
     reading.check("\n".join(sender.texts))

@@ -1,8 +1,8 @@
 """A stream that recodes means the same as without recodes: the source undoes codes (theory N3).
 
 A small oracle knows the codes of `state` for each pair (s, k) and those of `k` for each s, and writes the same stream
-in its first codes: what a marker says by raw values, it says for the canonical ones of each pair, one by one. Where the
-domains of both grow (N1), that stream has the wide ones from its start.
+in its first codes. A marker by raw values becomes one by the canonical values of each pair, one by one. If the domains
+of both grow (N1), that stream has the wide ones from its start.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def check_recodes(seed: int, *, grows: bool = False) -> World:
     assert not other.rejected
     for emit in first:
         assert rounded(decode(first[emit])) == rounded(decode(second[emit])), context
-    # What is in force in the end is the same, and so is what is closed, but for codes.
+    # The functions in force at the end are the same, and so are closed regions, except for codes.
     mine, theirs = in_force, outputs_of_recodes(world.plain, 1, ends=False, query=WIDE)[0].states["r"]
     for s, k in world.come(CELLS):
         for state in world.members["state"]:
@@ -102,7 +102,7 @@ def test_the_decoder_undoes_recodes(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", tiered(range(8), 3))
 def test_a_canonical_stream_recodes_at_its_end(seed: int) -> None:
-    """So that tuples which come behind it are read as they would have been."""
+    """Later tuples are then read as without it."""
     world = World(Random(seed), nested=False)
     one, items = without_rejected(world)
     for rules in (False, True):

@@ -35,7 +35,7 @@ def check_renames(seed: int) -> None:
     assert not other.rejected
     for emit in first:
         assert rounded(decode(first[emit])) == rounded(decode(second[emit])), context
-    # What is in force in the end is the same, and so is what is closed, but for names.
+    # The functions in force at the end are the same, and so are closed regions, except for names.
     one, other = (
         outputs_of_renames(world.renamed, 1, ends=False)[0],
         outputs_of_renames(world.plain, 1, ends=False)[0],
@@ -83,7 +83,7 @@ def test_the_decoder_undoes_renames(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", tiered(range(8), 3))
 def test_a_canonical_stream_renames_at_its_end(seed: int) -> None:
-    """So that tuples which come behind it are read as they would have been."""
+    """Later tuples are then read as without it."""
     world = World(Random(seed))
     one, _ = outputs_of_renames(world.renamed, 1, ends=False)
     wrong = [id(item) for _, _, item in one.rejected]

@@ -1,8 +1,8 @@
 """Units that Alters name are true, change nothing else, and are refused if they are wrong (theory N4).
 
-A unit that an output says behind an Alter is the one that its values are in, for all that the description matches: so
-whoever reads the output may know its units and domains or not. What a stream says is compared with each tuple's value,
-computed by the decoder, which shares nothing with the engine.
+A unit that an output names in an Alter is that of its values, for all tuples that the description matches. A reader of
+the output may know its units and domains or not. The named units are compared with each tuple's value, computed by the
+decoder, which shares nothing with the engine.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def test_wrong_units_in_many_cases(seed: int) -> None:
 
 
 def check_canonical(seed: int) -> None:
-    """A canonical stream says units that are true there: what stands behind it is read by them."""
+    """A canonical stream names true units: tuples after it are read by them."""
     rng = Random(seed)
     items = with_punctuations(World(rng).units, rng)
     at = rng.randrange(len(items))
@@ -182,7 +182,7 @@ def check_canonical(seed: int) -> None:
         out = StringIO()
         try:
             canonize(lines, declared_schema(SCHEMA.replace("p:", "p?:")), out, Counter() if rules else None)
-        except DiagnosticError:  # tuples come behind their punctuation, or there are no words for it (RQ213)
+        except DiagnosticError:  # tuples come after their punctuation, or there are no words for it (RQ213)
             return
         canonical = [json.loads(line) for line in out.getvalue().splitlines()]
         rows = decode(canonical)

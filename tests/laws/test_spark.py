@@ -80,8 +80,8 @@ def check_on_engine(
 def check_settings(
     spark: SparkSession, root: Path, seed: int, size: int, length: int, kinds: tuple[str, ...] = ALL
 ) -> None:
-    """`run` and `simulate` give the same tuples and set the same lines aside, with the same settings. Where these end
-    the one, they end the other; with the lines taken out that did, both go on to the same end."""
+    """`run` and `simulate` give the same tuples and set the same lines aside, with the same settings. Lines that
+    end one also end the other; without these lines, both continue to the same end."""
     rng = Random(seed)
     made = world(rng, size, kinds)
     items: list[tuple[str, Any]] = list(accepted(made.plan, stream(rng, length)))

@@ -28,7 +28,8 @@ def parts(rng: Random, items: Items) -> list[Items]:
 
 
 def grows(run: Query, rng: Random, later: Items, *, by_table: bool) -> bool:
-    """What was written, then a growth and what comes later, as two batches; whether the query could go on."""
+    """Processes the written items, then a growth and the later items, as two batches; True if the query could
+    continue."""
     if by_table:
         run.write("fleet", [{"k": 1}, {"k": 2}])
     executor = run.executor(rng.choice([1, 2, None]))

@@ -53,7 +53,7 @@ def check_units(seed: int) -> None:
     assert rounded(decode(first["r"])) == rounded(decode(world.alters)), context
     assert not one.rejected
     check_alike(first, second, context)
-    # What is in force in the end is the same, for each pair.
+    # The functions in force at the end are the same, for each pair.
     for name in world.names:
         for s, q in CELLS:
             actual = [
@@ -89,7 +89,7 @@ def test_a_canonical_stream_says_what_its_unit_accents_said(seed: int) -> None:
 
 
 def test_descriptions_by_an_attribute_in_another_unit() -> None:
-    """What a description says of `p` is meant in the unit in which `p` is by then (G22)."""
+    """A description of `p` is in the unit of `p` at its place (G22)."""
     items: list[Item] = [
         {"$accent": "[[s = 1, unit(p, Pa)]]"},
         {"$accent": "[[p > 50000, unit(t, degC)]]"},
@@ -142,7 +142,7 @@ def check_fixed(seed: int) -> None:
             {n: conversion(*units[n])(Fraction(v)) if n in units else v for n, v in row.items()}
             for row in decode(usual)
         ]
-        # As they are written, from the first tuple on: nothing is to be decoded.
+        # Unchanged from the first tuple on: nothing is to be decoded.
         assert rounded([item for item in lines if is_tuple(item)]) == rounded(wanted), context
         assert list(complaints(lines, set(reference.plan.start[fixed.removesuffix("_2")].types))) == [], (
             context
@@ -178,7 +178,7 @@ emit aggregate[max(t) as t by s, u](r) to json "groups";
 
 
 def check_named(seed: int) -> None:
-    """As if the stream began with an Alter for each unit, of the tuples that name it."""
+    """The stream means the same as one that begins with an Alter for each unit, of the tuples that name it."""
     rng = Random(seed)
     units = ["degF", "degC", "kelvin", "[degR]"]
     begin: list[Item] = [

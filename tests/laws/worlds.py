@@ -72,7 +72,7 @@ class _Growing:
     lines: list[str] = field(factory=list[str])
     names: list[str] = field(factory=lambda: ["r", "s"])
     chain: bool = False
-    """Whether each operator reads the one before it."""
+    """True: each operator reads the one before it."""
     _types: dict[str, dict[str, str]] = field(init=False, factory=dict[str, dict[str, str]])
 
     def types(self, name: str) -> dict[str, str]:
@@ -270,7 +270,7 @@ _OF_CENTS = (
     *("{x} * 100", "{x} % 0.01", "{x} * 0.1 + k", "{x} / 100", "round({x}, 1)", "floor({x} * 100)"),
     *("long({x} * 100)", "case when {x} * 100 = 29 then {x} * 3 else 0.5 end", "greatest({x}, 0.87 - {x})"),
 )
-"""What jumps where decimals are doubles."""
+"""Expressions that jump if decimals are doubles."""
 ALL = (
     *("select", "project", "rename", "union", "intersect", "minus", "distinct", "join", "left join"),
     *("semi join", "anti join", "window", "session", "count window", "sort", "top", "limit", "sample"),
@@ -314,7 +314,7 @@ KINDS: tuple[tuple[Any, ...], ...] = ((0.5, 2.0, -1.0), (1, 2, 7), ("a", "b", ""
 
 
 def is_amount(values: tuple[Any, ...]) -> bool:
-    """Whether the values of an unannounced attribute can be altered."""
+    """Returns True if the values of an unannounced attribute can be altered."""
     return bool(values) and type(values[0]) in (int, float)
 
 

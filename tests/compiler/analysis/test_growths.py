@@ -1,4 +1,4 @@
-"""What `explain --evolution` says of wider domains (theory N1)."""
+"""The answers of `explain --evolution` about wider domains (theory N1)."""
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.analysis.growths import growths
@@ -42,7 +42,7 @@ emit sensors join more on s to json "each";
 
 
 def test_a_table_lets_all_domains_that_come_from_it_grow_at_once() -> None:
-    """So the join of two streams that both have theirs from there has let go of nothing."""
+    """The join of two streams with domains from that table has therefore forgotten nothing."""
     growth, other = growths(compile_query(TABLE).plan)
     assert (growth.source, growth.attribute, growth.table) == ("sensors", "s", "devices")
     assert growth.lets_go == other.lets_go == (("Join join_3 (line 8)", "more"),)

@@ -64,7 +64,7 @@ def test_what_is_promised_gets_closed(relation: str) -> None:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_what_is_not_promised_stays_open(relation: str) -> None:
-    """So that a scheme is not missed: no single attribute of the output is closed that is no scheme."""
+    """No scheme is missed: every single attribute of the output that is closed is a scheme."""
     plan = compiled(relation)
     facts = kept_promises(plan, 1000)
     for operator in plan.operators:

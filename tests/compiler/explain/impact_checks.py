@@ -1,4 +1,4 @@
-"""Whether the impacts that the compiler foretells are those of traced markers."""
+"""Compares the impacts that the compiler predicts with those of traced markers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_impact(plan: Plan, impact: AccentImpact) -> None:
 
 
 def reads_and_merges(plan: Plan, outcome: Outcome) -> bool:
-    """Whether a predicate on the altered attribute comes before a union.
+    """Returns True if a predicate on the altered attribute comes before a union.
 
     Then the Alter holds for some values of its own attribute only, and no description can say that (G23).
     """

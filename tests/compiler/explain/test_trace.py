@@ -1,4 +1,4 @@
-"""What `explain --evolution` says of an accent is what applying it does; what `trace` shows is where it stands."""
+"""`explain --evolution` predicts the effects of an accent that is applied; `trace` shows its position."""
 
 import re
 

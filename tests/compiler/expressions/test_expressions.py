@@ -259,7 +259,7 @@ def test_the_region_of_simple_conditions_is_where_they_hold(text: str) -> None:
 @LIGHT
 @given(predicates(SIMPLE | UNCLEAR))
 def test_a_predicate_is_never_true_outside_its_region(text: str) -> None:
-    """What the region leaves out may be closed from the start (Prop of Select, theory 1.3)."""
+    """The tuples outside of the region may be closed from the start (Prop of Select, theory 1.3)."""
     check_possible(text, exact=False)
 
 
@@ -267,7 +267,7 @@ def test_a_predicate_is_never_true_outside_its_region(text: str) -> None:
 @HEAVY
 @given(predicates(SIMPLE | UNCLEAR))
 def test_a_predicate_is_never_true_outside_its_region_at_length(text: str) -> None:
-    """What the region leaves out may be closed from the start (Prop of Select, theory 1.3)."""
+    """The tuples outside of the region may be closed from the start (Prop of Select, theory 1.3)."""
     check_possible(text, exact=False)
 
 

@@ -34,7 +34,7 @@ def unite(r1: Tuples, r2: Tuples) -> Tuples:
 
 @frozen
 class State:
-    """What a difference knows of one tuple: whether it waits, was on the right, has passed."""
+    """The state of a difference for one tuple: it waits, was on the right, has passed."""
 
     left: bool = False
     right: bool = False
@@ -99,7 +99,7 @@ def matched(patterns: Iterable[Cells]) -> Cells:
 
 
 def first_of_every_completion(arrived: Cells, closed: Cells) -> Cells:
-    """What may be written: the tuples before which no completion has one that has not come yet."""
+    """Returns the tuples that may be written: no completion has a missing tuple before them."""
     return frozenset(t for t in arrived if not any(late[0] < t[0] for late in PAIRS - closed))
 
 
@@ -115,7 +115,7 @@ def printed_initial(patterns: list[Cells]) -> Cells:
 
 
 def passable(closed: Cells) -> Cells:
-    """What the engine lets pass, by its region."""
+    """Returns the cells that the engine passes, by its region."""
     ranges = {"A": range(4), "B": range(2)}
     universe = {n: regions.Domain(regions.values(n, values), integral=True) for n, values in ranges.items()}
     boxes = (regions.box({"A": regions.values("A", [a]), "B": regions.values("B", [b])}) for a, b in closed)

@@ -371,7 +371,7 @@ def test_conditions_need_what_they_read() -> None:
 
 
 def test_an_alter_of_what_no_tuple_has_where_a_condition_holds_is_absorbed() -> None:
-    """Where the condition excludes a group nothing feeds its result, and that is no Alter (D1)."""
+    """Nothing feeds the result of a group that the condition excludes, so there is no Alter (D1)."""
     source = Facts({"v": LONG}, {}, {"v": PRESENT})
     group = Aggregate(name="g", inputs=("s",), by=["v"], calls={"n": "sum(v where v > 1)"})
     shifted = Affine(Fraction(2), Fraction(1))
@@ -442,7 +442,7 @@ def test_time_is_rounded_by_steps(text: str, unit: int, first: int) -> None:
     "text", ["date_trunc('month', at)", "floor(-ts / 3)", "floor(ts * ts)", "ceil(ts / 2)", "to_date(s)"]
 )
 def test_other_functions_have_no_axis(text: str) -> None:
-    """What is not an increasing step function of one attribute closes nothing (theory 1.3: otherwise `*`)."""
+    """Only an increasing step function of one attribute closes something (theory 1.3: otherwise `*`)."""
     types = {"at": Type("timestamp"), "ts": LONG, "s": Type("string")}
     assert stepped(parse_expression(text), types) is None
 

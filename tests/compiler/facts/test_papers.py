@@ -226,7 +226,7 @@ def test_a_window_closes_when_its_extent_is_closed() -> None:
 
 
 def _shut(closed: Tree, window: int) -> bool:
-    """Whether every tuple of a window is in the region, whatever its time."""
+    """Returns True if every tuple of a window is in the region, at all its times."""
     return regions.covers(
         closed, {"wid": Domain(regions.values("wid", [window])), "t": Domain(regions.defined("t"))}
     )

@@ -53,11 +53,11 @@ class World:
             yield operator(self.t1 | more1, self.t2 | more2)
 
     def certain(self, operator: Callable[[Tuples, Tuples], Tuples]) -> Tuples:
-        """What may pass: the tuples of every completion's result."""
+        """Returns the tuples that may pass: those of every completion's result."""
         return frozenset.intersection(*self.results(operator))
 
     def closable(self, operator: Callable[[Tuples, Tuples], Tuples]) -> Tuples:
-        """What may be closed after all that may pass has."""
+        """Returns the tuples that may be closed after all that may pass."""
         return DOMAIN - (frozenset[int].union(*self.results(operator)) - self.certain(operator))
 
 
@@ -115,7 +115,7 @@ def test_e9_right_tuples_outlive_the_right_punctuation() -> None:
 
 
 def test_e10_what_has_passed_is_remembered_until_the_left_has_closed_it() -> None:
-    """As printed, a left duplicate passes again (E10)."""
+    """By the printed formula a left duplicate passes again (E10)."""
     assert passed("l2l", forgetful) == [1, 2]
     assert passed("l2l", corrected) == [1]
     assert max(len(passed(h, corrected)) for h in HISTORIES) == 1
@@ -213,7 +213,7 @@ def test_e3_initial_is_a_region_and_no_subset_of_the_punctuations() -> None:
 
 
 def test_e4_a_tuple_need_not_be_closed_itself_to_be_written() -> None:
-    """Ties that come later go behind it; as printed, Pass is sound and strictly weaker (E4)."""
+    """Ties that come later follow it; the printed Pass is sound and strictly weaker (E4)."""
     weaker = 0
     for patterns, arrived in product(SENT, ARRIVED):
         right = first_of_every_completion(arrived, matched(patterns))

@@ -16,7 +16,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def agree(left: Row, right: Row, on: Pairs) -> bool:
-    """Whether two tuples have equal, defined join attributes."""
+    """Returns True if two tuples have equal, defined join attributes."""
     return all(a in left and left[a] == right.get(b) for a, b in on)
 
 
@@ -25,7 +25,7 @@ def partners(tuple_: Row, other: World, on: Pairs) -> list[Row]:
 
 
 def meets_later(tuple_: Row, other: World, on: Pairs) -> bool:
-    """Whether some tuple that it agrees with is live."""
+    """Returns True if a tuple that it agrees with is live."""
     return bool(other.live(partners(tuple_, other, on)))
 
 
@@ -34,7 +34,7 @@ def swapped(on: Pairs) -> Pairs:
 
 
 def possible(facts: Facts, row: Row) -> bool:
-    """Whether a relation's universe has room for a tuple."""
+    """Returns True if a relation's universe contains a tuple."""
     return all(
         regions.contains(domain.members, {name: row[name]} if name in row else {})
         for name, domain in facts.universe.items()

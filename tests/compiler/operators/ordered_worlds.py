@@ -61,7 +61,7 @@ def ordered(name: str, kind: str, *, undefined: bool) -> Ordered:
 
 
 def rank(row: Row, keys: Iterable[tuple[str, bool]]) -> list[tuple[bool, Any]]:
-    """Where a tuple comes in the order; ⊥ is last."""
+    """Returns the rank of a tuple in the order; ⊥ is last."""
     return [(n not in row, (-row[n] if descending else row[n]) if n in row else 0) for n, descending in keys]
 
 

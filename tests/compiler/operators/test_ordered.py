@@ -105,7 +105,7 @@ def test_a_prefix_ends_at_the_first_open_tuple_at_length(
 def test_a_sort_closes_what_is_closed_and_written(
     axes: dict[str, Ordered], paint: Paint, keys: tuple[tuple[str, bool], ...]
 ) -> None:
-    """A later output is an open tuple, or a closed one that waits behind an open one (theory 1.3)."""
+    """A later output is an open tuple, or a closed one that waits for an open one (theory 1.3)."""
     source = facts(axes, paint)
     sort = Sort(name="o", inputs=("r",), keys=keys)
     out, passable = sort.facts((source,)), sort.passable(source)
@@ -147,7 +147,7 @@ MOSTLY_CLOSED = st.builds(
 @LIGHT
 @given(MOSTLY_CLOSED, st.frozensets(st.sampled_from(CELLS), max_size=8))
 def test_a_session_is_certain_when_all_around_it_is_closed(closed: Paint, arrived: frozenset[Tuple]) -> None:
-    """What passes is in every completion as it is, and nothing that is closed in the output comes later."""
+    """Passed sessions are in every completion unchanged, and no session closed in the output comes later."""
     check_session(closed, arrived)
 
 
@@ -157,7 +157,7 @@ def test_a_session_is_certain_when_all_around_it_is_closed(closed: Paint, arrive
 def test_a_session_is_certain_when_all_around_it_is_closed_at_length(
     closed: Paint, arrived: frozenset[Tuple]
 ) -> None:
-    """What passes is in every completion as it is, and nothing that is closed in the output comes later."""
+    """Passed sessions are in every completion unchanged, and no session closed in the output comes later."""
     check_session(closed, arrived)
 
 

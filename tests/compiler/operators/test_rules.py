@@ -31,7 +31,7 @@ class Steps:
         self.output: list[Item] = []
 
     def take(self, step: Given) -> list[Item]:
-        """What an item adds to the output."""
+        """Returns the items that an item adds to the output."""
         source, item = step if isinstance(step, tuple) else ("r", step)
         if isinstance(item, str):
             item = {"$accent" if item.startswith("[[") else "$punctuation": item}

@@ -49,7 +49,7 @@ def test_rename_changes_names_and_nothing_else(world: World) -> None:
 
 
 def test_rename_refuses_an_attribute_of_the_new_name() -> None:
-    """As in J2: no output has two attributes of one name."""
+    """No output has two attributes of one name, by the same rule as J2."""
     rename = Rename(name="n", inputs=("s",), names={"a": "b"})
     assert rename.conflict((Facts({"a": LONG}, {}, {"a": PRESENT}),)) is None
     assert rename.conflict((Facts({"a": LONG, "b": LONG}, {}, {"a": PRESENT, "b": PRESENT}),)) == "b"
@@ -158,7 +158,7 @@ OPEN_ENDED = (False, False)
 
 
 def epochs(closed: tuple[bool, bool]) -> Iterator[tuple[int, int, bool, bool]]:
-    """What an epoch can bring of one tuple: copies on the left and on the right, then punctuations."""
+    """Yields the epochs of one tuple: copies on the left and on the right, then punctuations."""
     lefts, rights = (range(1) if c else range(3) for c in closed)
     yield from product(lefts, rights, (False, True), (False, True))
 

@@ -138,7 +138,7 @@ def test_merged_attributes_are_coordinated() -> None:
 
 
 def test_an_attribute_that_would_be_twice_is_refused() -> None:
-    """As by a join (J2, G11), also where the function computes it; `merge` or `returns` makes room."""
+    """A join does the same (J2, G11), also if the function computes it; `merge` or `returns` makes room."""
     has_u = Facts({**LEFT.types, "u": DOUBLE}, {}, {**LEFT.present, "u": PRESENT})
     assert user(2, merge=("k",)).conflict((LEFT, RIGHT)) is None
     assert user(2, merge=("k",)).conflict((has_u, RIGHT)) == "u"

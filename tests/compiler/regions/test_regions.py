@@ -158,7 +158,7 @@ def test_a_tree_names_only_attributes_that_matter(paint: Paint) -> None:
 @LIGHT
 @given(REGIONS, REGIONS)
 def test_equal_regions_are_equal_trees(first: Paint, second: Paint) -> None:
-    """Whatever the way to a region over a dense axis, its tree is the same."""
+    """All ways to a region over a dense axis give the same tree."""
     a, b = first.tree(), second.tree()
     one = regions.difference(regions.union(a, b), b)
     other = regions.intersection(a, regions.complement(b))
@@ -307,7 +307,7 @@ def test_an_increasing_map_carries_trees_along(
 @LIGHT
 @given(NUMBERS)
 def test_an_image_under_a_projection_folds_what_falls_together(paint: Paint) -> None:
-    """Where images of boxes overlap, the operation combines their leaves."""
+    """The operation combines the leaves of boxes with overlapping images."""
     most = Operation(lambda a, b: b if a is b else None, max)
     image = regions.reshape(paint.tree(), lambda box: [{n: m for n, m in box.items() if n != "a"}], most, 0)
     for y in DENSE:

@@ -1,4 +1,4 @@
-"""What the laws need of an operator: a module each, of the name of its method.
+"""The part of an operator in the laws: a module each, with the name of its method.
 
 `text`: a random relation of it. `meaning`: its rows on whole relations. `CERTAIN`: a relation over `r(k, x)`, and
 whether what passes is exactly what is certain. `SAFE`: a relation over the streams of `test_safety.py`.

@@ -127,7 +127,7 @@ def test_texts_say_the_set_they_were_made_from(name: str, data: st.DataObject) -
     [([True], [("a = true",)]), ([False], [("a = false",)]), ([False, True], [("a in [,]",)]), ([], [])],
 )
 def test_no_range_of_booleans_is_said(kept: list[bool], expected: list[tuple[str, ...]]) -> None:
-    """Nothing is less than `false`: whoever knows that refuses a description by it (RQ216)."""
+    """Nothing is less than `false`, so a reader refuses a description by it (RQ216)."""
     others = regions.values("a", [v for v in (False, True) if v not in kept])
     tree = regions.difference(regions.defined("a"), others)
     assert list(patterns.texts({"a": tree}, {"a": Type("boolean")}, outer=False)) == expected
