@@ -69,7 +69,8 @@ def reported(
     restart: bool = False,
     watch: Monitor | None = None,
 ) -> list[Told]:
-    """What a watch tells of epochs of sensors and values, with the epoch; by medians as the engine makes them."""
+    """Returns the reports of a watch over epochs of sensors and values, with the epoch; medians are those of the
+    engine."""
     state, watch = state or source_state(), watch or Monitor.of(SOURCE)
     result: list[Told] = []
     for number, values in enumerate(epochs):
@@ -193,7 +194,7 @@ def test_the_accent_is_in_the_units_in_force() -> None:
     ((_, warning),) = reported(sensors([600] * 8, since=3000), state)
     # of what is written: tenths of °F, then of °C
     assert "[[s = 2, alter(t, y -> (y * 5 - 16) / 9)]];" in warning.message
-    # Where the group itself has two units, none can be named.
+    # No unit can be named for a group with two units.
     state = with_accent(
         state, read_accent("[[s = 2, ts > 5, alter(t, y -> y / 10)]]", state.types), 0
     ).next_epoch()

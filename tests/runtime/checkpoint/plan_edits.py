@@ -21,7 +21,7 @@ Items = Sequence[tuple[str, dict[str, Any]]]
 
 
 def commit_of(reference: Reference, epoch: int) -> Commit:
-    """What a run would have committed, with a segment for each state that is not empty."""
+    """Returns the commit of a run, with a segment for each state that is not empty."""
     return Commit(
         epoch=epoch,
         sources={name: state.next_epoch() for name, state in reference.states.items()},
@@ -51,7 +51,7 @@ def checkpoint_of(folder: Path, reference: Reference, epoch: int = 7) -> Path:
 
 
 def edited(reference: Reference, text: str, epoch: int = 7) -> tuple[Changes, Reference]:
-    """What an edit of the query does, and a reference of the edited query that goes on where it can."""
+    """Returns the changes of an edited query, and a reference of it that continues if it can."""
     plan = compile_query(text).plan
     changes = compare(StoredPlan(0, reference.plan), commit_of(reference, epoch), plan)
     goes_on = Reference(plan)

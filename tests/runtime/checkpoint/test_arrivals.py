@@ -1,4 +1,4 @@
-"""What is new in a folder, whoever looks at it: the checkpoint knows, not an engine."""
+"""The new files of a folder, for every engine: the checkpoint records them."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from cedilla.runtime.storage.files import Files, FoundFile
 
 
 def arrivals(root: Path) -> Arrivals:
-    """As a new process has them."""
+    """Returns the arrivals of a new process."""
     return Arrivals(Checkpoint(Files(), str(root)))
 
 

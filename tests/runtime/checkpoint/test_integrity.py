@@ -178,7 +178,7 @@ def test_a_damaged_segment_ends_the_run_before_it_writes(project: Project) -> No
 def test_a_torn_last_record_falls_back_to_the_one_before(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a loss of power leaves it: nothing came after it. Its epoch is done again, and comes once."""
+    """A loss of power leaves such a record: nothing came after it. Its epoch is computed again, and comes once."""
     with monkeypatch.context() as patch:
         die_in_epoch(patch, "publish", 3)
         with pytest.raises(Killed):
@@ -213,7 +213,7 @@ def test_a_lost_record_whose_epoch_is_in_an_output_is_refused(
 
 @pytest.mark.either_engine
 def test_an_output_that_is_ahead_of_its_checkpoint_is_refused(project: Project) -> None:
-    """As a checkpoint from a backup is, beside an output that went on."""
+    """A checkpoint from a backup is one, if its output continued."""
     project.run()
     shutil.copytree(project.root / "ck", project.root / "backup")
     project.rest()

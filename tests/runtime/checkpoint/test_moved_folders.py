@@ -157,7 +157,7 @@ def test_a_folder_under_another_path_is_read_once(
 def test_a_batch_goes_on_under_another_path(
     spark: SparkSession, tmp_path: Path, change: Callable[[Project], None]
 ) -> None:
-    """What ended in its middle, at a marker that is wrong."""
+    """A run that ended in the middle of a batch, at a wrong marker."""
     project = Project(spark, tmp_path / "project")
     project.write("r/3.jsonl", '{"$accent": "[[unit(t, kg)]]"}', moment=30)
     project.file(4)

@@ -1,4 +1,4 @@
-"""What an edited query does to its checkpoint (`cedilla plan`), and that `run` does it."""
+"""The effects of an edited query on its checkpoint: `cedilla plan` shows them, and `run` applies them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_what_each_edit_does() -> None:
 
 
 def outputs_after(reference: Any, emit: str, items: Items) -> list[dict[str, Any]]:
-    """What an emit's stream gets; the first item must be a marker, by which a step is no quiet one."""
+    """Returns the items of an emit's stream. The first item must be a marker, so that a step has an effect."""
     return [output_item for item in items for o in reference.step([item]) for output_item in o[emit].items()]
 
 
@@ -196,7 +196,7 @@ def test_a_person_at_the_terminal_is_asked(
     monkeypatch.setenv("NO_COLOR", "1")
     assert Console().consent(changes) is goes_on
     assert "groups that are open then lack the tuples read before" in shown.getvalue()
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # no terminal: nobody is asked
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # without a terminal there is no question
     assert not Console().consent(changes)
 
 
@@ -205,7 +205,7 @@ def test_a_person_at_the_terminal_is_asked(
 
 @pytest.mark.either_engine
 def test_an_edited_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    """A wider domain, an output more, other names: state goes on; then an operator anew, refused before."""
+    """A wider domain, an output more, other names: state stays; then an operator starts again, refused before."""
     run = Query(spark, tmp_path, QUERY)
     for source, item in STREAM:
         if "$punctuation" not in item or source != "placement":
@@ -287,7 +287,7 @@ def test_a_wider_type_keeps_all_state(spark: SparkSession, tmp_path: Path) -> No
     """Every operator with state gives what it would have given with the wider type from the start."""
     names = [emit.name for emit in compile_query(NUMBERS).plan.emits]
     renamed = WIDER
-    for name in names:  # an output whose attributes are of another type begins anew
+    for name in names:  # an output whose attributes are of another type begins again
         renamed = renamed.replace(f"{name} :=", f"{name}_ :=").replace(f"emit {name} to", f"emit {name}_ to")
     narrow = edited_to_wider(Query(spark, tmp_path / "edited", NUMBERS, yes=True), renamed)
     wide = edited_to_wider(Query(spark, tmp_path / "wide", WIDER), WIDER)

@@ -44,7 +44,7 @@ def prepared(spark: SparkSession, root: Path, seed: int) -> Query:
 
 def finish(run: Query, on_death: Callable[[], None] = lambda: None) -> None:
     """Run until it comes to its end, again after each death. One that comes while an epoch is started on top of another
-    goes with it: that epoch is done anew."""
+    ends with it: that epoch is computed again."""
     while True:
         try:
             run.process(files_per_epoch=1)
@@ -173,8 +173,8 @@ def start(root: Path) -> subprocess.Popen[bytes]:
 def test_a_killed_process_continues_where_it_was(
     spark: SparkSession, tmp_path: Path, undisturbed: Path, where: str
 ) -> None:
-    """The real thing: SIGKILL to the whole process group as soon as some epoch is committed. What goes on is another
-    process, and Spark's own checkpoint tells it which files there are."""
+    """SIGKILL to the whole process group as soon as an epoch is committed. Another process continues, by the
+    checkpoint's record of files."""
     prepared(spark, tmp_path, 7)
     (tmp_path / "q.rq").write_text(QUERY)
     process = start(tmp_path)

@@ -1,4 +1,4 @@
-"""What the commands say of themselves: help, an overview, a near command, Ctrl-C."""
+"""The messages of commands about themselves: help, an overview, a near command, Ctrl-C."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ QUERY = (
 
 
 class Shell:
-    """What a magic uses of IPython."""
+    """The part of IPython that a magic uses."""
 
     def __init__(self) -> None:
         self.user_ns: dict[str, Any] = {}

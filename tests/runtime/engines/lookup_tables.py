@@ -45,7 +45,7 @@ def function(rng: random.Random) -> Affine:
 
 
 def below(rng: random.Random) -> Tree:
-    """What there is at a point: a function, or several by another attribute or by place."""
+    """Returns the leaf of a point: a function, or several by another attribute or by place."""
     match rng.randrange(8):
         case 0 | 1 | 2:
             return function(rng)
@@ -120,7 +120,7 @@ def check_tables(session: SparkSession, name: str) -> None:
 
 
 def by_table(session: SparkSession, frame: DataFrame, factor: int) -> DataFrame:
-    """Rows with `x` through a function at each of many points; the table is made anew, in the place of the last."""
+    """Rows with `x` through a function at each of many points; the table replaces the last one."""
     types = {"k": Type("long"), "x": Type("double")}
     points: Map[Value, Tree] = Map({k: Affine(Fraction(factor), Fraction(k)) for k in range(5_000)})
     lookups = Lookups(Tables.of(session), types, PLACE)

@@ -117,7 +117,7 @@ def test_a_user_operator_on_a_cluster(workers: Cluster, tmp_path: Path) -> None:
 
 
 def test_a_folder_that_one_machine_does_not_share(root: Path, tmp_path: Path) -> None:
-    """What that one wrote would be on its own disk, and the output would be without: no epoch begins."""
+    """Its files would be on its own disk, and missing in the output: no epoch begins."""
     run, spark = tmp_path / "run", tmp_path / "spark"
     run.mkdir()
     spark.mkdir()

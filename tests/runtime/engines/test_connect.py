@@ -1,5 +1,5 @@
-"""What programs say, on a server of Spark Connect: the same as by Spark itself, where only PySpark's public calls are
-made. (Sail speaks the same protocol: what it computes is tried beside Spark, test by test.)"""
+"""Programs on a server of Spark Connect give the results of Spark, because they make only PySpark's public calls. (Sail
+speaks the same protocol; its results are compared with those of Spark test by test.)"""
 
 from __future__ import annotations
 

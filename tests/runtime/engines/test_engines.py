@@ -126,7 +126,7 @@ emit every to parquet "tables";
 
 
 def test_what_is_sorted_is_written_so(folder: Path) -> None:
-    """So many rows that Sail could compute parts of them on several cores."""
+    """Enough rows for Sail to compute parts of them on several cores."""
     count = 200_000
     values = np.arange(count) * 7919 % 1_000_003 / 1_000_003
     table = pa.table({"ts": range(count), "pump": [1] * count, "t": [*values[1:], float("nan")]})

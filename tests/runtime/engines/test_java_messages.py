@@ -1,4 +1,4 @@
-"""What Java writes to standard error: remarks about itself are left out, errors are not."""
+"""The standard error of Java: remarks about itself are left out, errors are not."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ if len(sys.argv) > 1:
     [([], set[str]()), (["failed"], {"why it does not start", "over"}), (["stopped"], {"over"})],
 )
 def test_a_child_writes_through_the_filter_for_all_its_life(how: list[str], more: set[str]) -> None:
-    """Whoever starts inside is filtered; one that cannot start says why; after a stop nothing more is said."""
+    """A process that starts inside is filtered; one that cannot start reports the reason; after a stop nothing is
+    reported."""
     done = subprocess.run([sys.executable, "-c", PROGRAM, *how], capture_output=True, text=True, check=True)
     lines = set(done.stderr.splitlines())
     if how == ["stopped"]:  # what was written before may have been forwarded already

@@ -1,4 +1,4 @@
-"""What a run says where the engine's Python workers cannot do their part, and that they are told what is sent."""
+"""The errors of a run whose Python workers do not fit, and the parts that are sent to workers."""
 
 from __future__ import annotations
 

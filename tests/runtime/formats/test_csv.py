@@ -118,7 +118,7 @@ def test_odd_records_come_to_the_same(spark: SparkSession, tmp_path: Path, seed:
 
 @pytest.mark.either_engine
 def test_a_column_that_nothing_declares_is_drift(spark: SparkSession, tmp_path: Path) -> None:
-    """A zip code is the text as it stands, once one of its column is no number."""
+    """A zip code is a text, once one of its column is not a number."""
     query = 'stream r(ts: long) from csv "r" markers "ops"; emit r to json "out"; set drift = infer;'
     header = b"ts,zip,x,nothing,ok,\n"
     run = given(spark, tmp_path, {"1.csv": header + b"1,00501,1.50,,true,9\n2,A-1,2,,,9\n"}, query)

@@ -77,7 +77,7 @@ def test_with_fixed_units_it_is_a_plain_table(spark: SparkSession, tmp_path: Pat
 def test_an_epoch_that_is_published_again_is_there_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int
 ) -> None:
-    """The run dies behind the commit record: before, between and after its two transactions (exactly once)."""
+    """The run dies after the commit record: before, between and after its two transactions (exactly once)."""
     run = delta_query(spark, tmp_path)
     run.write("r", [{"k": 0, "t": 77.0}, {"$punctuation": "[k < 1]"}])
     append = DeltaSink._append

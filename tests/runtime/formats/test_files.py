@@ -67,7 +67,7 @@ def test_files_in_folders_below_are_read_in_order_and_hidden_ones_are_not(tmp_pa
 
 @pytest.mark.parametrize("by_name", [False, True])
 def test_markers_beside_tuples_are_at_their_places(tmp_path: Path, by_name: bool) -> None:
-    """As of an output in Parquet, whose readers pass over names that begin with `_`."""
+    """An output in Parquet has such files; its readers pass over names that begin with `_`."""
     names = [
         "epoch=000000000000/_0-adds.jsonl",
         "epoch=000000000000/1-tuples-00000.parquet",
@@ -182,7 +182,7 @@ def test_a_damaged_file_ends_the_query(tmp_path: Path, name: str) -> None:
 
 
 def test_a_damaged_file_ends_a_run_with_the_same_words(spark: SparkSession, tmp_path: Path) -> None:
-    """What Spark has read before it stays."""
+    """Tuples that Spark has read before it stay."""
     source = write_files(tmp_path / "in" / "r", {"1.jsonl": line(1), "a b.jsonl.gz": DAMAGED["cut.jsonl.gz"]})
     message = f"RQ308 the compressed file {source / 'a b.jsonl.gz'} is cut off or damaged"
     text = error_text(Query(spark, tmp_path, QUERY).run)

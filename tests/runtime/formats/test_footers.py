@@ -1,4 +1,4 @@
-"""What footers of Parquet files tell, against Spark's own reader and the values themselves."""
+"""The statistics in footers of Parquet files, against Spark's own reader and the values themselves."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ FIELDS = [
 
 
 def test_types_are_those_that_spark_reads(spark: SparkSession, tmp_path: Path) -> None:
-    """Between two columns that keep theirs, so that the columns behind a nested one are found, too."""
+    """Between two columns that keep their types, so that the columns after a nested one are found, too."""
     wrong: list[tuple[str, str | None, str | None]] = []
     for number, field in enumerate(FIELDS):
         file = tmp_path / f"{number}.parquet"
@@ -173,7 +173,7 @@ def test_without_statistics_nothing_is_promised(spark: SparkSession, tmp_path: P
 
 
 def test_columns_of_nothing_have_no_type_and_no_markers(spark: SparkSession, tmp_path: Path) -> None:
-    """As pandas writes a column that is empty throughout; Spark has the type of the nulls' storage."""
+    """pandas writes such columns if all values are missing; Spark has the type of the nulls' storage."""
     table = pa.table({"k": [1], "note": pa.nulls(1), "$accent": pa.nulls(1)})
     file_footer = footer(spark, tmp_path, table)
     assert {name: str(kind) for name, kind in file_footer.columns.items()} == {

@@ -37,7 +37,7 @@ def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.
 
 
 def compared(block: Block, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether the lines of a block are read at once; as they are one by one in any case."""
+    """Returns True if the lines of a block are read at once. The result is that of reading one by one."""
     rows = BATCHES.batch(block, 1000).to_pylist()
     lines = [block.text[a:b] for a, b in zip(*map(list, tuple_lines(block)), strict=True)]
     with monkeypatch.context() as patch:

@@ -139,7 +139,7 @@ REASONS = {
 @pytest.mark.either_engine
 @pytest.mark.parametrize("drift", ["ignore", "quarantine", "infer"])
 def test_a_nested_stream_on_an_engine(spark: SparkSession, tmp_path: Path, drift: str) -> None:
-    """Nothing that a path leads to or through is a field that nobody has announced."""
+    """No field on a declared path is an unannounced field."""
     run = Query(spark, tmp_path, f"set drift = {drift};{QUERY}")
     run.write("people", PEOPLE[:6])
     run.write("people", PEOPLE[6:])
@@ -192,7 +192,7 @@ SCHEMA = 'ts: long, city: string from "address.city", rent: double from flat "re
 
 
 def test_one_stream_tools_read_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `canonize` writes has the attributes by their names."""
+    """The output of `canonize` has the attributes by their names."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(QUERY)
     stream = [

@@ -107,7 +107,7 @@ OF_TYPE = {
 
 
 class Writer:
-    """Random requests; of `odd` of all values nobody knows what they are."""
+    """Random requests; a part `odd` of all values has unknown types."""
 
     def __init__(self, seed: int, odd: float) -> None:
         self.chance, self.odd = Random(seed), odd
@@ -375,7 +375,7 @@ def check_averages(folder: Path) -> None:
 @pytest.mark.either_engine
 @pytest.mark.parametrize("per_epoch", [1, rest(2)])
 def test_a_stream_of_requests_on_an_engine(spark: SparkSession, tmp_path: Path, per_epoch: int) -> None:
-    """What is set aside is a request with one data point, which can be mended and sent again."""
+    """A quarantined line is a request with one data point, which can be mended and sent again."""
     run = Query(spark, tmp_path, QUERY)
     for lines in LINES:
         run.write("latency", lines)
@@ -439,7 +439,7 @@ CHANGED: list[Item | str] = [
         ]
     ),
 ]
-"""What accents add and rename is an attribute of the data point."""
+"""Cases: accents add and rename attributes of the data point."""
 
 
 def check_changed(tuples: list[Item]) -> None:

@@ -159,7 +159,7 @@ def test_a_bad_marker_and_a_bad_file_end_the_query_at_their_place(
 def test_a_marker_with_values_in_other_columns_ends_the_query(
     spark: SparkSession, tmp_path: Path, beside: Item
 ) -> None:
-    """Whether statistics can tell or the columns have to be read."""
+    """By statistics, or by the columns if statistics do not decide."""
     run = Query(spark, tmp_path, READINGS.replace("FORMAT", "json"))
     row: Item = {"ts": 0, "s": 1, "t": 1.0, "note": "b"}
     drop: Item = {"$accent": "[[-(note)]]"}
@@ -194,7 +194,7 @@ emit r to json "out";
 
 @pytest.mark.either_engine
 def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession, tmp_path: Path) -> None:
-    """What is wider is read; what does not fit is rejected with its row, and never null without a word."""
+    """A wider type is read; a value that does not fit is rejected with its row, and never silently null."""
     run = Query(spark, tmp_path, TYPED)
     good: dict[int, tuple[dict[str, str], Item]] = {
         1: ({"i": "7Y", "l": "7", "d": "7", "m": "7S"}, {"i": 7, "l": 7, "d": 7.0, "m": 7.0}),
@@ -236,7 +236,7 @@ def test_files_of_one_folder_may_differ_in_columns_and_types(spark: SparkSession
     assert json.loads(rejected[11]["raw"]) == {"k": 11, "d": "12.5"}
     reasons = {number: r["reason"] for number, r in rejected.items()}
     assert (reasons[11], reasons[15]) == ('`d` is no double: "12.5"', "`m` is no decimal(6,2): 10000")
-    # What the row's text does not show: a moment of a string, bytes for a string, digits that may be lost.
+    # Not shown in the row's text: a moment of a string, bytes for a string, digits that may be lost.
     assert reasons[16] == "`at` is no timestamp: a value of a column of type string"
     assert reasons[17] == "`s` is no string: a value of a column of type binary"
     assert reasons[25] == "`l` is no long: a value of a column of type double"
@@ -600,7 +600,7 @@ LIKE_SPARK = pa.table(
 
 @pytest.mark.parametrize("int96", [False, True])
 def test_tasks_read_what_spark_reads(spark: SparkSession, tmp_path: Path, int96: bool) -> None:
-    """Whatever another writer has stored of its types; in parts, with the places of rows."""
+    """Types that another writer has stored; in parts, with the places of rows."""
     path = str(tmp_path / "1.parquet")
     parquet.write_table(LIKE_SPARK, path, row_group_size=1, use_deprecated_int96_timestamps=int96)
     (footer,) = read_footers(spark, [path])

@@ -162,7 +162,7 @@ ENDS: Mapping[str, tuple[Any, list[int], list[bool]]] = {
 def test_moments_beyond_the_years_are_set_aside(
     spark: SparkSession, tmp_path: Path, name: str, statistics: bool
 ) -> None:
-    """Where the statistics of a file show that it has none, nobody looks."""
+    """A file whose statistics show that it has none is not searched."""
     kind, values, taken = ENDS[name]
     whole = pa.int32() if name == "date" else pa.int64()
     write_table(

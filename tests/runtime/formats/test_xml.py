@@ -116,7 +116,7 @@ def test_punctuations_of_the_seeds(figure: str, wire: str) -> None:
     ],
 )
 def test_constants_with_units(pattern: str, wire: str) -> None:
-    """As markers in JSON have them; where a unit is no single word, the element needs no quotes for it."""
+    """The same units as in markers in JSON; the element needs no quotes for a unit of several words."""
     types = {"t": Type("double"), "v": Type("double"), "n": Type("long"), "s": Type("string")}
     element = f"<punct:r>{pattern}</punct:r>"
     assert xmltext.punctuation_wire(element, types) == wire
@@ -182,7 +182,7 @@ PATTERNS = ("= {a}", "in {{{a}, {b}}}", "< {a}", "<= {a}", "> {a}", ">= {a}", "i
 
 @given(st.sampled_from(PATTERNS), texts.map(lambda text: f"{text}."), texts, texts)
 def test_a_punctuation_that_is_written_is_read_as_it_was(pattern: str, a: str, b: str, value: str) -> None:
-    """Whatever signs are in constants, the element is XML and says the same."""
+    """With all signs in constants, the element is XML and has the same meaning."""
     constants = {name: Type("string").wire(text) for name, text in (("a", a), ("b", b))}
     wire = f"[TICKER {pattern.format(**constants)}]"
     element = xmltext.punctuation_element("q", wire)
@@ -412,7 +412,7 @@ def test_a_query_over_xml_with_a_user_operator_runs_from_its_file(
 def test_large_files_are_read_by_tasks(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As small ones are by the driver: tuples, what is malformed and where, markers, fields nobody has announced."""
+    """The results are those of small ones in the driver: tuples, malformed lines, markers, unannounced fields."""
     for name in ("PARSED_BY_DRIVER", "SEARCHED_BY_DRIVER"):
         monkeypatch.setattr(costs, name, 0)
     text = 'set drift = infer; stream r(k: int, t?: double) from xml "in"; emit r to json "out";'

@@ -293,7 +293,7 @@ def by_order(tuples: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def test_the_order_of_tuples_tells_no_hour() -> None:
-    """As printed, N13 makes a moment of another hour of a tuple that comes one line later. Tuples between the same two
+    """The printed N13 gives a tuple that comes one line later a moment of another hour. Tuples between the same two
     markers may come in any order (theory 1.1), so each is set aside."""
     assert by_order([A, B]) != by_order([B, A])
     for order in ([A, B], [B, A]):

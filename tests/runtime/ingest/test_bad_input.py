@@ -1,4 +1,4 @@
-"""What can be wrong with the input: each has its code, its place, and leaves the rest alone."""
+"""Faults of the input: each has its code and its place, and does not affect the rest."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def is_proven_valid(state: SourceState, **ranges: ColumnStatistics) -> bool:
         ({"t": ColumnStatistics(1)}, False),  # one is missing
         ({"at": ColumnStatistics(10)}, False),  # all are
         ({"s": ColumnStatistics(0, 0, 10)}, False),  # outside of the domain
-        ({"s": ColumnStatistics(0)}, False),  # nobody knows
+        ({"s": ColumnStatistics(0)}, False),  # unknown
     ],
 )
 def test_what_a_file_says_of_missing_values_and_domains_counts(
@@ -153,7 +153,7 @@ def _readings(spark: SparkSession, first: int, *changed: str) -> DataFrame:
 def test_a_vouched_file_is_read_in_the_needed_columns_and_not_counted(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then comes a file that nobody can vouch for: a null, a value outside the domain, a late tuple."""
+    """Then comes a file whose statistics prove nothing: a null, a value outside the domain, a late tuple."""
     run = Query(spark, tmp_path, QUERY)
     folder = tmp_path / "in" / "r"
     folder.mkdir(parents=True)
@@ -199,8 +199,8 @@ CLOSING = BEATING.replace("heartbeat ts delay 2", "punctuated on ts")
 def test_of_what_the_driver_has_parsed_it_knows_whether_all_is_valid(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    """No job counts where all tuples of an epoch are valid, markers behind them or not; a late tuple, a value outside
-    its domain and a line that is no tuple are found as ever."""
+    """No job counts an epoch whose tuples are all valid, with or without markers after them. A late tuple, a value
+    outside its domain and a line that is not a tuple are found as before."""
     run = Query(spark, tmp_path, query)
     closing = {"$punctuation": "[ts < 5]"} if query == CLOSING else ""
     run.write("r", [{"ts": 3, "s": 1}, {"ts": 4}, closing])

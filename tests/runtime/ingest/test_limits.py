@@ -1,4 +1,4 @@
-"""Lines that nobody writes by hand: numbers beyond all bounds, nesting without end, lines that fill the memory."""
+"""Lines that are not written by hand: numbers beyond all bounds, nesting without end, lines that fill the memory."""
 
 from __future__ import annotations
 

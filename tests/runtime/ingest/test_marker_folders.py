@@ -172,7 +172,7 @@ def test_run_gives_the_same_however_it_is_cut(
     run(query_in(root, form), options, spark=spark)
     assert sorted(read(root / "flow").rows(), key=lambda row: row["minute"]) == EXPECTED
     assert cedilla("status", f"{root}/checkpoint").exit_code == 0
-    # A file of each that comes later; and in the folder of markers a line that is none, behind one that counts.
+    # A file of each that comes later; and in the folder of markers a line that is none, after one that counts.
     write_at(root / "ops", {50: [{"$accent": "[[alter(litres, y -> y * 10)]]"}, '{"ts": 1}']})
     for _ in range(2):
         with pytest.raises(DiagnosticError) as caught:

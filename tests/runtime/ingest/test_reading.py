@@ -43,7 +43,7 @@ def test_no_marker_is_overlooked(run: Query) -> None:
 
 @pytest.mark.either_engine
 def test_a_marker_in_a_list_is_spoilt(run: Query) -> None:
-    """A list is nothing; what stands behind it may be in new units, so the query ends there."""
+    """A list is nothing. Tuples after it may be in new units, so the query ends there."""
     run.write("r", [{"k": 1, "t": 3.0}, '[{"$accent": "[[alter(t, y -> y * 2)]]"}]\n', {"k": 1, "t": 8.0}])
     with pytest.raises(DiagnosticError, match="RQ212"):
         run.process()
@@ -52,7 +52,7 @@ def test_a_marker_in_a_list_is_spoilt(run: Query) -> None:
 
 @pytest.mark.either_engine
 def test_tuples_are_counted_once_however_they_are_read(spark: SparkSession, tmp_path: Path) -> None:
-    """By a limit that reads a part, by nobody, or by two emits; rejected ones by code."""
+    """By a limit that reads a part, by no emit, or by two; rejected ones by code."""
     text = """
     stream r(k: int, t: double) from json "r"; stream s(k: int) from json "s";
     q := limit[2](r); p := select[k > 0](r); j := s semi join r on k;
@@ -88,7 +88,7 @@ def test_counts_that_were_taken_too_early_are_noticed(
 
 
 def test_small_epochs_have_settings_of_their_own(spark: SparkSession) -> None:
-    """What the user has chosen stays, and the session is as before at the end."""
+    """Settings of the user stay, and the session is restored at the end."""
     names = ("spark.sql.codegen.wholeStage", "spark.sql.shuffle.partitions")
     before = [str(spark.conf.get(name)) for name in names]
     tuning = Tuning(spark, {"spark.sql.shuffle.partitions": before[1]})

@@ -1,4 +1,4 @@
-"""What `cedilla status` reads from a checkpoint, without Spark."""
+"""`cedilla status` reads a checkpoint without Spark."""
 
 from __future__ import annotations
 

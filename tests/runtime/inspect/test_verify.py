@@ -1,4 +1,4 @@
-"""What `cedilla verify` takes for the same result: exact values to their last digit, doubles within rounding errors."""
+"""Equal results for `cedilla verify`: exact values to their last digit, doubles within rounding errors."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ FLOW = "flow := aggregate[avg(flow) as f by pump, minute](window[60 on ts as min
     [
         # The window's time comes before `pump`, which would do too.
         (f'{PUMPS}{FLOW}emit flow to json "o";', [("flow", ("minute",), {"pumps": ("ts",)})]),
-        # What is promised comes before all else.
+        # A promised attribute comes first.
         (
             f'{PUMPS.replace(";", " punctuated on pump;")}{FLOW}emit flow to json "o";',
             [("flow", ("pump",), {"pumps": ("pump",)})],

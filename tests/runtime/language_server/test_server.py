@@ -36,7 +36,7 @@ def at(text: str, piece: str, inside: int = 0) -> tuple[int, int]:
 
 
 def labels(editor: Editor, name: str, text: str) -> list[str]:
-    """What may be typed at the `|` of a text."""
+    """Returns the completions at the `|` of a text."""
     text, position = place(text)
     editor.write(name, text)
     return [item.label for item in editor.ask("completion", name, at=position).items]
@@ -344,7 +344,7 @@ def test_a_marker_that_cannot_be_mended_by_its_help_has_no_fix(editor: Editor) -
 
 
 def test_a_rename_is_refused_where_markers_name_the_attribute(editor: Editor) -> None:
-    """What is sent stays: that of the text that is open, else of the file."""
+    """Sent markers stay: those of the open text, or else of the file."""
     query = PUMPS.replace('"pumps"', '"marked"')
     editor.write("marked.rq", query)
     (editor.root / "marked").mkdir(exist_ok=True)

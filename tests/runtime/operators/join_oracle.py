@@ -103,7 +103,7 @@ class Writer:
 def joins(
     left: list[Item], right: list[Item], a: str, b: str, closed: Callable[[Any], bool]
 ) -> dict[str, Counter[Any]]:
-    """What every join has certainly got after some epochs; `closed`: whether the right has closed a key."""
+    """Returns the certain rows of every join after some epochs. `closed`: True if the right has closed a key."""
     pairs, semi, anti = [], [], []
     for row in left:
         key = row.get(a)

@@ -70,7 +70,7 @@ def sessions(rows: Iterable[Item]) -> list[list[Item]]:
 
 
 class Oracle:
-    """What may have been written after so much of a stream, from the closed tuples of a small domain."""
+    """The rows that may have been written after a part of a stream, from the closed tuples of a small domain."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         decoder = Decoder()

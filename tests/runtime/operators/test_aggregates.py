@@ -79,7 +79,7 @@ def test_every_function_in_whatever_epochs_its_tuples_come(
 def test_every_function_over_overlapping_windows_by_their_panes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int
 ) -> None:
-    """Panes of 4, cut by the bounds of windows of 12 every 8; a window of bounds is named by one of them. Where the
+    """Panes of 4, cut by the bounds of windows of 12 every 8; a window of bounds is named by one of them. If the
     engine keeps no rows, partial results of all kinds are written for the jobs of an epoch."""
     monkeypatch.setattr(costs, "SEGMENTS", 2)
     monkeypatch.setattr(costs, "MATERIALIZED", 0)
@@ -224,7 +224,7 @@ HOLDING = (
 
 
 def test_a_drop_waits_for_every_group_that_has_the_attribute(spark: SparkSession, tmp_path: Path) -> None:
-    """Whatever the function keeps of its argument, the Drop of its result comes after the group's row (G13)."""
+    """For all functions, the Drop of the result comes after the group's row (G13)."""
     names = [f"c{i}" for i in range(len(HOLDING))]
     named = ", ".join(f"{call} as {name}" for call, name in zip(HOLDING, names, strict=True))
     text = (

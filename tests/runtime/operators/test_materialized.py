@@ -25,7 +25,7 @@ most := aggregate[max(n) as n by wid](counts);
 hot := counts semi join most on wid, n;
 emit hot to json "hot";
 """
-"""As query 5 of NEXMark: closed keys pass before their windows, so that all three operators have state."""
+"""Like query 5 of NEXMark: closed keys pass before their windows, so that all three operators have state."""
 
 
 @pytest.fixture

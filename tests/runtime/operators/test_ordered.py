@@ -51,7 +51,7 @@ def test_random_streams_are_ordered_as_plain_python_orders_them(
     pieces = [items[a:b] for a, b in pairwise(places)]
     for batch, piece in enumerate(pieces):
         run.write("r", piece)
-        executor = run.executor()  # each epoch begins anew from the checkpoint
+        executor = run.executor()  # each epoch begins again from the checkpoint
         executor.process(batch, {"r": run.files(executor)["r"][batch:]})
     assert run.quarantine("r") == []
     assert run.executor().last.segments == {}
@@ -211,7 +211,7 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
     drops = [sum("-(p)" in i.get("$accent", "") for i in items) for items in run.output_by_epoch("visits")]
     assert drops == [0, 1, 1, 1, 1]
     for emit, names in (("visits", {"at", "user", "p", "began"}), ("counted", {"user", "began", "n"})):
-        # As texts, moments compare like moments only if they are written alike.
+        # Moments compare like moments in texts only if they are written alike.
         stream = json.loads(json.dumps(run.output(emit)).replace(".000000Z", "Z"))
         assert list(complaints(stream, names)) == []
     starts = [(i["at"][14:16], i["began"][14:16]) for i in run.output("whole") if "at" in i]
@@ -225,7 +225,7 @@ def test_sessions_of_moments_are_counted_in_the_epoch_that_closes_them(
     ]
 
 
-# --- behind a sort ---
+# --- after a sort ---
 
 BEHIND = """
 stream r(t: int, v: long) from json "in" punctuated on t;

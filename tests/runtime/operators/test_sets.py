@@ -144,8 +144,8 @@ def test_the_first_to_arrive_count(
 
 
 def test_a_drop_waits_for_the_tuples_of_a_difference(spark: SparkSession, tmp_path: Path) -> None:
-    """A tuple that waits comes out with what it came with, so its Drop comes after it (G13); what the right
-    input drops concerns nobody."""
+    """A tuple that waits comes out with what it came with, so its Drop comes after it (G13); a Drop of
+    the right input has no effect."""
     text = """
     stream a(k: int, p: int) from json "in" punctuated on k;
     stream b(k: int, p: int) from json "in" punctuated on k;

@@ -220,7 +220,7 @@ def planned(function: str, returns: str = "", emitted: str = "out") -> Plan:
 
 @contextmanager
 def on_one_tuple(spark: SparkSession, root: Path, plan: Plan) -> Iterator[DataFrame]:
-    """What the function of `out` gives for one tuple; planned, but nothing is computed yet."""
+    """Yields the result of the function of `out` for one tuple; planned, but not computed yet."""
     frame = spark.sql("SELECT 1L AS ts, 2 AS s, 3D AS t")
     frame = frame.selectExpr("*", "1 AS `$order`") if "r" in plan.placed else frame
     state = StateStore(spark, Files(), str(root / "state"), Jobs())

@@ -46,7 +46,7 @@ class Table:
         deltalake.write_deltalake(self.path, table, **{"mode": "append", **options})
 
     def run(self, **options: Any) -> list[Row]:
-        """What the output has after one more run."""
+        """Returns the rows of the output after one more run."""
         chosen = Options(
             once=True,
             sources={
@@ -87,7 +87,7 @@ def test_versions_are_read_once_in_their_order(spark: SparkSession, tmp_path: Pa
 def test_a_version_that_takes_rows_back_ends_the_query(
     spark: SparkSession, tmp_path: Path, is_rewritten: bool
 ) -> None:
-    """All before it is committed; `gaps = skip` goes on behind it, and says so."""
+    """All before it is committed; `gaps = skip` continues after it, and reports that."""
     table = Table(spark, tmp_path)
     table.write({"k": 1, "t": 1.0}, {"k": 2, "t": 2.0})
     if is_rewritten:
@@ -229,7 +229,7 @@ def test_markers_wait_where_versions_stop(gap: Table) -> None:
 def test_markers_wait_for_versions_of_later_looks(
     gap: Table, monkeypatch: pytest.MonkeyPatch, files_per_epoch: int | None
 ) -> None:
-    """Where a table has more new versions than one look reads."""
+    """A table with more new versions than one look reads."""
     monkeypatch.setattr(delta_sources, "_MAX_VERSIONS", 1)
     gap.text += "set gaps = skip;\n"
     gap.run(files_per_epoch=files_per_epoch)
@@ -237,7 +237,7 @@ def test_markers_wait_for_versions_of_later_looks(
 
 
 def test_markers_wait_at_a_version_that_has_left_the_log(gap: Table) -> None:
-    """What comes after it is not read, so neither is a marker between."""
+    """Later versions are not read, so neither is a marker between."""
     gap.text += "set gaps = skip;\n"
     (gap.root / "r/_delta_log/00000000000000000002.json").rename(gap.root / "gone")
     with pytest.raises(DiagnosticError, match=r"RQ439.*version 2 has left"):

@@ -199,7 +199,7 @@ def test_a_checkpoint_that_goes_away_ends_the_run(spark: SparkSession, root: Pat
 
 @pytest.mark.either_engine
 def test_a_segment_without_its_files_ends_the_run(spark: SparkSession, root: Path) -> None:
-    """As a job that cleans up old files leaves it; also at the start of a run."""
+    """A job that cleans up old files leaves such a segment; also at the start of a run."""
     with _Run(spark, root) as run:
         run.wait_for(lambda: _counts(root) == [0, 1])
     for file in (root / "ck" / "state").rglob("*.parquet"):
@@ -233,7 +233,7 @@ def test_a_source_folder_that_comes_back_with_other_files_ends_the_run(
 def test_a_file_that_vanishes_before_it_is_read_stops_all_that_is_later(
     spark: SparkSession, root: Path, monkeypatch: pytest.MonkeyPatch, files_per_epoch: int | None
 ) -> None:
-    """Whether it comes back, or an empty one in its place."""
+    """It comes back, or an empty one in its place."""
     process = Executor.process
 
     def vanish(self: Executor, *arguments: Any) -> None:

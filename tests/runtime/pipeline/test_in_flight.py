@@ -48,7 +48,7 @@ def run(spark: SparkSession, tmp_path: Path) -> Query:
 @pytest.mark.either_engine
 def test_the_next_epoch_starts_before_one_is_committed(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second epoch's output is held back until the third has begun to write: one after the other would stay
-    there for ever. What the third reads of the second's state is in memory still, or written: the results are as ever.
+    there for ever. The third reads the second's state in memory, or from files: the results are the same.
     """
     _write_windows(run, 4)
     third = threading.Event()
@@ -124,7 +124,7 @@ def test_what_builds_on_an_epoch_that_fails_is_done_anew(run: Query) -> None:
 
 @pytest.mark.either_engine
 def test_all_before_a_marker_that_ends_the_query_is_committed(run: Query) -> None:
-    """It stands in the epoch after the one that runs, and is complained of once that one is committed."""
+    """It is in the epoch after the running one, and is reported once that one is committed."""
     _write_windows(run, 4, {2: '{"$accent": "[[alter(tt, y -> y * 2)]]"}'})
     with pytest.raises(DiagnosticError) as failure:
         run.process(files_per_epoch=1)

@@ -46,7 +46,7 @@ MARKERS = [
 
 
 def valid(rng: Random, markers: int) -> list[Item]:
-    """A random stream: tuples, and of some markers those that can be where they stand."""
+    """A random stream: tuples, and those of some markers that are valid at their places."""
     items: list[Item] = []
     for _ in range(markers):
         more = [*items, {"$accent": rng.choice(MARKERS)}]

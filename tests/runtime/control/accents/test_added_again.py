@@ -1,4 +1,4 @@
-"""An attribute is dropped and added again: its values begin anew, what was said of them stays (theory 2.5, G32)."""
+"""An attribute is dropped and added again: its values begin again, descriptions by it stay (theory 2.5, G32)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_others_are_told_by_values_that_never_changed() -> None:
 
 
 def test_codes_that_never_were_are_not_closed() -> None:
-    """Codes begin anew: values that had none, and lie in a range of codes that is closed, are new."""
+    """Codes begin again: values without a code in a closed range of codes are new."""
     it = stepped(QUERY, [RECODED, '[site = "B", k in [3, 10)]', *anew("k", "long")]).reference
     rows: list[Item] = [{"site": "B", "k": k, "x": 1.0, "t": 1.0} for k in (1, 2, 3, 5, 10, 50)]
     it.step([("r", row) for row in rows])

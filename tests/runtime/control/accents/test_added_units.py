@@ -93,7 +93,7 @@ def test_adds_that_cannot_be(texts: list[str], code: str) -> None:
 
 
 def test_an_attribute_that_is_declared_without_a_unit_takes_numbers_as_they_are() -> None:
-    """So a query that reads an output goes on when that begins to say units."""
+    """A query that reads an output therefore continues when the output begins to name units."""
     reference = Reference(compile_query(UNDECLARED).plan)
     reference.step([("r", {"$accent": "[[s = 1, -(w)]]"})])
     (outputs,) = reference.step([("r", {"$accent": "[[s = 1, +(w: double unit hPa)]]"})])

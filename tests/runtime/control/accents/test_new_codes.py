@@ -22,7 +22,7 @@ from tests.kit.stream import Item, decode
 from tests.runtime.checkpoint.plan_edits import edited, ran
 
 KICK: Item = {"$punctuation": "[n < -1000]"}
-"""A marker that concerns nobody: an edited query derives its facts with the first."""
+"""A marker about no tuple: an edited query derives its facts with the first marker."""
 LISTED = """
 stream r(n: long, site: string in {"A", "B"}, k: long in {1, 2, 3}, t: double) from json "in";
 emit r to json "out";
@@ -40,7 +40,7 @@ def row(n: int, site: str, k: int, t: float = 1.0) -> Item:
 
 
 def taken(reference: Reference, *items: Item) -> list[tuple[int, int, float]]:
-    """What tuples are in canonical values."""
+    """Returns the tuples in canonical values."""
     rows = [row for item in items for out in reference.step([("r", item)]) for row in out["r"].canonical]
     return [(row["n"], row["k"], float(row["t"])) for row in rows]
 
@@ -102,7 +102,7 @@ def test_where_none_comes_any_more_nobody_is_in_doubt() -> None:
     ],
 )
 def test_descriptions_that_match_what_is_new_count(before: str, behind: str, t: float) -> None:
-    """Those before a recode, those behind it, whichever values they name: as if there were no codes (N1)."""
+    """Descriptions before and after a recode, by any values, have the same effect as without codes (N1)."""
     reference = Reference(compile_query(LISTED).plan)
     recode = CODES.replace('site = "B", ', "")
     taken(reference, *[marker(text) for text in (before, recode, behind, "[[grow(k, {5})]]") if text])
@@ -113,7 +113,7 @@ def test_descriptions_that_match_what_is_new_count(before: str, behind: str, t: 
 
 @pytest.mark.parametrize("described", ["k = 4", "k < 20", "k in [4, 19]", "k in {4, 7}"])
 def test_what_was_a_code_once_can_be_a_value(described: str) -> None:
-    """What descriptions said of it then, they said of the value that had it."""
+    """Descriptions by the code at that time described the value that had it."""
     reference = Reference(compile_query(LISTED).plan)
     texts = ["[[recode(k, {1: 4, 2: 20, 3: 30})]]", f"[[{described}, alter(t, y -> y * 2)]]"]
     texts += ["[[recode(k, {4: 10, 20: 20, 30: 30})]]", "[[grow(k, {4})]]"]

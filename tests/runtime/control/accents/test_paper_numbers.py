@@ -1,4 +1,5 @@
-"""What people write comes out as on paper, on an engine and without: units, Alters, windows, outputs in fixed units."""
+"""Numbers that people write give the results of paper, on an engine and without: units, Alters, windows, fixed
+units."""
 
 from __future__ import annotations
 
@@ -107,7 +108,7 @@ def test_punctuations_end_where_they_are_written(spark: SparkSession, tmp_path: 
 
 
 def fixed(spark: SparkSession, root: Path, query: str, items: list[str]) -> tuple[Any, Any]:
-    """What an output has for its one value, or the code that it is refused with: on an engine, and without."""
+    """Returns the output for its one value, or the code of its refusal: on an engine, and without."""
     run = Query(spark, root, query)
     run.write("r", items)
     plan = compile_query(query).plan

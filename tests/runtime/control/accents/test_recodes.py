@@ -224,8 +224,8 @@ def test_a_range_is_of_the_codes_that_lie_in_it() -> None:
 def test_what_is_said_of_all_codes_is_said_of_all_values(
     parts: tuple[str, str], marker: str, last: str
 ) -> None:
-    """Values without a code as well, though none comes: an output without the attribute can tell, and so can whoever
-    reads one that has it and knows of no codes."""
+    """Values without a code as well, though none comes: they matter for an output without the attribute, and for a
+    reader of an output with it who does not know the codes."""
     query = """stream r(n: long, site: string, k: long in [1, 100], t: double) from json "r";
         emit project[n, site, t](select[k > 0](r)) to json "out";"""
     items: list[Item] = [{"$accent": '[[site = "B", recode(k, {1: 10, 2: 3})]]'}]

@@ -81,14 +81,14 @@ def test_names_change_at_their_lines(spark: SparkSession, tmp_path: Path, per_fi
     expected = stepped(QUERY, ITEMS)
     assert values_of(run_.canonical("r"), *NAMES) == values_of(expected.canonical("r"), *NAMES)
     actual = {json.loads(line["raw"])["n"]: line["code"] for line in run_.quarantine("r")}
-    # What comes in the epoch of a rename and before it is judged by it (limits): here nothing does.
+    # A rename also decides about earlier tuples of its epoch (limits); there are none here.
     assert actual == expected.codes("n")
 
 
 def test_files_vouch_for_their_names(
     sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where all tuples of a file have right names, nothing is looked at twice; where one has not, it is found."""
+    """A file whose tuples all have right names is read once; a tuple with a wrong name is found."""
     vouched: list[bool] = []
 
     def noted(*args: Any) -> Any:
@@ -253,7 +253,7 @@ def test_status_plan_and_verify_know_renames(sail: SparkSession, tmp_path: Path)
 
 
 def test_an_inferred_attribute_keeps_its_name() -> None:
-    """What `drift = infer` has taken for an attribute is one: the rename came too late."""
+    """An attribute that `drift = infer` has added stays one: the rename came too late."""
     reference = Reference(compile_query(f"set drift = infer; {QUERY}").plan)
     reference.step([("r", {"n": 1, "s": 1, "t": 1.0, "temp": 2.0})])
     with pytest.raises(DiagnosticError, match="RQ460"):

@@ -60,7 +60,7 @@ def announced_alters(query: str, markers: list[str], emit: str | None = None) ->
             ["[[s = 1, unit(t, degC)]]", "[[s = 2, alter(t, y -> (y - 32) * 5/9)]]"],
             [f"[[s = 1, {CELSIUS}, unit degC)]]", f"[[s = 2, {CELSIUS}, unit degC)]]"],
         ),
-        # Where the description matches what is in several units, whatever readers know of the domain, none is said.
+        # No unit is named if the description matches values in several units, for every knowledge of the domain.
         (
             "emit r",
             ["[[s = 1, unit(t, degC)]]", "[[s = 2, unit(t, degC)]]", "[[alter(t, y -> y + 273.15)]]"],
@@ -70,7 +70,7 @@ def announced_alters(query: str, markers: list[str], emit: str | None = None) ->
                 "[[alter(t, y -> (y * 20 + 5463) / 20)]]",
             ],
         ),
-        # What is closed counts as far as readers know.
+        # Closed regions count if readers know them.
         (
             "emit r",
             ["[[ts >= 60, unit(t, degC)]]", "[ts < 60]", "[[unit(t, kelvin)]]"],
@@ -287,7 +287,7 @@ def test_other_formats_carry_the_text_as_it_is(
         assert [row["v"] for row in rows] == [10, 10]
         rows = read(f"{tmp_path}/out/{name}", "latest", schema="ts: long, v: double").rows()
         assert [row["v"] for row in rows] == [36, 36]
-    # In CSV tuples stand beside a folder of markers.
+    # In CSV, markers are in a folder of their own.
     (tmp_path / "csv").mkdir()
     (tmp_path / "markers").mkdir()
     (tmp_path / "csv" / "1.csv").write_text("ts,v\n1,36\n")
@@ -365,7 +365,7 @@ def test_tools_read_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_canonize_says_what_is_true_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What tuples lacked when the unit was said, they have in canonical order; then the unit is left out."""
+    """In canonical order tuples have an attribute that they lacked at the unit accent; then the unit is left out."""
     monkeypatch.chdir(tmp_path)
     accents = ["[[s = 1, unit(t, degC)]]", "[[s = 1, -(t)]]", f"[[{CELSIUS}, unit degC)]]"]
     (tmp_path / "r.jsonl").write_text("".join(f"{json.dumps({'$accent': text})}\n" for text in accents))

@@ -101,7 +101,7 @@ NAMED: list[Item] = [
 
 @pytest.mark.either_engine
 def test_tuples_name_their_units_on_an_engine(spark: SparkSession, tmp_path: Path) -> None:
-    """What names another unit is set aside; a restart in the middle goes on."""
+    """A tuple with another unit is set aside; a restart in the middle continues."""
     run = Query(spark, tmp_path, FROM)
     for start in (0, 2, 5):
         run.write("r", NAMED[start : start + (2 if not start else 3 if start == 2 else 2)])

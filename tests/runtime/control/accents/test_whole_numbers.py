@@ -122,8 +122,8 @@ def test_an_int_has_no_decimals_before_its_alter_however_the_input_is_cut(size: 
 
 
 def test_a_whole_number_has_decimals_in_a_larger_unit() -> None:
-    """A service counts whole milliseconds and then sends seconds. As printed, N12 refuses what is no whole number of
-    milliseconds."""
+    """A service counts whole milliseconds and then sends seconds. The printed N12 refuses a number that is not whole
+    in milliseconds."""
     query = 'stream r(k: int, n: int unit ms) from json "r"; emit r to json "out" in original units;'
     items: list[Item] = [{"k": 1, "n": 233}, {"$accent": "[[unit(n, s)]]"}, {"k": 1, "n": 0.2335}]
     output, rejected = stepped(query, [[("r", item)] for item in items])
@@ -273,7 +273,7 @@ def test_verify_counts_no_refused_tuple(
 
 
 def test_files_in_parquet_do_not_vouch_for_what_is_beyond(spark: SparkSession, tmp_path: Path) -> None:
-    """The statistics of a file of small values do, so that nobody looks at them."""
+    """The statistics of a file of small values do, so its values are not checked."""
     run = Query(spark, tmp_path, f"{STREAM.replace('json', 'parquet')} emit r to json 'out';")
     folder = tmp_path / "in" / "r"
     schema = "`$accent` string, k int, n long"
@@ -358,7 +358,8 @@ def test_an_altered_whole_number_is_equal_to_itself_on_spark(
 
 
 def test_an_edited_query_forgets_all_of_an_altered_attribute() -> None:
-    """The next epoch would look for its column, and one that is declared anew as a double have digits of the old."""
+    """The next epoch would look for its column, and an attribute declared again as a double would have the old
+    digits."""
     text = "stream r(k: int{}) from json 'r' punctuated on k; emit r to json 'out';"
     old, new = (compile_query(text.format(rest)).plan for rest in (", n: long", ""))
     state = SourceState.start(old.sources[0], old.droppable["r"])

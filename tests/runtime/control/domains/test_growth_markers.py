@@ -53,7 +53,7 @@ def test_what_came_before_a_growth_that_cannot_be_is_committed(spark: SparkSessi
     run = Query(spark, tmp_path, query)
     run.write("places", [{"pump": pump, "place": "hall"} for pump in (1, 2, 3)])
     run.write("pumps", [{"ts": 0, "pump": 1, "litres": 1.0}, {"$accent": "[[grow(pump, {3})]]"}, NEW])
-    for _ in range(2):  # a restart stands before the same marker
+    for _ in range(2):  # a restart stops at the same marker
         with pytest.raises(DiagnosticError) as caught:
             run.process()
         (diagnostic,) = caught.value.diagnostics

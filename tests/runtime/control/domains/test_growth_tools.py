@@ -1,4 +1,4 @@
-"""What the tools without Spark say of a domain that grows by a line of the stream (theory N1)."""
+"""The tools without Spark and a domain that grows by a line of the stream (theory N1)."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_new_files_let_it_grow_while_it_runs_and_at_the_next_start(
     run.go_on(executor, 0)
     assert executor.last.counters == {"RQ302": 1, "RQ303": 1}
 
-    # While it runs. What all had announced is announced for the new one, too: its litres are converted.
+    # While it runs. The announcement of all members holds for the new one, too: its litres are converted.
     run.write("fleet", [pump_row(3)])
     run.write("pumps", tuples_of_minute(1, p1=0.1, p2=0.1, p3=400.0))
     run.go_on(executor, 1)

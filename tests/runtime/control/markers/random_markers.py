@@ -9,7 +9,7 @@ from cedilla.runtime.records.marker import MarkerLine
 
 
 def shapes(rng: random.Random) -> list[tuple[str, str]]:
-    """Kinds of markers with the text behind their first condition; `#` stands for a number."""
+    """Kinds of markers with the text after their first condition; `#` stands for a number."""
     alter = [
         ("accent", f", alter({name}, y -> {body})]]") for name in "tn" for body in ("y * 2", "y * # + 1")
     ]
@@ -24,7 +24,7 @@ def shapes(rng: random.Random) -> list[tuple[str, str]]:
 
 
 def stream(rng: random.Random) -> Iterator[MarkerLine | None]:
-    """Markers, mostly in runs of one or of some kinds; `None` where a tuple stands."""
+    """Yields markers, mostly in runs of one or of some kinds, and `None` for a tuple."""
     position, pool = 0, rng.choices(shapes(rng), k=4)
     for _ in range(rng.randint(2, 5)):
         first, among = rng.randint(0, 6), rng.choice([0, 0, 0.3])

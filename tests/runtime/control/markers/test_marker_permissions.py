@@ -1,4 +1,4 @@
-"""Who may send markers, and what bad and doubtful ones do: `markers only`, `bad_markers`, `doubtful`."""
+"""The sources of markers, and the effects of bad and doubtful ones: `markers only`, `bad_markers`, `doubtful`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Stream:
 
 
 class Simulated:
-    """What `simulate` gives for the same."""
+    """The results of `simulate` for the same stream."""
 
     def __init__(self, query: str, **settings: str) -> None:
         self.quarantine: list[tuple[str, str, int]] = []

@@ -30,7 +30,7 @@ CELSIUS = "[[s = 1, unit(t, degC)]]"
 
 
 def announced(texts: list[str], query: str = QUERY) -> list[str]:
-    """What an output says of the last of some markers."""
+    """Returns the markers of an output for the last of some markers."""
     markers = stepped(query, texts).outputs[-1]["r"].markers
     return [*markers.adds, *markers.punctuations, *markers.alters, *markers.drops]
 

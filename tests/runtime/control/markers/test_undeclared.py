@@ -1,5 +1,5 @@
 """Markers about attributes that a query does not declare are passed over, by every command alike; results are those
-without them. What may be a mistake, or would change what the query reads, stays an error."""
+without them. A marker that may be a mistake, or would change the tuples of the query, stays an error."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PUNCTUATIONS = ["[signal < 5]", "[ts < 90, kind = 3]"]
 def outputs_and_warnings(
     items: list[Item], query: str = QUERY
 ) -> tuple[dict[str, list[Item]], list[Diagnostic]]:
-    """What the reference gives item by item, and its warnings."""
+    """Returns the outputs of the reference, item by item, and its warnings."""
     reference = Reference(compile_query(query).plan)
     items_by_name: dict[str, list[Item]] = {}
     for item in items:
@@ -71,7 +71,7 @@ def test_a_marker_about_what_is_not_declared_changes_nothing(text: str) -> None:
 
 
 def with_strangers(stream: list[Item], chance: random.Random) -> Iterator[Item]:
-    """A stream with markers and values of attributes that nobody declares between its own."""
+    """A stream with markers and values of undeclared attributes between its own."""
     for item in stream:
         if chance.random() < 0.3:
             yield marker(chance.choice(ACCENTS + PUNCTUATIONS))

@@ -1,4 +1,4 @@
-"""What an output tells its readers, as the difference between two instants (theory 3.3)."""
+"""The announcements of an output: the difference between two instants (theory 3.3)."""
 
 import pytest
 from immutables import Map
@@ -45,8 +45,8 @@ emit result to json "result";
 
 
 def test_time_that_goes_on_changes_nothing_that_many_accents_have_said() -> None:
-    """Where windows close one after the other, units that hundreds of accents tell apart by sensor stay the same
-    objects: what an epoch costs does not grow with the accents in force (D1, theory 1.4)."""
+    """While windows close one after the other, units of hundreds of accents by sensor stay the same objects: the cost
+    of an epoch does not grow with the accents in force (D1, theory 1.4)."""
     for result in (
         "result := aggregate[avg(t) as t, count() as n by s, wid](windows);",
         "result := project[wid, s, t](windows);",

@@ -40,7 +40,7 @@ def random_markers(rng: random.Random) -> list[tuple[int, str, str]]:
 
 
 def say_the_same(first: Facts, second: Facts) -> bool:
-    """Whether facts say the same of all tuples that may come."""
+    """Returns True if facts agree about all tuples that may come."""
     universe = first.universe
     if not regions.is_empty(regions.difference(first.closed, second.closed), universe):
         return False

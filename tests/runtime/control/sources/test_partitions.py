@@ -91,7 +91,7 @@ def test_keys_that_live_in_one_partition_wait_for_no_other() -> None:
     assert not regions.contains(first.facts().closed, {"ts": 9, "s": 2, "t": 1})
     histories = first.facts().live_units("t")
     assert [len(regions.contains(histories, {"ts": 20, "s": s, "t": 1})) for s in (1, 2)] == [2, 1]
-    # What comes from elsewhere is late.
+    # Tuples from other partitions are late.
     assert regions.contains(first.closed, {PARTITION: 1, "ts": 20, "s": 1, "t": 1})
     assert not regions.contains(first.closed, {PARTITION: 0, "ts": 20, "s": 1, "t": 1})
 
@@ -104,7 +104,7 @@ def test_keys_that_live_in_one_partition_wait_for_no_other() -> None:
 
 
 def gone(*texts: tuple[int, str]) -> set[tuple[int, int]]:
-    """The partitions and keys of which nothing may come any more behind markers, each with its partition."""
+    """Returns the partitions and keys that are closed after markers, each with its partition."""
     plan = plan_by_key()
     lines = [
         MarkerLine(
@@ -131,7 +131,7 @@ def test_the_first_marker_about_a_key_says_where_it_lives() -> None:
 
 
 def test_a_key_is_said_in_the_codes_of_its_partition() -> None:
-    """What is 2 in a partition that has recoded its keys is 1 in truth, and 2 elsewhere is another one."""
+    """The 2 of a partition that has recoded its keys is the canonical 1; the 2 of others is another key."""
     assert gone((0, "[[recode(s, {1: 2, 2: 1})]]"), (0, "[s = 2, ts < 10]")) == {(1, 1)}
 
 
