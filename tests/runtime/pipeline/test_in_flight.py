@@ -156,7 +156,7 @@ def test_a_failure_in_flight_leaves_nothing_behind(run: Query, monkeypatch: pyte
 
 
 def test_memory_is_given_back(run: Query) -> None:
-    """What an epoch has cached is let go when the next is committed, and at the end all of it."""
+    """The cache of an epoch is released when the next is committed, and all of it at the end."""
     _write_windows(run, 6)
     java: Any = run.spark.sparkContext._jsc  # type: ignore[attr-defined]
     before = set(java.getPersistentRDDs().keySet())

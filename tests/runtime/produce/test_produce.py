@@ -30,7 +30,7 @@ SCHEMA = "ts: long, s: int in {1, 2}, t: double unit degF, at?: timestamp, m?: d
 
 
 def findings(path: Path, markers: Path | None = None, schema: str = SCHEMA) -> list[str]:
-    """What `cedilla validate` has to say of a stream."""
+    """Returns the findings of `cedilla validate` on a stream."""
     diagnostics: list[Diagnostic] = []
     lines = stream_lines(str(path), None if markers is None else str(markers))
     validate(lines, declared_schema(schema), diagnostics.append)
@@ -96,7 +96,7 @@ WRONG: dict[str, Callable[[Stream], None]] = {
 @pytest.mark.parametrize("form", ["file", "folder"])
 @pytest.mark.parametrize("again", [False, True])
 def test_what_is_wrong_is_raised_and_never_written(tmp_path: Path, form: str, again: bool) -> None:
-    """Also by who goes on with a stream: what is closed there, and in which units it is, is read first."""
+    """Also by a sender that continues a stream: closed regions and units are read first."""
     to = tmp_path / "1.jsonl" if form == "file" else tmp_path / "in"
     to.mkdir() if form == "folder" else None
     stream = Stream(to, schema=SCHEMA)

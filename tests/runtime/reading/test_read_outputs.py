@@ -1,4 +1,4 @@
-"""`cedilla.read`: an output for whoever knows no accents, in each unit and each form, against the decoder."""
+"""`cedilla.read`: an output without accents, in each unit and each form, against the decoder."""
 
 from __future__ import annotations
 

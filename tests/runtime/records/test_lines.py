@@ -1,4 +1,4 @@
-"""What a line is: one tuple, one marker, or nothing that Spark, the reference or a stream tool may take for either."""
+"""A line is one tuple, one marker, or neither, for Spark, the reference and the stream tools alike."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ODD = {
 def test_a_line_that_is_no_single_object_is_no_tuple_wherever_it_is_read(
     spark: SparkSession, tmp_path: Path, stateless: bool
 ) -> None:
-    """And what comes behind it keeps its place: a marker holds for the lines after it, the quarantine names lines."""
+    """Later lines keep their places: a marker holds for the lines after it, the quarantine names lines."""
     run = Query(spark, tmp_path, STATELESS if stateless else QUERY)
     lines = [
         *(line if isinstance(line, bytes) else line.encode() for line in ODD.values()),

@@ -47,7 +47,7 @@ def test_the_reference_and_the_stream_tools_take_the_same_texts(name: str, text:
 
 
 def judged(spark: SparkSession, root: Path, lines: list[str]) -> list[Any]:
-    """What `run` passes on of each line, `None` where it is set aside; `simulate` and `validate` do the same."""
+    """Returns the tuple of each line in `run`, `None` if it is set aside; `simulate` and `validate` do the same."""
     run = Query(spark, root, QUERY)
     run.write("r", lines)
     tuples, rejections = run.agreed()

@@ -60,7 +60,7 @@ NUMBERS = (
     ),
     *("0." + "0" * 60 + "1", "5." + "0" * 60, "12345678901234567890.5"),
 )
-"""As JSON has them."""
+"""Numbers in the notation of JSON."""
 
 
 def as_json(name: str, text: str, number: int) -> list[str]:
@@ -100,7 +100,7 @@ FORMATS = {"json": as_json, "csv": as_csv, "xml": as_xml, "otlp": as_otlp}
 
 
 def is_value(type_: Type, text: str) -> bool:
-    """Whether a number of JSON is one of a type, by its digits."""
+    """Returns True if a number of JSON is one of a type, by its digits."""
     number, name = Fraction(text), type_.name
     if name in ("int", "long"):
         bits = 31 if name == "int" else 63

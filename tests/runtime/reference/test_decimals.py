@@ -85,7 +85,7 @@ WORTH: list[tuple[str, Any]] = [
     ("string(d * 10)", "2.9"),
     ("string(v * 2)", "11"),
     ("d * x", 0.29 * 0.1),
-    # What has no place in 37 digits is undefined, or a double where few would be left before the point.
+    # A result beyond 37 digits is undefined, or a double if few would be left before the point.
     ("w + 1", None),
     ("w * 0", 0),
     ("q * q", 1e40),

@@ -322,7 +322,7 @@ SETTING_CASES = [
 def test_settings_do_what_they_do_in_a_run(
     folder: Path, setting: str, value: str, line: str, code: str | None
 ) -> None:
-    """As test_bad_input.py has it for Spark: code, place, text and hint; nothing of the step comes out."""
+    """The errors of Spark in test_bad_input.py: code, place, text and hint; the step has no output."""
     good = '{"ts": 70, "pump": 1, "litres": 1.0}'
     (folder / "pumps" / "2.jsonl").unlink()
     (folder / "pumps" / "1.jsonl").write_text(f'{good}\n{{"$punctuation": "[ts < 60]"}}\n{good}\n{line}\n')

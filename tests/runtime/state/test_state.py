@@ -1,4 +1,4 @@
-"""What state keeps on disk and in memory, epoch by epoch (design, section 5; theory 1.3, E7)."""
+"""The state on disk and in memory, epoch by epoch (design, section 5; theory 1.3, E7)."""
 
 import re
 from collections import Counter
@@ -85,7 +85,7 @@ def repeated(epoch: int) -> list[Item]:
 
 @pytest.fixture(params=[False, True], ids=["small", "large"])
 def is_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether every state is treated as a large one."""
+    """True: every state is treated as a large one."""
     if request.param:
         monkeypatch.setattr(costs, "LARGE_STATE", 0)
     return request.param
@@ -147,7 +147,7 @@ def test_state_of_distinct_has_each_key_once(
 def test_segments_without_the_keys_of_an_epoch_are_not_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: str
 ) -> None:
-    """By the bounds of both. What files say of an attribute that was altered is in another unit than state."""
+    """By the bounds of both. Statistics of an altered attribute are in another unit than state."""
     run = Query(spark, tmp_path, ONCE % rows)
     files: list[list[Item]] = [[{"k": 10 * n + k, "v": k} for k in (0, 1, 2, 2)] for n in range(4)]
     files.append([{"k": k, "v": k % 10} for k in (11, 12, 13)])
@@ -231,7 +231,7 @@ KINDS = {
 
 
 def measured(spark: SparkSession, root: Path, rows: DataFrame) -> Segment | None:
-    """What is known of a segment once it is written, `None` where it has no rows."""
+    """Returns the measures of a written segment, `None` if it has no rows."""
     jobs = Jobs()
     store = StateStore(spark, Files(), str(root / "state"), jobs)
     store.append("k", rows, columns_in(rows), 0)
@@ -264,7 +264,7 @@ def test_a_segment_without_rows_is_none(spark: SparkSession, tmp_path: Path) -> 
 
 
 def test_of_moments_without_statistics_nothing_is_known(spark: SparkSession, tmp_path: Path) -> None:
-    """As a session writes them that Cedilla has not set up."""
+    """A session that Cedilla has not set up writes such files."""
     name = "spark.sql.parquet.outputTimestampType"
     before = spark.conf.get(name)
     spark.conf.set(name, "INT96")
@@ -308,7 +308,7 @@ EPOCHS = 4
 
 @pytest.mark.either_engine
 def test_epoch_after_epoch_gives_what_one_epoch_gives(spark: SparkSession, tmp_path: Path) -> None:
-    """Where epochs overlap and each closes what earlier ones kept, nothing asks for state that is gone."""
+    """Epochs overlap, and each closes state of earlier ones; none asks for state that is gone."""
     actual: list[dict[str, list[str]]] = []
     for folder, files in (("single", None), ("many", 1)):
         run = Query(spark, tmp_path / folder, MANY)

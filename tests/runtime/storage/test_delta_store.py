@@ -38,7 +38,7 @@ def run_writer(spark: SparkSession, root: Path, table: str) -> None:
 
 
 def append(table: str, *rows: Mapping[str, Any]) -> None:
-    """As another program writes it."""
+    """Writes rows like another program."""
     deltalake.write_deltalake(
         table, pa.Table.from_pylist(list(rows)), mode="append", storage_options=storage_options(table)
     )
@@ -72,7 +72,7 @@ def test_an_epoch_is_one_version(sail: SparkSession, tmp_path: Path, bucket: str
 def test_an_epoch_that_is_published_again_is_there_once(
     sail: SparkSession, tmp_path: Path, bucket: str, monkeypatch: pytest.MonkeyPatch, done: int
 ) -> None:
-    """The run dies behind the commit record, before or behind the version."""
+    """The run dies after the commit record, before or after the version."""
     table = f"{bucket}/r"
     whole = DeltaSink._append
 

@@ -1,5 +1,5 @@
 """Files in an object store, against a server of this machine that speaks the protocol of S3: a checkpoint, state and
-outputs as the control plane leaves and finds them there. What the engine writes is put there by Arrow."""
+outputs that the control plane writes and reads. Arrow writes the files of the engine."""
 
 from __future__ import annotations
 
@@ -141,8 +141,8 @@ def dying_files(calls: int) -> Files:
 
 
 def test_an_epoch_appears_in_the_order_of_its_files(bucket: str) -> None:
-    """Whenever the process dies, what is seen is the beginning of the epoch; the next process brings the rest. As long
-    as some of it is missing, the folder of the staged epoch is there, which readers who want whole epochs look for."""
+    """A process that dies leaves the beginning of the epoch; the next process writes the rest. While some of it is
+    missing, the folder of the staged epoch exists, which readers of whole epochs look for."""
     out = f"{bucket}/out"
     staged(Files(), out, 7)
     collected: list[list[str]] = []

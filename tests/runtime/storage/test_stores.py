@@ -122,7 +122,7 @@ def test_spark_reads_and_writes_where_files_are_seen(spark: SparkSession, form: 
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a killed process leaves behind nobody sees."""
+    """The remains of a killed process are invisible."""
     files, path = Files(), f"{tmp_path}/new/commits/1.json"
     files.write(path, "one")
     files.write(path, "ä" * 10)
@@ -198,7 +198,7 @@ def test_signs_are_counted_wherever_blocks_end(tmp_path: Path, around: int) -> N
 
 
 def test_a_folder_that_others_have_filled_on_their_own_disks_is_noticed(tmp_path: Path) -> None:
-    """Where a job's tasks write on other machines, their folder is made here, and stays empty."""
+    """If a job's tasks write on other machines, their folder is made here, and stays empty."""
     (tmp_path / "out").mkdir()
     error = error_of(lambda: written(None, Files(), f"{tmp_path}/out"))  # type: ignore[arg-type]
     assert (error.code, error.message) == (
@@ -246,7 +246,7 @@ def test_a_file_in_the_place_of_a_folder_is_told(tmp_path: Path) -> None:
 
 
 def test_uris_are_not_escaped(tmp_path: Path) -> None:
-    """As in Hadoop, `%20` is three signs."""
+    """`%20` is three signs, like in Hadoop."""
     put(tmp_path / "a b" / "1.jsonl")
     assert Files().list(f"file://{quote(str(tmp_path / 'a b'))}") == []
     assert Files().list(f"file://{tmp_path}/a b") == [FoundFile(f"file:{tmp_path}/a b/1.jsonl", 1000, 1)]

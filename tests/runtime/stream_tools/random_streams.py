@@ -33,8 +33,8 @@ PROBES = [
 
 
 def content(stream: Iterable[rules.Item], probe: dict[str, Any], has: frozenset[str]) -> Any:
-    """What items say of one canonical tuple: attributes it may have at the end, its values there, whether it is
-    closed. `None` where an attribute is added that is there or dropped that is not."""
+    """Returns the meaning of items for one canonical tuple: its possible attributes at the end, its values, and True if
+    it is closed. `None` if an attribute is added that exists or dropped that does not."""
     raw, present, closed = dict(probe), set(has), False
     for item in stream:
         match item:
@@ -103,7 +103,7 @@ def described(*names: str) -> st.SearchStrategy[Tree]:
 
 
 def legal(first: rules.Item, second: rules.Item) -> bool:
-    """Whether two items can stand next to each other: what theory 2.4 takes from validity."""
+    """Returns True if two items may follow each other: the part of validity in theory 2.4."""
     match first, second:
         case Tuple(values), Described(d, Add(x)):
             return not (regions.contains(d, values) and x in values)

@@ -101,7 +101,7 @@ def test_every_inversion_is_undone_and_says_the_same(pair: tuple[Rank, Rank], da
 
 
 def test_every_pair_in_the_wrong_order_has_a_case() -> None:
-    """So that every valid stream canonizes (theory 2.4)."""
+    """Every valid stream therefore canonizes (theory 2.4)."""
     assert set(INVERSIONS) == {(a, b) for a in Rank for b in Rank if a > b} - {
         (Rank.TUPLE, Rank.TUPLE),
     }
@@ -218,7 +218,7 @@ def test_case_5_as_printed_fails() -> None:
 
 
 def test_case_6_as_printed_fails() -> None:
-    """The paper divides d instead of d', and leaves an Add behind the Alter."""
+    """The paper divides d instead of d', and leaves an Add after the Alter."""
     alter = Described(regions.values("a", [1]), Alter("x", DOUBLE))
     add = Described(regions.interval("x", None, (4, 0)), Add("y", NUMBER))
     d, e = alter.description, add.description

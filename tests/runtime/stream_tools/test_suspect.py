@@ -1,4 +1,4 @@
-"""`cedilla suspect`: changes of unit that nobody has announced are found, and what is none is not."""
+"""`cedilla suspect` finds unannounced changes of unit, and nothing else."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_change_is_found_where_it_is_and_explained(tmp_path: Path, name: str) 
     assert json.loads(
         (tmp_path / "1.jsonl").read_text().splitlines()[int(suspect["place"].rpartition(":")[2]) - 1]
     ) == next(item for item in stream if item["s"] == 2 and item["ts"] == 333)
-    # Announced as proposed, it is no suspect any more; the same where the accent is planned and stands in front.
+    # Announced by the proposal, it is not suspect any more; also by a planned accent before the stream.
     at = stream.index(next(item for item in stream if item["s"] == 2 and item["ts"] == 333))
     write_lines(tmp_path / "1.jsonl", [*stream[:at], {"$accent": suspect["accent"]}, *stream[at:]])
     assert cedilla("suspect", str(tmp_path), "--schema", SCHEMA).exit_code == 0
@@ -121,7 +121,7 @@ def test_a_declared_unit_leads_to_another_one_of_its_kind(
     assert json.loads(cedilla(*arguments).output)["suspects"] == []
     assert "1 accents" in cedilla("validate", *arguments[1:4]).output
     assert "$accent" in cedilla("canonize", *arguments[1:4]).output
-    # So is the statement.
+    # The statement does the same.
     (tmp_path / "ops" / "1.jsonl").unlink()
     query.write_text(f"{query.read_text()} {suspect['statement']}")
     assert json.loads(cedilla(*arguments).output)["suspects"] == []

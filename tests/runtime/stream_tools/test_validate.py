@@ -29,7 +29,7 @@ ADD_P: Item = {"$accent": "[[s = 1, +(p: double)]]"}
 
 
 def errors_in(stream: list[Item | str], schema: Schema = SCHEMA) -> list[Diagnostic]:
-    """What makes a stream invalid; its warnings are left out."""
+    """Returns the errors of a stream, without its warnings."""
     result: list[Diagnostic] = []
     verdict = validate(as_lines(stream, "data"), schema, result.append)
     assert (verdict.findings + verdict.warnings).total() == len(result)

@@ -280,7 +280,7 @@ def test_a_package_allows_its_modules_and_no_others(module: str, allowed: list[s
 
 
 def test_files_beside_a_query_shadow_no_module_but_the_one_named(home: Path) -> None:
-    """What the process loads later is not looked for beside the query first."""
+    """Modules that the process loads later are not searched in the folder of the query first."""
     (home / "twice.py").write_text(MODULE)
     (home / "q.rq").write_text(USER.format(module="twice"))
     (home / "wave.py").write_text('from pathlib import Path\nPath("shadowed").touch()\n')

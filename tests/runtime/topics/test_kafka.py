@@ -161,7 +161,7 @@ def test_added_partitions_are_read_from_their_first_record(
     kafka.send("wider", [row(60, 1, 1.0), closed("[ts < 120]")], [row(5, 2, 9.0), row(61, 2, 2.0)])
     query.run()
     assert any("2 partitions now" in note for report in query.reports for note in report.notes)
-    # What was closed stays so, for the new partition too; what was not waits for it.
+    # Closed regions stay closed, for the new partition, too; open ones wait for it.
     assert [q["code"] for q in query.quarantine()] == ["RQ305"]
     assert query.tuples == [{"wid": 0, "t": 1.0}]
     kafka.send("wider", [], [closed("[]")])
@@ -199,8 +199,7 @@ def test_a_topic_that_is_made_anew_is_another(kafka: Broker, sail: SparkSession,
 def test_what_is_left_of_a_topic_that_is_made_anew_does_not_hide_it(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
-    """What was fetched of the old topic is committed; the offsets behind it are none of the new one, however long it
-    is."""
+    """Fetched records of the old topic are committed; later offsets are not used for the new one, of any length."""
     query = TopicQuery(sail, kafka.topic("left", 1), tmp_path, PLAIN)
     kafka.send("left", [row(0, 1, 1.0)])
     query.run()
@@ -390,7 +389,7 @@ def test_a_new_checkpoint_does_not_write_into_an_old_output(
 
 
 class Killed(BaseException):
-    """What ends a run in the middle of a step."""
+    """Ends a run in the middle of a step."""
 
 
 @pytest.mark.parametrize(
@@ -456,7 +455,7 @@ def test_a_killed_driver_goes_on_where_it_was(kafka: Broker, sail: SparkSession,
 def test_records_that_come_while_a_batch_runs_are_part_of_it(
     kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are found again if the run is killed behind each step of that, and no file stays that is done."""
+    """They are found again if the run is killed after each step of that, and no file stays that is done."""
     query = TopicQuery(sail, kafka.topic("growing"), tmp_path, PLAIN)
     kafka.send("growing", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
     keep, commit = Checkpoint.keep_order, Checkpoint.commit
@@ -492,7 +491,7 @@ def test_records_that_come_while_a_batch_runs_are_part_of_it(
 def test_a_fetching_process_that_is_killed_is_followed_by_another(
     kafka: Broker, sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before records are asked for, and while they are fetched that nobody knows of; the output is the same."""
+    """Before records are asked for, and while unrecorded ones are fetched; the output is the same."""
     query = TopicQuery(sail, kafka.topic("fetching"), tmp_path, PLAIN)
     kafka.send("fetching", [row(n, 1, 1.0) for n in range(3000)], [row(n, 2, 1.0) for n in range(3000)])
     killed: list[int] = []

@@ -365,7 +365,7 @@ PUNCTUATION = b'{"$punctuation": "[ts < 5]"}'
         ([(5, b"{}"), (6, None), (7, b"1")], [("5-8", b"{}\n1\n", [5, 7])]),
         ([(7, b"{}"), (8, b"{}")], [("5-9", b"{}\n{}\n", [7, 8])]),
         ([(5, None)], [("5-6", b"\n", None)]),
-        # Files end behind markers, so that each is known to be valid or not.
+        # Files end after markers, so that each is known to be valid or not.
         (
             [(5, b"{}"), (6, PUNCTUATION), (7, b"1")],
             [("5-7", b"{}\n" + PUNCTUATION + b"\n", None), ("7-8", b"1\n", None)],

@@ -1,4 +1,4 @@
-"""What the page and the metrics say of a run, without a browser."""
+"""The page and the metrics of a run, without a browser."""
 
 from __future__ import annotations
 
