@@ -88,10 +88,10 @@ class Arrivals:
         assert self._last is not None
         new = {name: in_order(self._unseen(name, files), ()) for name, files in listed.items()}
         recorded = self._recorded(new)
-        self._last = evolve(
-            self._last,
-            files={n: [*before, *recorded.get(n, ())] for n, before in self._last.files.items()},
-        )
+        before = self._last.files
+        names = dict.fromkeys([*before, *recorded])  # an edit may have added a stream
+        files = {name: [*before.get(name, ()), *recorded.get(name, ())] for name in names}
+        self._last = evolve(self._last, files=files)
         self._see(recorded)
         return new
 

@@ -57,6 +57,7 @@ def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> d
         "suspects": dict(record.suspects),
         "topics": dict(record.topics),
         "inferred": {name: dict(attributes) for name, attributes in record.inferred.items()},
+        "removed": list(record.removed),
         "time": record.time,
         "engine": record.engine,
         "run": record.run,
@@ -105,6 +106,7 @@ def load_commit(data: dict[str, Any], trees: Trees | None = None, home: str = ""
         data["engine"],
         data["topics"],
         data["inferred"],
+        data["removed"],
         data["run"],
     )
 

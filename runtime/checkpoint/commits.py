@@ -45,7 +45,8 @@ class Commit:
     `counters`: code -> rejected tuples; `read`: source -> tuples that were none of them; `written`: output -> tuples.
     `suspects`: source -> the record of its watch, as JSON values (`jumps.watch_record`). `time`: when it was
     committed; `engine`: what ran the epoch. `topics`: how far topics are read (`topics.Read`). `inferred`: source ->
-    attribute that `set drift = infer` has added -> the epoch that did. `run`: the number of the run that committed it.
+    attribute that `set drift = infer` has added -> the epoch that did. `removed`: the sources that edits have removed.
+    `run`: the number of the run that committed it.
     """
 
     epoch: int = -1
@@ -63,4 +64,5 @@ class Commit:
     engine: str | None = None
     topics: Mapping[str, Any] = field(factory=dict[str, Any])
     inferred: Mapping[str, Mapping[str, int]] = field(factory=dict[str, Mapping[str, int]])
+    removed: tuple[str, ...] = field(default=(), converter=tuple)
     run: int = 0

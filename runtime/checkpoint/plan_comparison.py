@@ -80,14 +80,7 @@ class _Comparison:
 
     def _sources(self) -> set[str]:
         """Compare the sources; those whose tuples are of the same kind as before."""
-        was = [s.name for s in self.old.sources if not s.table]
-        now = [s.name for s in self.plan.sources if not s.table]
-        for name in sorted(set(was) ^ set(now)):
-            what = "is gone" if name in was else "is new"
-            why = "how far the streams are read is stored for all of them together"
-            self._add("new checkpoint", f"stream {name}", what, why)
-        if set(was) == set(now) and was != now:
-            self._add("at once", "streams", "the order of their declarations")
+        self._streams()
         if self.commit.epoch < 0:
             return set()
         intact: set[str] = set()
@@ -109,6 +102,25 @@ class _Comparison:
             if old.table and old.name not in self.plan.source_of:
                 self._add("at once", f"table {old.name}", "is gone")
         return intact
+
+    def _streams(self) -> None:
+        """Compare the names of the streams. One that is removed has lost its state, so its name is not free again."""
+        was = [s.name for s in self.old.sources if not s.table]
+        now = [s for s in self.plan.sources if not s.table]
+        for stream in now:
+            where = f"stream {stream.name} (line {stream.line})"
+            if stream.name in self.commit.removed:
+                why = "a stream of this name was removed, and what its markers said is forgotten; another name is free"
+                self._add("new checkpoint", where, "is new", why)
+            elif stream.name not in self.old.source_of:
+                self._add("continues", where, "is new", f"its files are read from epoch {self.epoch} on")
+        for name in was:
+            if name not in self.plan.source_of:
+                why = "its files are not read any more, and what its markers said is forgotten"
+                self._add("continues", f"stream {name}", "is gone", why)
+        names = [s.name for s in now]
+        if set(was) == set(names) and was != names:
+            self._add("at once", "streams", "the order of their declarations")
 
     # --- what evolution has done already ---
 
@@ -324,6 +336,7 @@ class _Comparison:
             self.commit,
             epoch=self.epoch - 1,
             progress=progress,
+            removed=(*self.commit.removed, *(n for n in self.old.source_of if n not in self.plan.source_of)),
             sources=self.states,
             sinks=self.sinks,
             state_facts=self.state_facts,

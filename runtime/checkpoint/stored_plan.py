@@ -48,8 +48,8 @@ class StoredPlan:
 
 @frozen
 class StoredPlans:
-    """The content of `plan.json`: the plans, oldest first, and the streams in the order of the first plan, in
-    which runs read them."""
+    """The content of `plan.json`: the plans, oldest first, and the streams in the order in which runs read them: those
+    of the first plan, then those that edits have added."""
 
     plans: tuple[StoredPlan, ...] = field(converter=tuple)
     streams: tuple[str, ...] = field(converter=tuple)
@@ -79,7 +79,8 @@ class StoredPlans:
     def edited(self, stored: StoredPlan, plan: Plan, since: int) -> StoredPlans:
         """With a new plan after the one that is in force, or in its place if it counts from the same epoch."""
         older = [earlier for earlier in self.plans if earlier.since < min(since, stored.since + 1)]
-        return evolve(self, plans=[*older, StoredPlan(since, plan)])
+        new = [s.name for s in plan.sources if not s.table and s.name not in self.streams]
+        return evolve(self, plans=[*older, StoredPlan(since, plan)], streams=[*self.streams, *new])
 
 
 def _dump(stored: StoredPlan) -> dict[str, Any]:

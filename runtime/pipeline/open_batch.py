@@ -43,7 +43,7 @@ class OpenBatch:
         if time.monotonic() > self._end or not any((new := self.more()).values()):
             return
         for name, files in new.items():
-            self.files[name] += files
+            self.files.setdefault(name, []).extend(files)
         self.checkpoint.keep_order(self.number, self.files)
 
     def done(self, progress: Mapping[str, Progress]) -> None:

@@ -152,6 +152,7 @@ class EpochStarter:
             dict(self.state.segments),
             topics=planned.topics,
             inferred=inferred.since(number, base.inferred),
+            removed=base.removed,
         )
         notes = (
             *news(self.plan, last.sources, effects.begun),

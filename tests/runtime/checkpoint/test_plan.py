@@ -391,3 +391,58 @@ def test_only_a_list_of_the_same_canonical_unit_continues() -> None:
     changes, _ = edited(before, WITH_KELVIN)
     assert changes.effect == "new checkpoint"
     assert "a unit that is new in the list" in changes_text(changes)
+
+
+# --- streams that come and go ---
+
+ONE = """
+stream a(ts: long, k: int, v: double) from json "in/a" punctuated on ts, k;
+sums := aggregate[sum(v) as total by k](a);
+emit sums to json "out/sums";
+"""
+TWO = f"""{ONE}
+stream b(ts: long, k: int, w: double) from json "in/b" punctuated on ts;
+emit b to json "out/b" in original units;
+pairs := project[k, v, w](a join rename[ts as time](b) on k);
+emit pairs to json "out/pairs" in original units;
+"""
+OTHER = """
+stream b(ts: long, k: int, w: double) from json "in/b" punctuated on ts;
+emit b to json "out/b" in original units;
+"""
+
+
+@pytest.mark.either_engine
+def test_a_stream_comes_and_another_goes(spark: SparkSession, tmp_path: Path) -> None:
+    run = Query(spark, tmp_path, ONE)
+    run.write("a", [{"ts": 1, "k": 1, "v": 10.0}, {"$accent": "[[alter(v, y -> y * 10)]]"}])
+    run.write("b", [{"ts": 1, "k": 1, "w": 1.0}, {"$accent": "[[alter(w, y -> y * 2)]]"}])
+    run.run()
+    run.query = TWO
+    with pytest.raises(DiagnosticError) as refused:
+        run.run()
+    assert refused.value.diagnostics[0].code == "RQ402"
+    run.write("a", [{"ts": 2, "k": 1, "v": 50.0}, {"$punctuation": "[k = 1]"}])
+    run.write("b", [{"ts": 2, "k": 1, "w": 4.0}])
+    run.run(yes=True)
+    assert [row["total"] for row in decode(run.output("sums"))] == [15.0]
+    assert [row["w"] for row in run.output("b") if "w" in row] == [1.0, 2.0]
+    # Tuples of before the edit meet none that come later: the state of the join begins with it.
+    assert sorted((row["v"], row["w"]) for row in run.output("pairs") if "w" in row) == [
+        (5.0, 1.0),
+        (5.0, 2.0),
+    ]
+    run.query = OTHER
+    run.write("b", [{"ts": 3, "k": 2, "w": 8.0}])
+    run.write("a", [{"ts": 3, "k": 2, "v": 1.0}])
+    run.run(yes=True)
+    assert [row["w"] for row in run.output("b") if "w" in row] == [1.0, 2.0, 4.0]
+    run.query = TWO
+    with pytest.raises(DiagnosticError) as refused:
+        run.run(yes=True)
+    assert "another name is free" in str(refused.value), str(refused.value)
+    run.query = ONE.replace(" a(", " again(").replace("(a)", "(again)").replace("sums", "sums2") + OTHER
+    run.write("again", [{"ts": 1, "k": 1, "v": 10.0}, {"$punctuation": "[k = 1]"}])
+    run.run(yes=True)
+    assert [row["total"] for row in decode(run.output("sums2"))] == [10.0]
+    assert not run.rejections("b")
