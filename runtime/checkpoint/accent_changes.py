@@ -126,7 +126,7 @@ class _Undone:
         return attribute not in self.now.bent or self._holds(same)
 
     def _described(self, attribute: str) -> Tree:
-        """Returns the canonical tuples of which the accents describe an attribute by now."""
+        """Returns the canonical tuples that accents of an attribute describe by now."""
         of = (accent.description for accent in self.gone if accent.primitive.attribute == attribute)
         return regions.union(*map(self.now.canonical, of))
 

@@ -96,6 +96,7 @@ class Running(Node):
         per, types, out = self.operator.per, source.types, list[Row]()
         closed = fold_closed(source, frozenset(types) - {*per, self.operator.on})
         rows = sorted(arrived([*self.pending, *new[0]]), key=by_keys([(self.operator.on, False)]))
+        rows.sort(key=lambda row: self.operator.on in row)  # undefined values come first
         self.pending = []
         for row in rows:
             if not self._is_closed_up_to(row, closed, source):
@@ -111,8 +112,10 @@ class Running(Node):
         return out
 
     def _is_closed_up_to(self, row: Row, closed: Tree, facts: Facts) -> bool:
-        """Returns True if {k} x (-inf, ts] is closed."""
-        on, value = self.operator.on, control(row[self.operator.on])
+        """Returns True if {k} x (-inf, ts] is closed; a tuple without `ts` waits for none."""
+        on, value = self.operator.on, control(row.get(self.operator.on))
+        if value is regions.UNDEFINED:
+            return True
         until = patterns.compare(on, facts.types[on], "<=", value)
         for name in self.operator.per:
             until = regions.intersection(until, exactly(name, row.get(name)))

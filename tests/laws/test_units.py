@@ -280,9 +280,10 @@ def check_added(seed: int) -> None:
     context = [json.dumps(item) for item in births.units]
     assert one.rejected == other.rejected == [], context
     check_alike(first, second, context)
+    unit = unit_text(births.first or "")
     for lines in first.values():
         adds = [item["$accent"] for item in lines if "+(" in item.get("$accent", "")]
-        assert all(f"+(p: double unit {births.first})" in text for text in adds), context
+        assert all(f"+(p: double unit {unit})" in text for text in adds), context
     stream = StringIO()
     schema = declared_schema(f"n: long, s: int in {{1, 2, 3}}, q: int in {{1, 2}}{declared}")
     canonize([Line(text, f"r:{n}") for n, text in enumerate(context)], schema, stream)

@@ -38,7 +38,12 @@ def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
     names = sorted({name for row in rows for name in row} - {ORDER})
     ordered = sorted(
         rows,
-        key=lambda row: (rank(row[operator.on]), row.get(ORDER, 0), [rank(row.get(name)) for name in names]),
+        key=lambda row: (
+            operator.on in row,  # undefined values come first
+            rank(row.get(operator.on)),
+            row.get(ORDER, 0),
+            [rank(row.get(name)) for name in names],
+        ),
     )
     out: list[Row] = []
     for position, row in enumerate(ordered):

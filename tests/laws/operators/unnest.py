@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
+from tests.laws.edges import result_of
+
 CERTAIN = ("unnest[best as x](aggregate[largest(x, 2) as best by k](r))", False)
 SAFE = "unnest[best as x](aggregate[largest(v, 2) as best by k, ts](c))"
 
@@ -17,8 +19,8 @@ def text(
 ) -> str:
     """A random relation; only aggregates make lists here."""
     name, by = rng.choice(list(types)), rng.choice(list(types))
-    lists = f"aggregate[largest({name}, 2) as l{number} by {by}]({input})"
-    return f"unnest[l{number} as e{number}]({lists})"
+    whole, element = (result_of(name, f"{letter}{number}") for letter in "le")
+    return f"unnest[{whole} as {element}](aggregate[largest({name}, 2) as {whole} by {by}]({input}))"
 
 
 def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
