@@ -67,6 +67,7 @@ FUNCTIONS: dict[str, Carry] = {
 """Function -> the Alter of its result for one of its argument; `None` absorbs it (theory 2.8, N14)."""
 _COUNTERS = ("delta resets", INCREASE)
 """Functions of counters, which begin again at zero."""
+_DIFFERENCES = ("delta", *_COUNTERS)
 _MAX_DIGITS = 28
 """Digits of a decimal whose running sum has ten more."""
 _NOWHERE = Span("<running>", 0, 0, 1, 1, 1, 1)
@@ -156,7 +157,7 @@ class Running(Operator):
                 raise failure("RQ103", message, temporality.span, hint=hint)
         for argument in call.arguments[:1]:
             type_ = expressions.type_of(argument, source.types)
-            if call.function in ("sum", "avg", "delta", *_COUNTERS) and not type_.is_numeric:
+            if call.function in ("sum", "avg", *_DIFFERENCES) and not type_.is_numeric:
                 hint = type_hints.conversion("number", type_, argument)
                 raise failure(
                     "RQ103", f"{call.function} requires a number, found {type_}", argument.span, hint=hint
@@ -205,10 +206,13 @@ class Running(Operator):
         if not call.arguments:
             return LONG
         argument = expressions.type_of(call.arguments[0], types)
-        if call.function in ("delta", *_COUNTERS):
+        if call.function in _DIFFERENCES:
             before = dict.fromkeys(self.columns(name), argument)
             return expressions.type_of(self.difference(name), {**types, **before})
         return argument_type(argument) if call.function == "lag" else AGGREGATES[call.function].type(argument)
+
+    def is_difference(self, name: str) -> bool:
+        return name in self.calls and self.calls[name].function in _DIFFERENCES
 
     def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
         for call in self.calls.values():

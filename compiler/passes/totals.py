@@ -28,8 +28,8 @@ _Names = dict[str, set[str]]
 def check_sums(plan: Plan) -> None:
     """Raises RQ161 if a sum may add cumulative points of a source.
 
-    A sum over the result of an aggregate or `top` of each series is right, and so is a sum over points whose
-    temporality or kind is restricted by a domain or a condition.
+    A sum over the result of an aggregate or `top` of each series is right. So is one over differences of totals, and
+    over points whose temporality or kind is restricted by a domain or a condition.
     """
     for source in plan.sources:
         if source.format in REQUESTS:
@@ -89,4 +89,5 @@ def _arriving(operator: Operator, names: _Names) -> Iterator[tuple[int, str]]:
 def _passes(plan: Plan, operator: Operator, side: int, name: str) -> tuple[str, ...]:
     if not operator.is_in_each(name):
         return ()
-    return plan.reaction(operator.name, "alter", name, frozenset(), side).passes
+    passed = plan.reaction(operator.name, "alter", name, frozenset(), side).passes
+    return tuple(out for out in passed if not operator.is_difference(out))

@@ -247,6 +247,10 @@ class Operator(ABC):
         """Returns True if the output has an attribute's value of every tuple, not one of several tuples."""
         return True
 
+    def is_difference(self, name: str) -> bool:
+        """Returns True if an attribute of the output is a difference of values, not one of them."""
+        return False
+
     def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
         """Yields the attributes that it sums, each with the region of tuples that it leaves out, and the place."""
         yield from ()

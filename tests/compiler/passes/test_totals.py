@@ -31,6 +31,9 @@ SUMS = [
     "EMIT aggregate[sum(m) as v by w](window[1 minute on time as w](rename[count as m](select[count > 1](r))))",
     "EMIT aggregate[sum(m) as v by service](project[service, time, count * 1000 as m](r))",
     "EMIT aggregate[sum(count) as v by service](r union r)",
+    "EMIT running[sum(count) as n per service on time](r)",
+    "EMIT aggregate[sum(before) as v by time](running[lag(count) as before per service on time](r))",
+    "d := running[delta(sum) as s on time](r); EMIT aggregate[sum(count) as v by time](d)",
 ]
 
 
@@ -59,6 +62,10 @@ def test_a_domain_that_leaves_totals_out_admits_it(relation: str) -> None:
         ("EMIT aggregate[sum(least) as n by service](r)", OPEN),
         ("m := aggregate[max(count) as most by service, time](r); EMIT aggregate[sum(most) as n by time](m)", OPEN),
         ("EMIT aggregate[sum(count) as n by time](top[1 by time desc per service](r))", OPEN),
+        ("EMIT aggregate[increase(value, temporality) as n by service, w](window[1 minute on time as w](r))", OPEN),
+        ("EMIT aggregate[rate(count) as n by service, w](window[1 minute on time as w](r))", OPEN),
+        ("d := running[delta(count) as n per service on time](r); EMIT aggregate[sum(n) as n by time](d)", OPEN),
+        ("d := running[delta(sum resets) as n on time](r); EMIT running[sum(n) as m on time](d)", OPEN),
         ("EMIT r", OPEN),
     ],
 )  # fmt: skip
