@@ -51,8 +51,11 @@ class Arrivals:
     _last_names: dict[str, tuple[str, bool]] = field(init=False, factory=dict[str, tuple[str, bool]])
     """Of each stream that is ordered by name the place of the last file, `KnownFolders.place`."""
     _told: set[str] = field(init=False, factory=set[str])
+    """The streams and the files that notes were about."""
     notes: list[str] = field(init=False, factory=list[str])
     """Notes on the order of files, one for each stream of a run."""
+    changes: list[str] = field(init=False, factory=list[str])
+    """Notes on files that have changed since they were read."""
 
     def __attrs_post_init__(self) -> None:
         root, files = self.checkpoint.path, self.checkpoint.files
@@ -159,13 +162,32 @@ class Arrivals:
             self._seen.setdefault(name, {}).update((file.path, file) for file in some)
 
     def _unseen(self, name: str, files: Iterable[FoundFile], *, is_markers: bool = False) -> list[FoundFile]:
+        """Returns the files that no batch has had, and notes the first of those that have changed since."""
         nothing = dict[str, ReadFile]()
         of_all, of_source = self._seen.get("", nothing), self._seen.get(name, nothing)
         folder = self.checkpoint.folders.folder(name, is_markers=is_markers)
-        if folder is None or not folder.has_moved:  # which is soon asked of a hundred thousand files
-            return [file for file in files if file.path not in of_source and file.path not in of_all]
-        paths = ((file, folder.record(file.path)) for file in files)
-        return [file for file, path in paths if path not in of_source and path not in of_all]
+        record = None if folder is None or not folder.has_moved else folder.record
+        unseen, changed = list[FoundFile](), list[tuple[FoundFile, ReadFile]]()
+        for file in files:  # there may be a hundred thousand
+            path = file.path if record is None else record(file.path)
+            read = of_source.get(path) or of_all.get(path)
+            if read is None:
+                unseen.append(file)
+            elif read.length != file.length:
+                changed.append((file, read))
+        self._note_changes(name, changed, "markers" if is_markers else "tuples")
+        return unseen
+
+    def _note_changes(self, name: str, changed: Sequence[tuple[FoundFile, ReadFile]], what: str) -> None:
+        new = [(file, read) for file, read in changed if file.path not in self._told]
+        self._told.update(file.path for file, _ in new)
+        for file, read in new[:1]:
+            more = f"{file.length - read.length:,} bytes longer" if file.length > read.length else "shorter"
+            others = "" if len(new) == 1 else f", like {len(new) - 1:,} more"
+            self.changes.append(
+                f"{file.path} with {what} of `{name}` is {more} than when it was read{others}; a file is read once: "
+                "write new lines into a new file"
+            )
 
 
 def _remember(checkpoint: Checkpoint, batch: Batch) -> None:

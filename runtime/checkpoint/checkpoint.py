@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from attrs import astuple, evolve
 
@@ -12,7 +13,7 @@ from cedilla.grammar.diagnostics import Diagnostic, to_json
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
 from cedilla.runtime.checkpoint.commit_log import last_record, record_name, record_names
-from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, moment
+from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, Progress, moment
 from cedilla.runtime.checkpoint.integrity import unnamed
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.checkpoint.ownership import Ownership, lost
@@ -22,6 +23,7 @@ from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlan, StoredPlans
 from cedilla.runtime.checkpoint.tree_files import TreeFiles, bases
 from cedilla.runtime.control.domains.table_domains import is_longer
 from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.storage.written import missing
@@ -126,10 +128,16 @@ class Checkpoint:
         elif not self.documents.exists(PLAN):
             raise missing(f"{self.path}/{PLAN}")
 
-    def order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> dict[str, list[InputFile]]:
+    def order(
+        self,
+        batch: int,
+        files: Mapping[str, Sequence[InputFile]],
+        done: Mapping[str, Progress] = MappingProxyType({}),
+    ) -> dict[str, list[InputFile]]:
         """The files of a batch in the order in which they were first seen.
 
-        A file that is mended after a bad marker keeps its place, whatever its modification time says then.
+        A file that is mended after a bad marker keeps its place, whatever its modification time says then. Files that
+        are not `done` have their present lengths.
         """
         ordered = {name: list(of_source) for name, of_source in files.items()}
         self._batch_after = self._epoch
@@ -143,11 +151,27 @@ class Checkpoint:
                     n: [locate(n, InputFile(*f)) for f in of_source]
                     for n, of_source in record["files"].items()
                 }
-                if ordered.keys() <= listed.keys():
+                present = self._measured(listed, done)
+                if ordered.keys() <= listed.keys() and present == listed:
                     return listed
-                ordered = {**ordered, **listed}  # an edited query may have a table more
+                ordered = {**ordered, **present}  # an edited query may have a table more
         self.keep_order(batch, ordered)
         return ordered
+
+    def _measured(
+        self, listed: Mapping[str, Sequence[InputFile]], done: Mapping[str, Progress]
+    ) -> dict[str, list[InputFile]]:
+        """Returns files with the present lengths and times of those that were not read to their end."""
+        begun = {name: done[name].files if name in done else 0 for name in listed}
+        left = {file.path for name, files in listed.items() for file in files[begun[name] :]}
+        parents = {path.rpartition("/")[0] for path in left if record_file(path) is None}
+        present = {file.path: file for parent in parents for file in self.files.list(parent)}
+
+        def measured(file: InputFile) -> InputFile:
+            now = present.get(file.path) if file.path in left else None
+            return file if now is None else evolve(file, length=now.length, modified=now.modified)
+
+        return {name: [*map(measured, files)] for name, files in listed.items()}
 
     def keep_order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> None:
         """Writes the files of a batch. New ones come after those that it has."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
+from cedilla.runtime.checkpoint.read_files import last_batch
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.pipeline.executor import Executor
@@ -34,7 +35,6 @@ def drive(
     if not streams:
         executor.process(0, {}, interrupted)
         return
-    arrivals = Arrivals(executor.checkpoint)
 
     def tell(note: str) -> None:
         on_step(note)  # there may be no epoch that tells it
@@ -49,9 +49,16 @@ def drive(
         executor.files, executor.plan, in_folders, tables, recorded, on_step, interval is None
     )
 
+    if (last := last_batch(executor.files, executor.checkpoint.path)) is not None:
+        executor.process(last.number, {}, interrupted)  # what is left of it
+    arrivals = Arrivals(executor.checkpoint)
+
     def take(listed: Mapping[str, Found]) -> None:
         executor.checkpoint.check_there()
         new = arrivals.batch({s.name: listed.get(s.name, Found()) for s in streams})
+        for note in arrivals.changes:
+            tell(note)
+        arrivals.changes.clear()
         if new is not None:
             executor.notes += tuple(arrivals.notes)
             arrivals.notes.clear()
@@ -72,8 +79,6 @@ def drive(
         # A batch that continues keeps a run from looking at folders and tables.
         return {} if in_folders else arrivals.added(executor.topics.fetched())
 
-    if arrivals.last is not None:
-        executor.process(arrivals.last, {}, interrupted)  # what is left of it
     if executor.topics:
         executor.topics.begin(executor.last.topics)
     _look(executor, folders, interval, take, wait)

@@ -165,7 +165,7 @@ class Executor:
             self.last = evolve(self.last, batch=batch, progress={})
         self.tables.look(self.plan, self.last.sources)
         tables = unread_tables(self.files, self.plan, self.last.sources)
-        ordered = self.checkpoint.order(batch, {**new_files, **tables})
+        ordered = self.checkpoint.order(batch, {**new_files, **tables}, self.last.progress)
         files = {name: listed for name, listed in ordered.items() if name in self.plan.source_of}
         growing = OpenBatch(batch, ordered, self.checkpoint, self.topics, more, self.last.progress)
         try:

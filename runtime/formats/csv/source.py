@@ -65,7 +65,7 @@ class Csv(TextFormat):
         return CsvBatches(dict(types), self.paths)
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return CsvPart(file.path, number, longest=self.longest, none=self._none)
+        return CsvPart(file.path, number, longest=self.longest, none=self._none, length=file.length)
 
     def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
         return without_paths(super().fields(spark, files), self.paths)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from attrs import field, frozen
@@ -37,7 +37,8 @@ class Part:
     """The lines of a file that begin between two of its bytes, the second excluded; `None`: up to its end.
 
     `number`: the number of the file in its slice; `path`: as Spark writes it. `longest`: the greatest number of bytes
-    of a line without its end.
+    of a line without its end. `length`: the bytes of the file when it was listed, 0 if unknown. Later ones are not
+    read: nothing searched them for markers.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Part:
     begin: int = 0
     end: int | None = None
     longest: int = field(default=LONGEST_LINE, kw_only=True)
+    length: int = field(default=0, kw_only=True)
 
     def blocks(self) -> Iterator[Block]:
         """Yields its lines in blocks of some megabytes. Raises `DiagnosticError` as `opened_part` does."""
@@ -78,8 +80,35 @@ def _offsets(path: str) -> Any:
 def opened_part(part: Part) -> Iterator[Any]:
     """Opens the unpacked bytes of a part's file, local or remote. Raises `DiagnosticError` as `items.lines.unpacked`
     and `Files.open` do."""
-    with Files().open(part.path) as stream, unpacked(stream, part.path) as text:
-        yield text
+    with Files().open(part.path) as stream:
+        is_longer = 0 < part.length < stream.seek(0, io.SEEK_END)
+        stream.seek(0)
+        whole: BinaryIO = io.BufferedReader(_Beginning(stream, part.length)) if is_longer else stream
+        with unpacked(whole, part.path) as text:
+            yield text
+
+
+class _Beginning(io.RawIOBase):
+    """The first bytes of a file."""
+
+    def __init__(self, stream: BinaryIO, length: int) -> None:
+        self._stream, self._length = stream, length
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self._stream.seek(
+            *((self._length + offset, io.SEEK_SET) if whence == io.SEEK_END else (offset, whence))
+        )
+
+    def readinto(self, buffer: Any) -> int:
+        chunk = self._stream.read(max(min(len(buffer), self._length - self._stream.tell()), 0))
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
 
 @frozen(eq=False)
@@ -157,13 +186,14 @@ def parts_of(paths: Sequence[tuple[int, str, int]], size: int, longest: int) -> 
     parts: list[Part] = []
     for number, path, length in paths:
         if length <= size or is_compressed(Path(path)):
-            parts.append(Part(path, number, longest=longest))
+            parts.append(Part(path, number, longest=longest, length=length))
             continue
         count = -(-length // size)
         bounds = [length * n // count for n in range(count)]
         ends: Iterable[int | None] = (*bounds[1:], None)
         parts += (
-            Part(path, number, begin, end, longest=longest) for begin, end in zip(bounds, ends, strict=True)
+            Part(path, number, begin, end, longest=longest, length=length)
+            for begin, end in zip(bounds, ends, strict=True)
         )
     return parts
 

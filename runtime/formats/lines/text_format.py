@@ -105,7 +105,7 @@ class TextFormat(Format):
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
         """Returns a part with all rows of a file."""
-        return Part(file.path, number, longest=self.longest)
+        return Part(file.path, number, longest=self.longest, length=file.length)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         """Returns a marker from `markers_in` at a position of the slice. `end`: the position where its line ends."""

@@ -49,7 +49,7 @@ class Otlp(JsonLines):
         return PointBatches(dict(types), reader=evolve(self.reader, types=dict(types)))
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return RequestPart(file.path, number, reader=self.reader, longest=self.longest)
+        return RequestPart(file.path, number, reader=self.reader, longest=self.longest, length=file.length)
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """Omits the numbers of tuples: a request may contain any number of data points."""

@@ -40,7 +40,7 @@ class Xml(TextFormat):
         return XmlBatches(dict(types), self.paths)
 
     def whole(self, file: InputFile, number: int = 0) -> Part:
-        return XmlPart(file.path, number)
+        return XmlPart(file.path, number, length=file.length)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind in _WIRE:

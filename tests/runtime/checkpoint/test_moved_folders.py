@@ -225,3 +225,38 @@ def test_a_file_that_moves_within_its_folder_is_not_read_again(project: Project)
     assert project.output() == TWO
     (project.root / "r" / "done").rename(project.root / "r" / "_done")
     assert project.run() == THREE
+
+
+def test_a_file_that_has_grown_since_it_was_read_is_noted_and_not_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    project = Project(spark, tmp_path)
+    assert project.run() == [(0, 10, 10.0), (1, 10, 10.0)]
+    for name, line in (
+        ("r/2.jsonl", '{"k": 25, "t": 9.0}\n'),
+        ("ops/1.jsonl", '{"$accent": "[[unit(t, m)]]"}\n'),
+    ):
+        with (tmp_path / name).open("a") as file:
+            file.write(line)
+    project.file(3, 100.0)
+    assert project.run() == [(0, 10, 10.0), (1, 10, 10.0), (2, 10, 10.0)]
+    assert "r/2.jsonl with tuples of `r` is 20 bytes longer than when it was read; a file is" in project.notes
+    assert (
+        "ops/1.jsonl with markers of `r` is 34 bytes longer than when it was read; a file is" in project.notes
+    )
+
+
+def test_a_file_that_was_mended_before_it_was_read_is_not_noted(spark: SparkSession, tmp_path: Path) -> None:
+    project = Project(spark, tmp_path)
+    project.write("r/3.jsonl", '{"k": 20, "t": 100.0}', '{"$accent": "[[unit(t, s)]]"}', "[]", moment=30)
+    for _ in range(2):
+        with pytest.raises(DiagnosticError, match="RQ142"):
+            project.run()
+    project.write(
+        "r/3.jsonl", '{"k": 20, "t": 100.0}', '{"$accent": "[[unit(t, m)]]"}', '{"k": 21, "t": 9}', moment=40
+    )
+    project.file(4)
+    assert project.run()[2:] == [(2, 2, 10.0), (3, 10, 10.0)]
+    project.file(5)
+    assert project.run()[4:] == [(4, 10, 10.0)]
+    assert "longer" not in project.notes

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -65,8 +68,22 @@ def test_lines_are_the_same_however_they_are_cut(
 def test_a_compressed_file_is_one_part() -> None:
     parts = parts_of([(3, "a.jsonl.GZ", 100), (4, "b.jsonl", 100), (5, "c.jsonl", 10)], 60, LONGEST_LINE)
     assert parts == [
-        Part("a.jsonl.GZ", 3),
-        Part("b.jsonl", 4, 0, 50),
-        Part("b.jsonl", 4, 50),
-        Part("c.jsonl", 5),
+        Part("a.jsonl.GZ", 3, length=100),
+        Part("b.jsonl", 4, 0, 50, length=100),
+        Part("b.jsonl", 4, 50, length=100),
+        Part("c.jsonl", 5, length=10),
     ]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+def test_lines_that_are_appended_after_a_file_was_listed_are_not_read(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    suffix = {gzip.compress: ".gz", bz2.compress: ".bz2"}.get(pack, "")
+    file = tmp_path / f"1.jsonl{suffix}"
+    listed = pack(b'{"a": 1}\n{"a": 2}\n{"a')
+    file.write_bytes(listed + pack(b'": 3}\n{"a": 4}\n'))
+    for size in (8, 1 << 20):
+        parts = parts_of([(0, str(file), len(listed))], size, LONGEST_LINE)
+        text = b"".join(block.text for part in parts for block in part.blocks())
+        assert text == b'{"a": 1}\n{"a": 2}\n{"a'
