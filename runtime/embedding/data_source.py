@@ -7,6 +7,7 @@ each attribute (theory D0); accents are read from the files of markers, not from
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -22,9 +23,10 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
-from cedilla.runtime.embedding.named_units import functions_of, in_named_units
+from cedilla.runtime.embedding.named_units import functions_of, in_named_units, named_types
 from cedilla.runtime.reading.columns import arrow_table
 from cedilla.runtime.reading.epochs import last_epoch, rows_between
 from cedilla.runtime.reading.reading import Reading, read
@@ -42,13 +44,13 @@ class DataSource(PySparkDataSource):
 
     def schema(self) -> StructType:
         """Returns the attributes of the output; those without a declared type are inferred from all values."""
-        return from_arrow_schema(self._reading().arrow().schema)
+        reading = self._reading()
+        return from_arrow_schema(named_types(reading.arrow().schema, self._functions(reading)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Returns a reader of the committed epochs."""
         reading = self._reading()
-        functions = functions_of(reading, self.options.get("query"), self.options.get("with"))
-        return _Reader(reading, functions, to_arrow_schema(schema))
+        return _Reader(reading, self._functions(reading), to_arrow_schema(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Returns a reader of one epoch after the other. Raises `DiagnosticError` RQ490 for `latest`."""
@@ -56,8 +58,10 @@ class DataSource(PySparkDataSource):
         if reading.units == "latest":
             hint = '`canonical`, or `.option("with", "litres in m3")` with the query'
             raise failure("RQ490", "a stream has no latest units: its rows are final", hint=hint)
-        functions = functions_of(reading, self.options.get("query"), self.options.get("with"))
-        return _StreamReader(reading, functions, to_arrow_schema(schema))
+        return _StreamReader(reading, self._functions(reading), to_arrow_schema(schema))
+
+    def _functions(self, reading: Reading) -> Mapping[str, Affine]:
+        return functions_of(reading, self.options.get("query"), self.options.get("with"))
 
     def _reading(self) -> Reading:
         for name in self.options:
@@ -75,7 +79,7 @@ class DataSource(PySparkDataSource):
 @frozen
 class _Reader(DataSourceReader):
     reading: Reading
-    functions: Mapping[str, Any]
+    functions: Mapping[str, Affine]
     wanted: pa.Schema
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -94,7 +98,7 @@ class _Epochs(InputPartition):
 @frozen
 class _StreamReader(DataSourceStreamReader):
     reading: Reading
-    functions: Mapping[str, Any]
+    functions: Mapping[str, Affine]
     wanted: pa.Schema
 
     def initialOffset(self) -> dict[str, int]:
@@ -118,12 +122,23 @@ class _StreamReader(DataSourceStreamReader):
 
 
 def _fitted(table: pa.Table, wanted: pa.Schema) -> pa.Table:
-    """Returns the wanted columns of a table; one that no tuple has is null."""
+    """Returns the wanted columns of a table; one that no tuple has is null. Raises `DiagnosticError` RQ423 for a value
+    that its wanted type does not hold."""
     count = table.num_rows
     columns = (
-        table.column(field.name).cast(field.type)
+        _cast(table.column(field.name), field)
         if field.name in table.column_names
         else pa.nulls(count, field.type)
         for field in wanted
     )
     return pa.Table.from_arrays([*columns], schema=wanted) if len(wanted) else table.select([])
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    is_rounded = pa.types.is_decimal(field.type) and pa.types.is_floating(column.type)
+    with suppress(pa.ArrowInvalid):
+        cast = column.cast(field.type)
+        if not is_rounded or cast.cast(column.type).equals(column):
+            return cast
+    message = f"`{field.name}` has values of type {column.type} that {field.type} of the schema does not hold"
+    raise failure("RQ423", message, hint="the schema that the format gives now, or a wider type")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.unit_conversions.conversions import known_unit
+from cedilla.compiler.expressions.types import LARGEST, Type, decimal_notation
+from cedilla.compiler.expressions.types.decimals import is_exact
+from cedilla.compiler.expressions.unit_conversions.conversions import is_decimal, known_unit
 from cedilla.compiler.plan import Emit
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.units import Mismatch, conversion
@@ -65,8 +68,11 @@ def newest_rows(folder: CheckpointFolder, output: str, units: Units) -> dict[str
 class _State:
     """The functions between canonical values and those of an output, before and after the last epoch."""
 
-    def __init__(self, emit: Emit, before: SinkState, after: SinkState, units: Mapping[str, str]) -> None:
-        self._emit, self._before, self._after, self._units = emit, before, after, units
+    def __init__(
+        self, types: Mapping[str, Type], before: SinkState, after: SinkState, units: Mapping[str, str]
+    ) -> None:
+        self._before, self._after, self._units = before, after, units
+        self._exact = {name for name, type_ in types.items() if is_exact(type_.element or type_)}
 
     @classmethod
     def of(cls, folder: CheckpointFolder, emit: Emit) -> _State:
@@ -75,7 +81,9 @@ class _State:
         after = commit.sinks[emit.name]
         earlier = _record_before(folder, commit.epoch)
         before = after if earlier is None else earlier.sinks.get(emit.name, after)
-        return cls(emit, before, after, output_names(folder.stored.plan, commit.sources)[emit.name].units)
+        plan = folder.stored.plan
+        units = output_names(plan, commit.sources)[emit.name].units
+        return cls(plan.start[emit.relation].types, before, after, units)
 
     @property
     def scaled(self) -> set[str]:
@@ -83,19 +91,20 @@ class _State:
         return {name for name, tree in self._before.scale.items() if tree != IDENTITY}
 
     def converted(self, row: Mapping[str, Any], units: Units) -> dict[str, Any]:
-        if units == "as written":
-            return dict(row)
-        return {name: self._value(row, name, value, units) for name, value in row.items()}
+        """Returns a row in other units. Whole numbers and decimals that a double does not hold are texts."""
+        return {
+            name: _converted(value, self._to(row, name, units), is_exact=name in self._exact)
+            for name, value in row.items()
+        }
 
-    def _value(self, row: Mapping[str, Any], name: str, value: Any, units: Units) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return value
+    def _to(self, row: Mapping[str, Any], name: str, units: Units) -> Affine:
+        """Returns the function from a written value of an attribute to the one that is shown."""
+        if units == "as written":
+            return IDENTITY
         function = _function(self._before, row, name).inverse()
         if isinstance(units, Mapping):
-            function = self._to_unit(name, units).after(function)
-        elif units == "latest":
-            function = _function(self._after, row, name).after(function)
-        return value if function.is_identity else float(function(Fraction(value)))
+            return self._to_unit(name, units).after(function)
+        return _function(self._after, row, name).after(function) if units == "latest" else function
 
     def _to_unit(self, name: str, units: Mapping[str, str]) -> Affine:
         if name not in units or name not in self._units:
@@ -115,6 +124,29 @@ class _State:
         state = self._before if units == "as written" else self._after
         plain = {n for n in self._units if state.scale.get(n, IDENTITY) == IDENTITY}
         return {name: unit for name, unit in self._units.items() if name in plain}
+
+
+def _converted(value: Any, function: Affine, *, is_exact: bool) -> Any:
+    if isinstance(value, list):
+        elements: list[Any] = value
+        return [_converted(element, function, is_exact=is_exact) for element in elements]
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return value
+    if is_exact and function.is_identity and isinstance(value, Decimal):
+        return f"{value:f}"
+    if not function.is_identity and not (is_exact and _keeps_digits(function)):
+        return function.of_double(float(value))
+    exact = function(Fraction(value))
+    if not is_exact:
+        return float(value) if isinstance(value, Decimal) else value
+    return (
+        exact if isinstance(exact, int) and abs(exact) < LARGEST else decimal_notation(exact) or float(exact)
+    )
+
+
+def _keeps_digits(function: Affine) -> bool:
+    """Returns True if the function and its inverse lead from decimals to decimals."""
+    return all(map(is_decimal, (function.slope, 1 / function.slope, function.shift)))
 
 
 def _function(state: SinkState, row: Mapping[str, Any], name: str) -> Affine:
@@ -146,7 +178,7 @@ def _rows(root: str, epoch: int, *, is_fixed: bool, is_reset: bool) -> Iterator[
             return
         for path in reversed([*filter(is_tuple_file, listed)]):
             for line in reversed(_tail(files, path)):
-                yield json.loads(line)
+                yield json.loads(line, parse_float=Decimal)
         if not is_fixed and "0" in kinds:
             return
 

@@ -43,7 +43,8 @@ def value_of(type_: Type, literal: Literal) -> Value:
         hint = _NOT_EMPTY if literal.text.lower() in ("null", "none") else _HINTS.get(type_.name)
         hint = _OF_ELEMENTS if type_.element else hint
         if type_.is_numeric and not _NUMBER.fullmatch(str(literal.value)):
-            hint = "the attribute is a number: `5` or `0.5`"
+            is_word = literal.text == literal.value
+            hint = f"the attribute is a number: `5` or `0.5`{_NO_CONSTANTS if is_word else ''}"
         message = f"{problem}, but the attribute is of type {type_}"
         raise failure("RQ103", message, literal.span, hint=hint) from None
 
@@ -51,6 +52,7 @@ def value_of(type_: Type, literal: Literal) -> Value:
 _OF_ELEMENTS = (
     "no condition reads the elements of a list; in a query `unnest[tags as tag](R)` makes tuples of them"
 )
+_NO_CONSTANTS = "; markers have no constants of `let`"
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 
 

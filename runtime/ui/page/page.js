@@ -742,7 +742,7 @@ async function rows() {
       : typeof v === "object"
         ? JSON.stringify(v)
         : typeof v === "number"
-          ? String(Number(v.toPrecision(10)))
+          ? String(Number.isInteger(v) ? v : Number(v.toPrecision(10)))
           : v;
   body("output").replaceChildren(
     answer.rows.length

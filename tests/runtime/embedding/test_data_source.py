@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 import cedilla
+from cedilla.runtime import simulate
+from cedilla.runtime.terminal.options import Options
 from tests.kit import ROOT
 from tests.kit.lines import write_files
 
@@ -88,6 +91,57 @@ def test_a_stream_reads_each_epoch_once(
         assert [row for table in tables for row in sorted_rows(table)] == [
             (ts, litres / factor, position) for ts, litres, position in CANONICAL
         ]
+
+
+EXACT = """
+stream pumps(ts: long, n: long unit ms, cost: decimal(12, 3) unit litre, t: double unit degF)
+  from json "pumps"
+  punctuated on ts;
+sums := aggregate[sum(n) as n, sum(cost) as cost, collect(t) as all by w](window[10 on ts as w](pumps));
+emit sums to json "sums";
+"""
+
+
+@pytest.fixture
+def sums(tmp_path: Path) -> Path:
+    """An output of whole numbers, decimals and lists with units."""
+    write_files(
+        tmp_path / "pumps",
+        {"1.jsonl": b'{"ts": 1, "n": 9007199254740993, "cost": 140.125, "t": 50}\n{"$punctuation": "[]"}\n'},
+    )
+    (tmp_path / "q.rq").write_text(EXACT)
+    simulate(
+        tmp_path / "q.rq",
+        Options(sources={"pumps": str(tmp_path / "pumps")}, sinks={"sums": str(tmp_path / "sums")}),
+    )
+    return tmp_path / "sums"
+
+
+def read_all(flow: Path, schema: Any = None, **options: str) -> list[dict[str, Any]]:
+    found = source(flow, query=str(flow.parent / "q.rq"), **options)
+    reader: Any = found.reader(schema or found.schema())
+    return pa.Table.from_batches([*reader.read(reader.partitions()[0])]).to_pylist()
+
+
+def test_whole_numbers_decimals_and_lists_are_exact_in_named_units(sums: Path) -> None:
+    (row,) = read_all(sums, **{"with": "n in s, cost in m3, all in degC"})
+    assert row == {
+        "w": 0,
+        "n": Decimal("9007199254740.993"),
+        "cost": Decimal("0.140125"),
+        "all": [10.0],
+    }
+    (row,) = read_all(sums, **{"with": "n in us, cost in ft**3"})
+    assert row["n"] == 9007199254740993000
+    assert row["cost"] == pytest.approx(4.9484676)
+    with pytest.raises(cedilla.DiagnosticError, match="RQ490"):
+        read_all(sums, **{"with": "n in ps"})
+
+
+def test_a_value_that_the_schema_does_not_hold_is_refused(sums: Path) -> None:
+    for type_ in (pa.int64(), pa.decimal128(12, 2)):
+        with pytest.raises(cedilla.DiagnosticError, match="RQ423"):
+            read_all(sums, from_arrow_schema(pa.schema([("cost", type_)])), **{"with": "cost in ft**3"})
 
 
 def test_options_that_do_not_fit_are_refused(flow: Path) -> None:
