@@ -81,7 +81,8 @@ def _changes(plan: Plan, bound: StateBound) -> Iterator[Sequence[_Change]]:
         (source, attribute)
         for source in streams
         for attribute in source.attributes
-        if attribute.optional or not is_finite(attribute.name, plan.start[source.name])
+        if attribute.type.element is None
+        and (attribute.optional or not is_finite(attribute.name, plan.start[source.name]))
     ]
     for source in streams:
         required = {a.name for s, a in open_ended if s is source and not a.optional}

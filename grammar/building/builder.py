@@ -258,7 +258,7 @@ class Builder(ClauseBuilder):
             case syntax.Measure(value, None) | syntax.Literal(int() | Fraction() as value, unit=None):
                 return syntax.Measure(Fraction(value), unit, shown, span=span)
             case syntax.Measure() if unit is None:
-                return evolve(constant, name=shown, span=span)
+                return evolve(constant, unit=None if shown else constant.unit, name=shown, span=span)
             case syntax.Measure():
                 self._report("RQ010", f"`{name}` has a unit already", span, f"`{name}` alone")
             case None:

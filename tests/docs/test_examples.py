@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cedilla.compiler.analysis.findings import findings
 from cedilla.compiler.compile import compile_query
 from cedilla.compiler.operators import OPERATORS, Operator
 from cedilla.compiler.plan import Plan
@@ -54,7 +55,8 @@ def test_every_query_compiles_or_is_meant_not_to(block: Block) -> None:
         with pytest.raises(DiagnosticError):
             compile_query(block.text)
         return
-    compile_query(declarations(block.page) + block.text if tag == "fragment" else block.text)
+    compiled = compile_query(declarations(block.page) + block.text if tag == "fragment" else block.text)
+    assert all(finding.help or finding.notes for finding in findings(compiled.plan))
 
 
 @pytest.mark.parametrize("line", list(commands()))

@@ -181,6 +181,14 @@ def test_a_hint_is_a_clause_that_helps() -> None:
         assert finding.help.startswith("`punctuated on ")
 
 
+def test_lists_have_no_domain_that_a_hint_could_name() -> None:
+    text = """
+    stream r(ts: long, tags?: list of string) from json "r" punctuated on ts;
+    emit aggregate[count() as n by tag](unnest[tags as tag](r)) to json "out";
+    """
+    assert [f.code for f in findings(compile_query(text).plan)] == ["RQ130"]
+
+
 def test_an_optional_attribute_closes_no_group_without_it() -> None:
     text = """
     stream r(ts: long, o{}: long, v: double) from json "r" punctuated on o;

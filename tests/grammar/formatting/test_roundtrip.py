@@ -133,3 +133,16 @@ def test_every_shipped_query_is_laid_out(path: Path) -> None:
     """As `cedilla fmt --check` says."""
     text = path.read_text("utf-8")
     assert format_query(parse_query(text), text) == text
+
+
+def test_a_constant_with_a_unit_stays_a_name() -> None:
+    text = """\
+let len = 5 minutes;
+let n = 10;
+stream r(at: timestamp)
+  from json "r"
+  heartbeat at delay len;
+emit window[n minutes every len on at as w](r) to json "a";
+emit session[len on at as s](r) to json "b";
+"""
+    assert format_query(parse_query(text, keep_names=True), text) == text
