@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType
+from pyspark.sql.types import ArrayType, DataType, DecimalType
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, column, quote
@@ -25,6 +25,19 @@ TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 def timestamp_text(value: str) -> str:
     """Returns SQL for the text of a timestamp."""
     return f"date_format({value}, {quote(TIMESTAMP)})"
+
+
+def is_decimal(kind: DataType) -> bool:
+    """Returns True for a decimal and for an array of decimals."""
+    return isinstance(kind.elementType if isinstance(kind, ArrayType) else kind, DecimalType)
+
+
+def digits_text(value: str, kind: DataType) -> str:
+    """Returns SQL for the JSON of a decimal, or of an array of decimals: `to_json` may lose digits."""
+    if not isinstance(kind, ArrayType):
+        return f"CAST({value} AS STRING)"
+    texts = f"transform({value}, e -> coalesce(CAST(e AS STRING), 'null'))"
+    return f"concat('[', concat_ws(',', {texts}), ']')"
 
 
 def encoded(

@@ -72,7 +72,8 @@ class Verdict:
 
 
 def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
-    """Compares both sides for every emit. Writes only to a temporary folder.
+    """Compares both sides for every emit. Writes only to a temporary folder, and JSON Lines for formats that it does
+    not read.
 
     Raises `DiagnosticError` if the input ends the query.
     """
@@ -87,6 +88,7 @@ def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
     with ExitStack() as opened:
         folder = opened.enter_context(tempfile.TemporaryDirectory())
         sinks = {emit.name: f"{folder}/out/{emit.name}" for emit in plan.emits}
+        plan = evolve(plan, emits=[_readable(emit, sinks[emit.name]) for emit in plan.emits])
         aside = Options(
             once=True,
             checkpoint=f"{folder}/checkpoint",
@@ -119,6 +121,10 @@ def verify(plan: Plan, flow: Flow, options: Options) -> list[Verdict]:
 
 
 _BINARY = "parquet"
+
+
+def _readable(emit: Emit, folder: str) -> Emit:
+    return emit if emit.format in ("json", _BINARY) else evolve(emit, format="json", path=folder)
 
 
 def _offsets(checkpoint: str) -> Offsets:

@@ -9,12 +9,12 @@ from typing import ClassVar
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, TimestampType
+from pyspark.sql.types import ArrayType, DataType, DoubleType, TimestampType
 
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.formats.encode import TIMESTAMP, timestamp_text
+from cedilla.runtime.formats.encode import TIMESTAMP, digits_text, is_decimal, timestamp_text
 from cedilla.runtime.formats.sinks.sink import TextSink
 
 
@@ -72,22 +72,11 @@ def _has_no_form(value: str) -> str:
 def _object(columns: Columns) -> str:
     """Returns SQL that converts a tuple to a JSON object without undefined attributes; its moments are texts already.
     Engines agree on the result of `to_json` for all types except decimals, which may lose digits."""
-    exact = {name: kind for name, kind in columns.items() if _is_decimal(kind)}
+    exact = {name: kind for name, kind in columns.items() if is_decimal(kind)}
     rest = [column(name) for name in columns if name not in exact]
     texts = f"to_json(struct({', '.join(rest)}))"
     parts = [f"nullif(substr({texts}, 2, length({texts}) - 2), '')"] if rest else []
     for name, kind in exact.items():
         key = quote(f"{json.dumps(name, ensure_ascii=False)}:")
-        parts.append(f"concat({key}, {_digits(column(name), kind)})")
+        parts.append(f"concat({key}, {digits_text(column(name), kind)})")
     return f"concat('{{', concat_ws(',', {', '.join(parts)}), '}}')"
-
-
-def _is_decimal(kind: DataType) -> bool:
-    return isinstance(kind.elementType if isinstance(kind, ArrayType) else kind, DecimalType)
-
-
-def _digits(value: str, kind: DataType) -> str:
-    if not isinstance(kind, ArrayType):
-        return f"CAST({value} AS STRING)"
-    texts = f"transform({value}, e -> coalesce(CAST(e AS STRING), 'null'))"
-    return f"concat('[', concat_ws(',', {texts}), ']')"

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, StringType, TimestampType
+from pyspark.sql.types import ArrayType, DataType, DoubleType, StringType, TimestampType
 
+from cedilla.compiler.expressions.scalars.conversion_sql import java_text
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.columns import Columns
-from cedilla.runtime.formats.encode import timestamp_text
+from cedilla.runtime.formats.encode import digits_text, is_decimal, timestamp_text
 from cedilla.runtime.formats.sinks.sink import TextSink
 from cedilla.runtime.records import xmltext
 
@@ -44,6 +45,10 @@ def _element(name: str, kind: DataType) -> str:
 def _text(value: str, kind: DataType) -> str:
     if isinstance(kind, TimestampType):  # the same form as in JSON
         return timestamp_text(value)
+    if is_decimal(kind):
+        return digits_text(value, kind)
+    if isinstance(kind, DoubleType):  # engines write infinities in different words
+        return java_text(value)
     if not isinstance(kind, StringType | ArrayType):
         return f"CAST({value} AS STRING)"
     text = value if isinstance(kind, StringType) else f"to_json({value})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.marker_parser import read_punctuation
@@ -373,6 +375,29 @@ def test_an_output_in_xml_is_another_querys_input(spark: SparkSession, tmp_path:
     assert [i for i in output if "$accent" in i] == [end[0], end[3]]
     assert len([i for i in output if "$punctuation" in i]) >= 2
     assert executor.last.sources["r"].closed == first.executor().last.sources["r"].closed
+
+
+@pytest.mark.either_engine
+def test_numbers_in_xml_keep_all_digits_and_words(spark: SparkSession, tmp_path: Path) -> None:
+    """Infinities and lists of decimals have texts that the next query, and `read`, understand."""
+    declared = "(ts: long, x: double, d: decimal(20, 2))"
+    text = f"""stream r{declared} from json "in" punctuated on ts; emit r to xml "o";
+    lists := aggregate[collect(d) as ds, collect(x) as xs](r); emit lists to xml "l";"""
+    first = Query(spark, tmp_path / "1", text)
+    values = ('"Infinity"', '"-Infinity"', '"NaN"', "1e22", "1e-7")
+    rows = [f'{{"ts": {n}, "x": {x}, "d": 12345678901234567.25}}' for n, x in enumerate(values)]
+    first.write("r", [*rows, {"$punctuation": "[]"}])
+    first.process()
+    out = tmp_path / "1" / "out"
+    (lists,) = read(out / "lists", schema="ds: array<decimal(20,2)>, xs: array<double>").rows()
+    xs = ["Infinity", "-Infinity", "NaN", 1e22, 1e-7]
+    assert lists == {"ds": [Decimal("12345678901234567.25")] * 5, "xs": xs}
+    second = Query(spark, tmp_path / "2", f'stream r{declared} from xml "in"; emit r to json "o";')
+    (tmp_path / "2" / "in").mkdir(parents=True)
+    (out / "r").rename(tmp_path / "2" / "in" / "r")
+    second.process()
+    assert second.quarantine("r") == []
+    assert [row["x"] for row in second.output("r") if "x" in row] == xs
 
 
 # --- the command line ---

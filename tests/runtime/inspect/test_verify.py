@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.plan import Plan
 from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.terminal.options import Options
@@ -22,8 +23,9 @@ def differences(
     """The verdict on a run that has written these lines."""
     write_lines(root / "in" / "1.jsonl", lines)
 
-    def started(_plan: object, _flow: object, options: Options, *_: object) -> None:
+    def started(plan: Plan, _flow: object, options: Options, *_: object) -> None:
         (folder,) = options.sinks.values()
+        assert [(emit.format, emit.path) for emit in plan.emits] == [("json", folder)]
         write_lines(Path(folder) / "epoch=000000000000" / "1-tuples-0.jsonl", output)
 
     monkeypatch.setattr(verifying, "start", started)
@@ -74,6 +76,17 @@ def test_another_value_is_a_difference(
     report = differences(tmp_path, monkeypatch, query.replace("TYPE", type_), rows, output)
     assert "only Spark has 1 of the tuples" in report
     assert "only the reference has 1 of the tuples" in report
+
+
+@pytest.mark.parametrize("format_", ["xml", "delta", "kafka"])
+def test_outputs_in_other_formats_are_compared_as_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: str
+) -> None:
+    query = STREAM.replace("TYPE", "long").replace(
+        'json "o"', f'{format_} "{"host:9092/" * (format_ == "kafka")}o"'
+    )
+    line = ['{"k": 1, "x": 2}']
+    assert differences(tmp_path, monkeypatch, query, line, line).startswith("r: 1 tuples")
 
 
 def test_a_difference_shows_all_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
