@@ -118,8 +118,8 @@ def sums(tmp_path: Path) -> Path:
 
 
 def read_all(flow: Path, schema: Any = None, **options: str) -> list[dict[str, Any]]:
-    found = source(flow, query=str(flow.parent / "q.rq"), **options)
-    reader: Any = found.reader(schema or found.schema())
+    reading = source(flow, query=str(flow.parent / "q.rq"), **options)
+    reader: Any = reading.reader(schema or reading.schema())
     return pa.Table.from_batches([*reader.read(reader.partitions()[0])]).to_pylist()
 
 
