@@ -17,10 +17,11 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.checkpoint.accent_changes import compare_accents, hold_drops
+from cedilla.runtime.checkpoint.accent_changes import compare_accents
+from cedilla.runtime.checkpoint.added_streams import continued
 from cedilla.runtime.checkpoint.change import Change, Changes, Effect
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.plan_matching import SIDES, match, match_emits, read_by_emits
+from cedilla.runtime.checkpoint.plan_matching import SIDES, match_emits, read_by_emits
 from cedilla.runtime.checkpoint.source_changes import compare_source, region_texts
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import of_states
@@ -57,21 +58,27 @@ class _Comparison:
             self.items, self.states = [*self.items, *items], dict(states)
         if self.commit.epoch < 0 or any(item.effect == "new checkpoint" for item in self.items):
             return Changes(self.epoch, self.items, self.commit)
-        self.matched = match(self.old, self.plan, intact)
-        self.kept = self.matched.kept_operators(self.old, self.plan)
-        self.was_read, self.is_read = read_by_emits(self.old), read_by_emits(self.plan)
-        self.state_facts = {
-            self.kept[name]: facts for name, facts in self.commit.state_facts.items() if name in self.kept
-        }
         before = {name: state.facts() for name, state in self.commit.sources.items()}
         self.before = derive(self.old, before, self.commit.state_facts)
-        self.state_facts, self.after = hold_drops(self.plan, unstated, self.states, self.state_facts)
+        self.was_read, self.is_read = read_by_emits(self.old), read_by_emits(self.plan)
+        after = continued(self.old, self.plan, self.commit, self.before, intact, self.states, unstated)
+        self.matched, self.kept, self.after = after.matched, after.kept, after.after
+        self.states, self.state_facts = dict(after.states), after.state_facts
+        for stream, region in after.late.items():
+            self._late(stream, region)
         self.kept.update(self.matched.kept_sides(self.old, self.plan, self.before, self.after))
         self._evolution()
         self._operators()
         self._outputs()
         self._settings()
         return Changes(self.epoch, self.items, self._commit())
+
+    def _late(self, stream: str, closed: Tree) -> None:
+        facts = self.states[stream].facts()
+        if not regions.is_empty(closed, facts.universe):
+            texts = ", ".join(region_texts(closed, facts))
+            why = f"its tuples are late (RQ305) in what is closed already: {texts}"
+            self._add("continues", f"stream {stream}", "comes to tuples with state", why)
 
     def _add(self, effect: Effect, where: str, what: str, why: str = "") -> None:
         self.items.append(Change(effect, where, what, why))

@@ -11,6 +11,8 @@ from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Emit, Plan
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 
+_NOTHING: Mapping[str, str] = {}
+
 
 @frozen
 class Match:
@@ -52,10 +54,20 @@ class Match:
 SIDES = ("left", "right")
 
 
-def match(old: Plan, new: Plan, intact: Set[str]) -> Match:
-    """Match two plans. `intact`: the sources whose tuples are of the same kind in both."""
+def match(
+    old: Plan,
+    new: Plan,
+    intact: Set[str],
+    left: Mapping[str, str] = _NOTHING,
+    joined: Mapping[str, str] = _NOTHING,
+) -> Match:
+    """Match two plans. `intact`: the sources whose tuples are of the same kind in both; `left`, `joined`: unions of the
+    old and of the new plan -> the relation that each counts as."""
     numbers: dict[object, int] = {}
-    before, now = _structure(old, intact, numbers, "old"), _structure(new, intact, numbers, "new")
+    before, now = (
+        _structure(old, intact, numbers, "old", left),
+        _structure(new, intact, numbers, "new", joined),
+    )
     same = {s.name: s.name for s in new.sources if s.name in intact}
     free = {o.name for o in old.operators}
     for operator in new.operators:  # those that kept their names have the first choice
@@ -72,7 +84,13 @@ def match(old: Plan, new: Plan, intact: Set[str]) -> Match:
     return Match(same, alike)
 
 
-def _structure(plan: Plan, intact: Set[str], numbers: dict[object, int], side: str) -> dict[str, int]:
+def _structure(
+    plan: Plan,
+    intact: Set[str],
+    numbers: dict[object, int],
+    side: str,
+    counted_as: Mapping[str, str],
+) -> dict[str, int]:
     """A number for each relation; equal numbers: the same operators with the same parameters over the same sources."""
     classes: dict[str, int] = {}
     for source in plan.sources:
@@ -80,7 +98,8 @@ def _structure(plan: Plan, intact: Set[str], numbers: dict[object, int], side: s
         classes[source.name] = numbers.setdefault(("source", key), len(numbers))
     for operator in plan.operators:
         key = (repr(evolve(operator, name="", inputs=(), line=0)), tuple(classes[i] for i in operator.inputs))
-        classes[operator.name] = numbers.setdefault(key, len(numbers))
+        number = numbers.setdefault(key, len(numbers))
+        classes[operator.name] = classes[counted_as[operator.name]] if operator.name in counted_as else number
     return classes
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from cedilla.compiler import Plan, compile_query
+from cedilla.compiler.operators import Operator
 from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_comparison import compare
-from cedilla.runtime.checkpoint.plan_matching import match
+from cedilla.runtime.checkpoint.plan_matching import SIDES
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.reference.node import Node
 from cedilla.runtime.reference.reference import Reference
@@ -30,10 +31,16 @@ def commit_of(reference: Reference, epoch: int) -> Commit:
         segments={
             key: (Segment(f"state/{key}/epoch=0", {}),)
             for o in reference.plan.operators
-            if o.stateful
-            for key in ([o.name] if len(o.inputs) == 1 else [f"{o.name}.left", f"{o.name}.right"])
+            for key in state_keys(o)
         },
     )
+
+
+def state_keys(operator: Operator) -> set[str]:
+    """The names of an operator's state: one for each input, if it has several."""
+    if not operator.stateful:
+        return set()
+    return {operator.name} if len(operator.inputs) == 1 else {f"{operator.name}.{side}" for side in SIDES}
 
 
 def ran(plan: Plan, items: Items) -> Reference:
@@ -59,12 +66,15 @@ def edited(reference: Reference, text: str, epoch: int = 7) -> tuple[Changes, Re
         goes_on.states = dict(changes.commit.sources)
         goes_on.sinks = dict(changes.commit.sinks)
         goes_on.state_facts = goes_on.closed_by_state = changes.commit.state_facts
-        intact = {s.name for s in plan.sources if s.name in reference.plan.source_of}
-        kept = match(reference.plan, plan, intact).kept_operators(reference.plan, plan)
-        for before, name in kept.items():
-            node: Node = reference.nodes[before]
-            node.operator = plan.operator_of[name]
-            goes_on.nodes[name] = node
+        for operator in plan.operators:
+            keys = state_keys(operator)
+            if keys and keys <= changes.commit.segments.keys():
+                (before,) = {
+                    changes.commit.segments[key][0].path.split("/")[1].partition(".")[0] for key in keys
+                }
+                node: Node = reference.nodes[before]
+                node.operator = operator
+                goes_on.nodes[operator.name] = node
         goes_on.after = {}
         goes_on.arrived = reference.arrived
     return changes, goes_on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.kit import golden
 from tests.kit.command import cedilla
 from tests.kit.query import Query
 from tests.kit.stream import complaints, decode, is_tuple
+from tests.kit.tiers import tiered
 from tests.runtime.checkpoint.plan_edits import Items, checkpoint_of, commit_of, edited, ran
 
 QUERY = """
@@ -446,3 +448,87 @@ def test_a_stream_comes_and_another_goes(spark: SparkSession, tmp_path: Path) ->
     run.run(yes=True)
     assert [row["total"] for row in decode(run.output("sums2"))] == [10.0]
     assert not run.rejections("b")
+
+
+FLEETS = """
+stream a(ts: long, k: int, v: double unit degC) from json "in/a" punctuated on ts;
+means := aggregate[avg(v) as mean, count() as n by k, w](window[10 on ts as w](a));
+emit means to json "out/means";
+"""
+MORE_FLEETS = FLEETS.replace(
+    "means :=", 'stream b(ts: long, k: int, v: double unit degF) from json "in/b" punctuated on ts;\nmeans :='
+).replace("(a)", "(a union b)")
+
+
+@pytest.mark.either_engine
+def test_a_stream_comes_to_the_same_groups(spark: SparkSession, tmp_path: Path) -> None:
+    """By a union: open groups keep their tuples, and what is closed stays closed for the new stream, too."""
+    run = Query(spark, tmp_path, FLEETS)
+    run.write(
+        "a", [{"ts": 1, "k": 1, "v": 10.0}, {"ts": 11, "k": 1, "v": 10.0}, {"$punctuation": "[ts < 10]"}]
+    )
+    run.run()
+    assert [(row["w"], row["mean"]) for row in run.output("means") if "mean" in row] == [(0, 10.0)]
+    run.query = MORE_FLEETS
+    run.write(
+        "b", [{"ts": 9, "k": 1, "v": 0.0}, {"ts": 12, "k": 1, "v": 68.0}, {"$punctuation": "[ts < 20]"}]
+    )
+    run.run(yes=True)
+    assert [line.code for line in run.rejections("b")] == ["RQ305"]
+    run.write("a", [{"$punctuation": "[ts < 20]"}])
+    run.run()
+    means = [(row["w"], row["mean"], row["n"]) for row in run.output("means") if "mean" in row]
+    assert means == [(0, 10.0, 1), (1, 15.0, 2)]
+    run.write("b", [{"ts": 21, "k": 1, "v": 32.0}])
+    run.write("a", [{"ts": 21, "k": 1, "v": 10.0}])
+    run.run()
+    run.query = FLEETS  # the tuple of the stream that goes stays in its group
+    run.write("a", [{"$punctuation": "[ts < 30]"}])
+    run.run(yes=True)
+    assert [row["mean"] for row in run.output("means") if row.get("w") == 2] == [5.0]
+
+
+@pytest.mark.parametrize("seed", tiered([*range(20)]))
+def test_a_united_stream_changes_no_result(seed: int) -> None:
+    """Groups of both streams are those of a query that had both from the start, whenever the edit comes."""
+    chance = Random(seed)
+    items: Items = []
+    for start in range(0, 40, 10):
+        for name in ("a", "b")[: 1 + (start >= 20)]:
+            rows = [
+                {
+                    "ts": start + chance.randrange(10),
+                    "k": chance.randrange(2),
+                    "v": chance.choice([32.0, 50.0, 68.0]),
+                }
+                for _ in range(chance.randrange(4))
+            ]
+            items += [(name, row) for row in rows]
+            if chance.random() < 0.3:
+                items.append((name, {"$accent": f"[[k = {chance.randrange(2)}, unit(v, degF)]]"}))
+        closing = chance.random() < 0.5 or start == 30
+        items += [
+            (n, {"$punctuation": f"[ts < {start + 10}]"}) for n in ("a", "b")[: 1 + (start >= 20)] if closing
+        ]
+    at = next(i for i, (name, _) in enumerate([*items, ("b", {})]) if name == "b")
+    whole = ran(compile_query(MORE_FLEETS).plan, [])
+    expected = means(outputs_after(whole, "means", items))
+    before = ran(compile_query(FLEETS).plan, [])
+    outputs = outputs_after(before, "means", items[:at])
+    _, goes_on = edited(before, MORE_FLEETS)
+    assert means([*outputs, *outputs_after(goes_on, "means", items[at:])]) == expected
+
+
+def means(outputs: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return sorted((row["k"], row["w"], row["mean"], row["n"]) for row in decode(outputs))
+
+
+def test_a_stream_that_comes_to_other_attributes_begins_again() -> None:
+    reference = ran(compile_query(FLEETS).plan, [("a", {"ts": 1, "k": 1, "v": 10.0})])
+    changes, _ = edited(reference, MORE_FLEETS)
+    assert (changes.effect, "late" in changes_text(changes)) == ("continues", False)
+    reference.step([("a", {"$punctuation": "[ts < 10]"})])
+    text = changes_text(edited(reference, MORE_FLEETS)[0])
+    assert "its tuples are late (RQ305) in what is closed already: [ts < 10]" in text
+    more = MORE_FLEETS.replace("b(ts: long,", "b(ts: long, x: int,")
+    assert edited(reference, more)[0].effect in ("continues after", "new checkpoint")
