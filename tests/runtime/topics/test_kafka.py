@@ -196,6 +196,41 @@ def test_a_topic_that_is_made_anew_is_another(kafka: Broker, sail: SparkSession,
     assert query.refused().code == "RQ447"
 
 
+def test_an_edit_brings_another_topic_and_takes_the_first(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    """The topic that comes is read from its first record, the other one from where it was read to."""
+    query = TopicQuery(sail, kafka.topic("first", 1), tmp_path, UNITED[0])
+    kafka.send("first", [row(0, 1, 1.0)])
+    query.run()
+    before, address = query.text, kafka.topic("second", 2)
+    query.text = UNITED[1].replace("SECOND", address).replace("OUT", str(tmp_path / "out"))
+    query.text = query.text.replace("ADDRESS", before.split('"')[1])
+    kafka.send("second", [row(1, 2, 2.0)], [row(2, 2, 2.0)])
+    kafka.send("first", [row(3, 1, 1.0)])
+    query.run(yes=True)
+    assert sorted(item["ts"] for item in query.tuples) == [0, 1, 2, 3]
+    query.text = UNITED[2].replace("SECOND", address).replace("OUT", str(tmp_path / "out"))
+    kafka.send("second", [row(4, 2, 2.0)])
+    kafka.send("first", [row(5, 1, 1.0)])
+    query.run(yes=True)
+    assert sorted(item["ts"] for item in query.tuples) == [0, 1, 2, 3, 4]
+
+
+UNITED = [
+    """stream r(ts: long, s: int, t: double) from kafka "ADDRESS";
+    all := select[ts >= 0](r);
+    emit all to json "OUT";""",
+    """stream r(ts: long, s: int, t: double) from kafka "ADDRESS";
+    stream q(ts: long, s: int, t: double) from kafka "SECOND";
+    all := select[ts >= 0](r union q);
+    emit all to json "OUT";""",
+    """stream q(ts: long, s: int, t: double) from kafka "SECOND";
+    all := select[ts >= 0](q);
+    emit all to json "OUT";""",
+]
+
+
 def test_what_is_left_of_a_topic_that_is_made_anew_does_not_hide_it(
     kafka: Broker, sail: SparkSession, tmp_path: Path
 ) -> None:
