@@ -26,6 +26,7 @@ from cedilla.compiler.facts.markers import (
     SourceAlter,
     Swap,
     ToLevel,
+    ToSign,
     ToUnit,
     ToZone,
 )
@@ -49,6 +50,8 @@ from cedilla.grammar.syntax import (
     Points,
     RecodeAttribute,
     RenameAttribute,
+    SetForm,
+    SetSign,
     SetUnit,
     SetZone,
     SwapAttributes,
@@ -107,9 +110,9 @@ def accent_of(
     if isinstance(primitive, GrowDomain):
         why = "the streams of a query may grow, not what is read here"
         raise failure("RQ220", "a domain cannot grow here", primitive.span, hint=why)
-    if isinstance(primitive, SetZone):
-        why = "a source of a query may change its zone, not what is read here"
-        raise failure("RQ339", "a zone cannot change here", primitive.span, hint=why)
+    if isinstance(primitive, SetForm):
+        why = "a source of a query may change the form of its texts, not what is read here"
+        raise failure("RQ339", "the form of texts cannot change here", primitive.span, hint=why)
     if isinstance(primitive, SwapAttributes):
         primitive = evolve(primitive, other=names.get(primitive.other, primitive.other))
     changed = {primitive.name, *((primitive.other,) if isinstance(primitive, SwapAttributes) else ())}
@@ -151,15 +154,23 @@ def _by_attribute(
 def read_epoch_change(
     text: str, types: Types, source: str = "<accent>", names: Names = _NO_NAMES
 ) -> EpochChange | None:
-    """Parses an accent that is a growth or names a zone; returns `None` for other accents. `names`: those of renames.
+    """Parses an accent that is a growth, or names a zone or a decimal sign; returns `None` for other accents.
 
-    Raises `DiagnosticError`: RQ0xx (syntax), RQ173, RQ207, RQ208, RQ220 and RQ339 (it describes tuples).
+    `names`: those of renames.
+
+    Raises `DiagnosticError`: RQ0xx (syntax), RQ164, RQ173, RQ207, RQ208, RQ220 and RQ339 (it describes tuples).
     """
-    if "grow" not in text and "zone" not in text:
+    if not any(word in text for word in ("grow", "zone", "decimal")):
         return None
-    node = parse_accent(text, source)
+    return epoch_change_of(parse_accent(text, source), text, types, names)
+
+
+def epoch_change_of(
+    node: AccentText, text: str, types: Types, names: Names = _NO_NAMES
+) -> EpochChange | None:
+    """Returns the change of a parsed text, as `read_epoch_change` does."""
     primitive = node.primitives[0]
-    if not isinstance(primitive, GrowDomain | SetZone):
+    if not isinstance(primitive, GrowDomain | SetForm):
         return None
     name = names.get(primitive.name, primitive.name)
     if node.description and isinstance(primitive, GrowDomain):
@@ -167,12 +178,14 @@ def read_epoch_change(
         raise failure("RQ220", what, node.span, hint="it grows for all tuples: [[grow(s, {3})]]")
     if node.description:
         hint = 'a zone is of all tuples, [[zone(at, "UTC")]]; other clocks send times with an offset'
-        raise failure("RQ339", "a description cannot tell whose zone changes", node.span, hint=hint)
+        if isinstance(primitive, SetSign):
+            hint = 'a sign is of all tuples, [[decimal(x, ",")]]; `"," or "."` reads the texts of two senders'
+        raise failure("RQ339", "a description cannot tell whose texts change", node.span, hint=hint)
     if name not in types:
         guess = did_you_mean(name, types, "attributes")
         raise failure("RQ207", f"the accent names `{name}`, which never existed", primitive.span, hint=guess)
-    if isinstance(primitive, SetZone):
-        return _read_zone(primitive, name, types[name], text)
+    if isinstance(primitive, SetForm):
+        return _read_form(primitive, name, types[name], text)
     try:
         members = patterns.value_set(name, types[name], primitive.members)
     except DiagnosticError as error:
@@ -180,11 +193,18 @@ def read_epoch_change(
     return Grow(name, members, text, primitive.span)
 
 
-def _read_zone(node: SetZone, name: str, type_: Type, text: str) -> ToZone:
-    if type_.name != "timestamp":
-        message = f"`{name}` is of type {type_}; only timestamps have zones"
-        raise failure("RQ208", message, node.span, hint="a `date` or a `string` has no moment")
-    return ToZone(name, check_zone(node.zone, node.span), text, node.span)
+def _read_form(node: SetForm, name: str, type_: Type, text: str) -> ToZone | ToSign:
+    if isinstance(node, SetZone):
+        if type_.name != "timestamp":
+            message = f"`{name}` is of type {type_}; only timestamps have zones"
+            raise failure("RQ208", message, node.span, hint="a `date` or a `string` has no moment")
+        return ToZone(name, check_zone(node.form, node.span), text, node.span)
+    if type_.name not in ("double", "decimal"):
+        message = f"`{name}` is of type {type_}; only `double` and `decimal(p, s)` have decimal signs"
+        raise failure(
+            "RQ208", message, node.span, hint="a whole number has no sign, and a `string` is read as it is"
+        )
+    return ToSign(name, node.form, text, node.span)
 
 
 def read_punctuation(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.quantities import Quantities
@@ -14,7 +15,7 @@ from cedilla.compiler.regions.bent import Bent, ByPoints
 from cedilla.compiler.regions.logarithms import Logarithm
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.formatting.expression_formatter import unit_text
+from cedilla.grammar.formatting.expression_formatter import quote, signs_text, unit_text
 
 
 @frozen
@@ -201,16 +202,43 @@ class Grow:
 
 
 @frozen
-class ToZone:
-    """`[[zone(at, "Europe/Berlin")]]`: times without an offset are of the zone from here on (theory N13)."""
+class ToForm:
+    """Texts of an attribute have another form from here on. `form`: a zone, or decimal signs."""
 
+    what: ClassVar[str]
     attribute: str
-    zone: str
+    form: str
     text: str
     span: Span | None = field(default=None, eq=False, repr=False)
 
 
-EpochChange = Grow | ToZone
+@frozen
+class ToZone(ToForm):
+    """`[[zone(at, "Europe/Berlin")]]`: times without an offset are of the zone from here on (theory N13)."""
+
+    what: ClassVar[str] = "zone"
+
+    def __str__(self) -> str:
+        return f"zone({self.attribute}, {quote(self.form)})"
+
+
+@frozen
+class ToSign(ToForm):
+    """`[[decimal(x, ",")]]`: numbers have this decimal sign from here on, a comma, a point, or `,.` for both."""
+
+    what: ClassVar[str] = "decimal sign"
+
+    def __str__(self) -> str:
+        return f"decimal({self.attribute}, {signs_text(self.form)})"
+
+
+def to_form(attribute: str, form: str, type_: Type) -> ToZone | ToSign:
+    """Returns the accent that names the form of texts of an attribute."""
+    change = (ToZone if type_.name == "timestamp" else ToSign)(attribute, form, "")
+    return evolve(change, text=accent_text((), change))
+
+
+EpochChange = Grow | ToZone | ToSign
 """An accent of all tuples that begins an epoch."""
 
 
@@ -227,7 +255,7 @@ class Punctuation:
     quantities: Quantities = field(factory=dict[str, Tree], eq=False, repr=False)
 
 
-def accent_text(conditions: tuple[str, ...], primitive: Primitive) -> str:
+def accent_text(conditions: tuple[str, ...], primitive: Primitive | ToForm) -> str:
     """Returns an accent in the wire format."""
     return f"[[{', '.join([*conditions, str(primitive)])}]]"
 

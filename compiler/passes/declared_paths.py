@@ -6,12 +6,10 @@ from collections.abc import Mapping
 
 from cedilla.compiler.expressions.types.zones import check_zone
 from cedilla.compiler.plan import Attribute
-from cedilla.compiler.plan.field_paths import TEXT, FieldPath, overlap, path_text
+from cedilla.compiler.plan.field_paths import TEXT, WITH_TEXTS, FieldPath, overlap, path_text
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 
-_WITH_TEXTS = ("csv", "json", "kafka", "xml")
-"""The formats of sources whose texts may be numbers with a decimal comma, or local times."""
 _NESTED = ("json", "kafka", "kafka_otlp", "otlp")
 """The formats of sources whose tuples are nested objects."""
 _WITH_ALTERNATIVES = ("json", "kafka", "csv")
@@ -31,22 +29,20 @@ def _check_comma(declared: syntax.AttributeDeclaration, format_: str) -> None:
         raise failure(
             "RQ164", message, declared.span, hint='`decimal ","` is for `double` and `decimal(p, s)`'
         )
-    if format_ not in _WITH_TEXTS:
+    if format_ not in WITH_TEXTS:
         message = (
             f"`{declared.name}` has a decimal comma, and format `{format_}` has no texts of numbers here"
         )
-        raise failure(
-            "RQ164", message, declared.span, hint=f"decimal commas are for {', '.join(_WITH_TEXTS)}"
-        )
+        raise failure("RQ164", message, declared.span, hint=f"decimal commas are for {', '.join(WITH_TEXTS)}")
 
 
 def _check_zone(declared: syntax.AttributeDeclaration, zone: str, format_: str) -> None:
     if declared.type.name != "timestamp":
         message = f"`{declared.name}` is {declared.type.name}, which has no zone"
         raise failure("RQ174", message, declared.span, hint='`at: timestamp zone "Europe/Berlin"`')
-    if format_ not in _WITH_TEXTS:
+    if format_ not in WITH_TEXTS:
         message = f"`{declared.name}` has a zone, and format `{format_}` has no texts of times"
-        hint = f"zones are for {', '.join(_WITH_TEXTS)}; elsewhere a timestamp is a moment"
+        hint = f"zones are for {', '.join(WITH_TEXTS)}; elsewhere a timestamp is a moment"
         raise failure("RQ174", message, declared.span, hint=hint)
     check_zone(zone, declared.span)
 
@@ -54,7 +50,7 @@ def _check_zone(declared: syntax.AttributeDeclaration, zone: str, format_: str) 
 def _check_alternatives(
     node: syntax.StreamDeclaration, declared: syntax.AttributeDeclaration, origin: syntax.Origin
 ) -> None:
-    is_plain = origin.root is None and not declared.decimal_comma and declared.zone is None
+    is_plain = origin.root is None and declared.decimal is None and declared.zone is None
     if origin.others and not (is_plain and node.format in _WITH_ALTERNATIVES):
         hint = '`from "PATH" or "PATH"`, in `json`, `kafka` and `csv`, without a decimal comma or a zone'
         message = "`or` is between paths or names of columns"
@@ -72,7 +68,7 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
     for declared in node.attributes:
         if (origin := declared.origin) is not None and origin.root == TEXT:
             _check_text(declared, origin)
-        if declared.decimal_comma:
+        if declared.decimal is not None:
             _check_comma(declared, node.format)
         if declared.zone is not None:
             _check_zone(declared, declared.zone, node.format)

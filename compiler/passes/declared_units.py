@@ -78,7 +78,7 @@ def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, st
             raise failure(
                 "RQ146", f"`{node.name}` is computed, and comes from no path", node.origin.span, hint=hint
             )
-        if node.decimal_comma:
+        if node.decimal is not None:
             hint = 'leave `decimal ","` out'
             raise failure("RQ164", f"`{node.name}` is computed, and comes from no text", node.span, hint=hint)
         if node.zone is not None:

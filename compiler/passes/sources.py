@@ -106,8 +106,7 @@ def attribute_of(node: syntax.AttributeDeclaration, format_: str) -> Attribute:
         keys=tuple(keys),
         others=other_paths_of(node.origin, format_),
         in_text=in_text,
-        decimal_comma=node.decimal_comma,
-        or_point=node.or_point,
+        decimal=node.decimal,
         zone=node.zone,
     )
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from attrs import define, evolve, field
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.marker_parser import accent_of
-from cedilla.compiler.facts.markers import Add, Rename
+from cedilla.compiler.facts.marker_parser import accent_of, epoch_change_of
+from cedilla.compiler.facts.markers import Add, EpochChange, Grow, Rename, ToZone
 from cedilla.compiler.plan.field_paths import renamed_field
 from cedilla.compiler.plan.sources import Source, StatedAccent
-from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits
 from cedilla.grammar.diagnostics import failure
-from cedilla.grammar.formatting.expression_formatter import format_accent, quote
-from cedilla.grammar.syntax import AccentText, GrowDomain, SetZone
+from cedilla.grammar.formatting.expression_formatter import format_accent
+from cedilla.grammar.syntax import AccentText
 from cedilla.grammar.syntax import StatedAccent as StatedAccentNode
 
 
@@ -20,21 +19,20 @@ from cedilla.grammar.syntax import StatedAccent as StatedAccentNode
 class SourceEvolution:
     """The types, units and names of a source after the accents that the query states of it."""
 
+    source: Source
     types: dict[str, Type]
     units: dict[str, str]
-    format: str
     names: dict[str, str] = field(factory=dict[str, str])
-    own: OwnUnits = NO_OWN_UNITS
 
     @classmethod
     def of(cls, source: Source) -> SourceEvolution:
         """Returns those of the declaration."""
         types = {a.name: evolve(a.type, zone=a.zone) for a in source.attributes}
-        return cls(types, source.units, source.format, own=source.own_units)
+        return cls(source, types, source.units)
 
     def stated(self, node: StatedAccentNode) -> StatedAccent:
         """Checks an accent after those before it. Raises `DiagnosticError`: codes of accents, RQ145 and RQ146 for the
-        name in a rename, RQ236 for a growth, and RQ339 for a zone.
+        name in a rename, RQ236 for a growth, and RQ339 for texts of another form where none can change.
 
         Only the run can see whether it ends the query (RQ209 to RQ211): this depends on all accents together.
         """
@@ -44,19 +42,26 @@ class SourceEvolution:
         return StatedAccent(text, node.span.line, node.span)
 
     def _take(self, node: AccentText, text: str) -> None:
-        primitive = node.primitive
-        if isinstance(primitive, GrowDomain):
-            hint = f"the declaration lists the values: `{primitive.name}: ... in {{...}}`"
-            raise failure("RQ236", "a domain grows only inside a stream", primitive.span, hint=hint)
-        if isinstance(primitive, SetZone):
-            hint = f"the declaration names it: `{primitive.name}: timestamp zone {quote(primitive.zone)}`"
-            raise failure("RQ339", "a zone changes only inside a stream", primitive.span, hint=hint)
-        match accent_of(node, text, self.types, units=self.units, names=self.names, own=self.own).primitive:
+        primitive, source = node.primitive, self.source
+        if (change := epoch_change_of(node, text, self.types, self.names)) is not None:
+            self._take_change(change)
+            return
+        own = source.own_units
+        match accent_of(node, text, self.types, units=self.units, names=self.names, own=own).primitive:
             case Add(attribute, type_, unit):
                 self.types.setdefault(attribute, type_)
                 if unit is not None:
                     self.units.setdefault(attribute, unit)
             case Rename(attribute, name):
-                self.names[renamed_field(name, self.format, primitive.span)] = attribute
+                self.names[renamed_field(name, source.format, primitive.span)] = attribute
             case _:
                 pass
+
+    def _take_change(self, change: EpochChange) -> None:
+        if isinstance(change, Grow):
+            hint = f"the declaration lists the values: `{change.attribute}: ... in {{...}}`"
+            raise failure("RQ236", "a domain grows only inside a stream", change.span, hint=hint)
+        self.source.check_form(change)
+        if isinstance(change, ToZone):
+            name = change.attribute
+            self.types[name] = evolve(self.types[name], zone=change.form)

@@ -34,6 +34,18 @@ class EitherSignPath(CommaPath):
     """The same with a comma or a point, `x: double decimal "," or "."`, for texts that cannot be whole thousands."""
 
 
+class PointPath(TextPath):
+    """The same with a point again, after an accent `decimal(x, ".")`."""
+
+
+_SIGNED: Mapping[str, type[TextPath]] = {",": CommaPath, ",.": EitherSignPath, ".": PointPath}
+
+
+def with_signs(keys: FieldPath, signs: str) -> FieldPath:
+    """Returns the path of a text which contains a number with one of these decimal signs."""
+    return _SIGNED[signs](keys)
+
+
 class EitherPath(FieldPath):
     """The first path of an attribute with several: `from "state" or "state.reading"`. `every`: all of them. `type`:
     the attribute's, because values of several paths are compared."""
@@ -52,6 +64,11 @@ class EitherPath(FieldPath):
 def alternatives(keys: FieldPath) -> tuple[FieldPath, ...]:
     """Returns all paths of an attribute; usually one."""
     return keys.every if isinstance(keys, EitherPath) else (keys,)
+
+
+def kinds_of(paths: Mapping[str, FieldPath]) -> dict[str, tuple[type[FieldPath], FieldPath]]:
+    """Returns paths that are equal only if they are read in the same way; the paths themselves compare their keys."""
+    return {name: (type(keys), keys) for name, keys in paths.items()}
 
 
 def leads_into(outer: FieldPath, keys: FieldPath) -> bool:
@@ -76,6 +93,8 @@ TEXT = "text"
 _PLAIN = re.compile(r"[^.`]+")
 _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
+WITH_TEXTS = ("csv", "json", "kafka", "xml")
+"""The formats of sources whose texts may be numbers with a decimal comma, or local times."""
 _WITH_PATHS = ("json", "kafka")
 """The formats in which a rename may give a path."""
 _WITH_ANY_NAMES = (*_WITH_PATHS, "csv", "kafka_otlp", "otlp")
@@ -121,13 +140,13 @@ def field_path(field: str, format_: str) -> FieldPath:
 def paths_after(
     paths: Mapping[str, FieldPath], names: Mapping[str, str], format_: str
 ) -> dict[str, FieldPath]:
-    """Returns the paths of fields after renames. `paths`: the declared ones. `names`: new names -> attributes. Numbers
-    inside of texts stay there."""
+    """Returns the paths of fields after renames. `paths`: those of attributes. `names`: new names -> attributes.
+    Numbers inside of texts stay there, with their signs."""
     after = dict(paths)
-    for name, attribute in names.items() if format_ in _WITH_PATHS else ():
-        keys = field_path(name, format_)
-        if isinstance(paths.get(attribute), TextPath):
-            after[name] = TextPath(keys)
+    for name, attribute in names.items() if format_ in WITH_TEXTS else ():
+        keys, of = field_path(name, format_), paths.get(attribute)
+        if isinstance(of, TextPath):
+            after[name] = type(of)(keys)
         elif keys != (name,):
             after[name] = keys
     if len(after) > len(paths):

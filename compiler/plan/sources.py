@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from attrs import field, frozen
@@ -13,22 +13,23 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
+from cedilla.compiler.facts.markers import ToForm
 from cedilla.compiler.plan.field_paths import (
-    CommaPath,
+    WITH_TEXTS,
     EitherPath,
-    EitherSignPath,
     FieldPath,
     TextPath,
     field_path,
     outer_keys,
     path_text,
     paths_after,
+    with_signs,
 )
 from cedilla.compiler.plan.topics import TOPICS
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits, short
-from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.formatting.expression_formatter import decimal_clause, quote, unit_text
+from cedilla.grammar.diagnostics import Span, failure
+from cedilla.grammar.formatting.expression_formatter import form_clause, quote, unit_text
 from cedilla.grammar.parser import parse_punctuation
 from cedilla.grammar.syntax import SetPattern
 
@@ -59,8 +60,8 @@ class Attribute:
 
     `members`: the values of a domain that comes from a table, once the table is read. `keys`: the path of its
     value in an object; empty if its name is the key. `others`: further paths, of which a tuple may have one instead.
-    `in_text`: its value is a number inside a text. `decimal_comma`: the number in a text has a comma in place of the
-    point; with `or_point`, one of the two. `zone`: that of times without an offset, until an accent names another.
+    `in_text`: its value is a number inside a text. `decimal`: the signs of numbers in texts, `,` in place of the
+    point, or `,.` for one of the two. `zone`: that of times without an offset. Both hold until an accent names another.
     """
 
     name: str
@@ -73,8 +74,7 @@ class Attribute:
     keys: FieldPath = ()
     others: tuple[FieldPath, ...] = ()
     in_text: bool = False
-    decimal_comma: bool = False
-    or_point: bool = False
+    decimal: str | None = None
     zone: str | None = None
 
     def domain_members(self) -> Tree:
@@ -116,18 +116,25 @@ class Attribute:
         paths = " or ".join(quote(path_text(keys)) for keys in (self.keys, *self.others))
         origin = f" {words} {paths}" if self.keys else ""
         type_ = self.type if self.type.element is None else f"list of {self.type.element}"
-        form = decimal_clause(or_point=self.or_point) if self.decimal_comma else ""
-        form = form if self.zone is None else f" zone {quote(self.zone)}"
+        form = form_clause(self.decimal, self.zone)
         return f"{self.name}{'?' if self.optional else ''}: {type_}{form}{origin}{unit}{domain}"
+
+    @property
+    def form(self) -> str | None:
+        """The declared form of its texts: a zone, or decimal signs."""
+        return self.decimal or self.zone
 
     @property
     def path(self) -> FieldPath:
         """The path of its value, and the way in which it is read; empty for a plain field of its name."""
+        return self.path_with(self.decimal)
+
+    def path_with(self, signs: str | None) -> FieldPath:
+        """Returns the path with these decimal signs, in place of the declared ones."""
         if self.others:
             return EitherPath.of((self.keys, *self.others), self.type)
-        if self.decimal_comma:
-            kind = EitherSignPath if self.or_point else CommaPath
-            return kind(self.keys or (self.name,))
+        if signs is not None:
+            return with_signs(self.keys or (self.name,), signs)
         return TextPath(self.keys) if self.in_text else self.keys
 
 
@@ -206,7 +213,12 @@ class Source:
         """The declared zones of times without an offset."""
         return {a.name: a.zone for a in self.attributes if a.zone is not None}
 
-    @property
+    @cached_property
+    def forms(self) -> dict[str, str]:
+        """The declared forms of texts: zones, and decimal signs."""
+        return {a.name: form for a in self.attributes if (form := a.form) is not None}
+
+    @cached_property
     def paths(self) -> dict[str, FieldPath]:
         """The paths of values inside objects, for attributes whose name is not the key, or whose texts are numbers."""
         return {a.name: path for a in self.attributes if (path := a.path)}
@@ -217,9 +229,29 @@ class Source:
         paths = self.paths
         return frozenset(outer_keys(paths.get(name) or field_path(name, self.format) for name in fields))
 
-    def paths_after(self, names: Mapping[str, str]) -> dict[str, FieldPath]:
-        """Returns the paths of values after renames. `names`: new names -> attributes."""
-        return paths_after(self.paths, names, self.format)
+    def paths_after(self, names: Mapping[str, str], signs: Mapping[str, str]) -> dict[str, FieldPath]:
+        """Returns the paths of values after accents. `names`: new names -> attributes; `signs`: attribute -> the
+        decimal signs of its texts."""
+        if self.format not in WITH_TEXTS:
+            return self.paths
+        declared = {a.name: a.path_with(signs.get(a.name)) for a in self.attributes}
+        added = {name: with_signs((name,), signs[name]) for name in signs.keys() - declared.keys()}
+        paths = {name: path for name, path in (*declared.items(), *added.items()) if path}
+        return paths_after(paths, names, self.format)
+
+    def check_form(self, change: ToForm) -> None:
+        """Raises `DiagnosticError` RQ339 for texts of another form where none can change: tuples of a topic or a table
+        have no one order, other formats no texts, and values of several paths are compared."""
+        message, hint = f"the {change.what} of `{change.attribute}` cannot change by a line", ""
+        if self.table or self.is_topic or self.format not in WITH_TEXTS:
+            where = "a table" if self.table else f"from `{self.format}`"
+            message = f"{message}: `{self.name}` is {where}"
+            hint = f"an edit of its declaration{', or times with an offset' if change.what == 'zone' else ''}"
+        elif any(a.others for a in self.attributes if a.name == change.attribute):
+            message = f"{message}: it is read from several paths"
+            hint = "one path, in an edit of its declaration"
+        if hint:
+            raise failure("RQ339", message, change.span, hint=hint)
 
     @property
     def tied(self) -> frozenset[str]:

@@ -42,6 +42,7 @@ _NODES: dict[str, Callable[..., syntax.Node]] = {
     "add": syntax.AddAttribute,
     "grow": syntax.GrowDomain,
     "to_zone": syntax.SetZone,
+    "to_sign": syntax.SetSign,
     "mapping": syntax.Inverse,
     "unit_mapping": syntax.Inverse,
 }
@@ -131,7 +132,7 @@ class Builder(ClauseBuilder):
         name: Token,
         optional: Token | None,
         type: syntax.TypeName,
-        signs: tuple[bool, bool] | None,
+        decimal: str | None,
         zone: str | None,
         origin: syntax.Origin | None,
         unit: str | syntax.UnitFrom | None,
@@ -139,18 +140,17 @@ class Builder(ClauseBuilder):
     ) -> syntax.AttributeDeclaration:
         may_miss, span = optional is not None, self._span(meta)
         return syntax.AttributeDeclaration(
-            str(name), type, may_miss, domain, unit, origin, *(signs or (False, False)), zone, span=span
+            str(name), type, may_miss, domain, unit, origin, decimal, zone, span=span
         )
 
     def zone(self, _meta: Meta, name: Token) -> str:
         return self._string(name)
 
-    def decimal_comma(self, meta: Meta, *signs: Token | None) -> tuple[bool, bool]:
-        declared = [self._string(sign) for sign in signs if sign is not None]
-        if sorted(declared) not in ([","], [",", "."]):
+    def decimal_comma(self, meta: Meta, signs: str) -> str:
+        if signs == ".":
             message = "only a comma may be declared in place of a decimal point, or both"
             self._report("RQ164", message, meta, '`decimal ","`, `decimal "," or "."`')
-        return True, len(declared) > 1
+        return signs
 
     def type(self, meta: Meta, name: Token, *parameters: Token | None) -> syntax.TypeName:
         numbers = [number for number in parameters if number is not None]

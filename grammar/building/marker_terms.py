@@ -68,6 +68,15 @@ class MarkerBuilder(TermBuilder):
     def to_unit(self, meta: Meta, names: Token | tuple[Token, ...], unit: str) -> tuple[syntax.SetUnit, ...]:
         return tuple(syntax.SetUnit(name, unit, span=self._span(meta)) for name in _name_texts(names))
 
+    def signs(self, meta: Meta, *signs: Token | None) -> str:
+        """Returns the decimal signs of texts, the comma first."""
+        texts = sorted(self._string(sign) for sign in signs if sign is not None)
+        if texts not in ([","], ["."], [",", "."]):
+            self._report(
+                "RQ164", "a decimal sign is a comma or a point", meta, '`","`, `"."`, or `"," or "."`'
+            )
+        return "".join(texts)
+
     def renaming(self, meta: Meta, field: Token, name: Token) -> syntax.RenameAttribute:
         return syntax.RenameAttribute(str(name), self._part(field), span=self._span(meta))
 

@@ -20,19 +20,21 @@ def type_text(type: syntax.TypeName) -> str:
     return f"{type.name}({parameters})" if parameters else type.name
 
 
-def declared_type_text(
-    type: syntax.TypeName, *, comma: bool = False, or_point: bool = False, zone: str | None = None
-) -> str:
-    """A type as a stream declares it: `list of string`, `double decimal ","` with `comma`, and `timestamp zone "UTC"`
-    with `zone`."""
+def declared_type_text(type: syntax.TypeName, *, decimal: str | None = None, zone: str | None = None) -> str:
+    """A type as a stream declares it: `list of string`, `double decimal ","`, `timestamp zone "UTC"`."""
     text = type_text(type) if type.element is None else f"list of {type_text(type.element)}"
-    text = f"{text}{decimal_clause(or_point=or_point) if comma else ''}"
+    return f"{text}{form_clause(decimal, zone)}"
+
+
+def form_clause(decimal: str | None, zone: str | None) -> str:
+    """The clause of an attribute whose texts have a form of their own; empty for others."""
+    text = "" if decimal is None else f" decimal {signs_text(decimal)}"
     return text if zone is None else f"{text} zone {quote(zone)}"
 
 
-def decimal_clause(*, or_point: bool) -> str:
-    """The clause of a number whose texts have a decimal comma."""
-    return ' decimal "," or "."' if or_point else ' decimal ","'
+def signs_text(signs: str) -> str:
+    """Writes decimal signs: `","`, `"," or "."`."""
+    return " or ".join(map(quote, signs))
 
 
 def unit_text(unit: str) -> str:
@@ -196,6 +198,8 @@ def _change(primitives: tuple[syntax.Primitive, ...]) -> str:
             return f"unit({one_or_set}, {unit_text(unit)})"
         case syntax.SetZone(name, zone):
             return f"zone({name}, {quote(zone)})"
+        case syntax.SetSign(name, signs):
+            return f"decimal({name}, {signs_text(signs)})"
         case syntax.RenameAttribute(name, field):
             return f"rename({unit_text(field)}, {name})"
         case syntax.RecodeAttribute(name, codes, else_same):

@@ -168,8 +168,7 @@ def _attribute(attribute: syntax.AttributeDeclaration) -> str:
     domain = "" if attribute.domain is None else f" in {_domain(attribute.domain)}"
     unit = "" if attribute.unit is None else f" unit {_unit(attribute.unit)}"
     origin = "" if attribute.origin is None else f" {_origin(attribute.origin)}"
-    comma, or_point = attribute.decimal_comma, attribute.or_point
-    type_ = declared_type_text(attribute.type, comma=comma, or_point=or_point, zone=attribute.zone)
+    type_ = declared_type_text(attribute.type, decimal=attribute.decimal, zone=attribute.zone)
     return f"{attribute.name}{'?' if attribute.optional else ''}: {type_}{origin}{unit}{domain}"
 
 

@@ -277,7 +277,7 @@ def spelling(slip: Slip) -> Diagnostic | None:
     return None
 
 
-_CHANGES = ("ALTER", "UNIT", "RENAME", "RECODE", "MISSING", "SWAP", "ZONE", "GROW", "NAME")
+_CHANGES = ("ALTER", "UNIT", "RENAME", "RECODE", "MISSING", "SWAP", "ZONE", "DECIMAL", "GROW", "NAME")
 _BEHIND_NAMES = {"EQUAL", "COMPARATOR", "IN", "LPAR"}
 
 

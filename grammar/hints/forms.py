@@ -53,6 +53,7 @@ CHANGES = {
     "swap": "swap(a, b)",
     "grow": "grow(s, {3})",
     "zone": 'zone(at, "Europe/Berlin")',
+    "decimal": 'decimal(x, ",")',
 }
 """Maps changes of an accent to their forms."""
 AFFINE = "an alter has the shape `y -> y * a + b` with a > 0"

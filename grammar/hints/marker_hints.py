@@ -19,6 +19,7 @@ _SHAPES = {
     "recode": "a recode has the attribute, then codes as they were and as they are: `recode(k, {1: 2, 2: 1})`",
     "swap": "a swap has two attributes: `swap(a, b)`",
     "zone": 'a zone comes after the attribute, in quotes: `zone(at, "Europe/Berlin")`',
+    "decimal": 'a decimal sign comes after the attribute, in quotes: `decimal(x, ",")`, `decimal(x, "," or ".")`',
     "missing": "values that mean undefined are a list after the attribute: `missing(x, {-999})`",
 }
 """Changes of accents, and what their parentheses contain."""
@@ -231,11 +232,7 @@ def change(slip: Slip) -> Diagnostic | None:
         near = synonyms.CHANGES.get(slip.last.lower()) or forms.CHANGES.get(
             suggest(slip.last, forms.CHANGES) or ""
         )
-        hint = (
-            f"did you mean `{near}`? {help}"
-            if near
-            else synonyms.IN_DECLARATIONS.get(slip.last.lower(), help)
-        )
+        hint = f"did you mean `{near}`? {help}" if near else help
         what = "unknown change" if slip.last.type == "NAME" else "unexpected"
         return slip.complain(f"{what} `{slip.last}`", hint, slip.last)
     return None
@@ -275,7 +272,7 @@ def description(slip: Slip) -> Diagnostic | None:
             f"without conditions an accent is of all tuples: `[[{forms.CHANGES['alter']}]]`"
         )
     if word in ("->", "=>", "→", ":") and re.match(
-        r"\s*(?:alter|unit|rename|recode|missing|swap|zone|grow)?\(|\s*[+-]\(", slip.rest
+        r"\s*(?:alter|unit|rename|recode|missing|swap|zone|decimal|grow)?\(|\s*[+-]\(", slip.rest
     ):
         return slip.unexpected("a comma comes before the change: `[[s = 2, alter(t, y -> y * 2)]]`")
     if word in _SIGN_WORDS:

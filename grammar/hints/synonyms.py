@@ -93,17 +93,11 @@ CHANGES = by_word(
         "move alias name": "rename(new, old)",
         "exchange switch interchange": "swap(a, b)",
         "timezone time_zone tz": 'zone(at, "Europe/Berlin")',
+        "comma locale number_format separator sign": 'decimal(x, ",")',
         "undefined null none nodata sentinel na": "missing(x, {-999})",
     }
 )
 """Changes of accents by other names."""
-IN_DECLARATIONS = by_word(
-    {
-        "decimal comma locale number_format": "the declaration says how texts of numbers are read, "
-        '`x: double decimal ","`, or `decimal "," or "."` for both; an edit of it holds for new files'
-    }
-)
-"""Changes that only an edit of the declaration makes."""
 
 _AFTER = "a time after another one is `at > 2025-01-31`, one before it `at < 2025-01-31`"
 _NO_OR = "conditions are joined by `,` or `and`: several values are `s in {2, 3}`, other cases are accents of their own"

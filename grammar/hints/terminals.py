@@ -40,7 +40,10 @@ _GROUPS = (
     ("a comparison", {"EQUAL", "COMPARATOR", "IN"}),
     ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT", "LPAR", "DOT"}),
     ("an operator", {"PLUS", "MINUS", "CONCAT", "STAR", "SLASH", "PERCENT"}),
-    ("a condition", {"NAME", "ALTER", "GROW", "UNIT", "RENAME", "RECODE", "MISSING", "SWAP", "ZONE"}),
+    (
+        "a condition",
+        {"NAME", "ALTER", "GROW", "UNIT", "RENAME", "RECODE", "MISSING", "SWAP", "ZONE", "DECIMAL"},
+    ),
 )
 """Sets of tokens that have one name for people, the larger before those they contain."""
 

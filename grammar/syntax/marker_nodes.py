@@ -68,11 +68,21 @@ class SetUnit(Node):
 
 
 @frozen
-class SetZone(Node):
-    """`zone(at, "Europe/Berlin")`: times without an offset are local times of the zone from here on."""
+class SetForm(Node):
+    """Texts of an attribute have another form from here on."""
 
     name: str
-    zone: str
+    form: str
+
+
+@frozen
+class SetZone(SetForm):
+    """`zone(at, "Europe/Berlin")`: times without an offset are local times of the zone."""
+
+
+@frozen
+class SetSign(SetForm):
+    """`decimal(x, ",")`: numbers have this decimal sign; `form` is `,.` for both signs."""
 
 
 @frozen
@@ -110,7 +120,9 @@ class SwapAttributes(Node):
 
 
 AtSource = RenameAttribute | RecodeAttribute | MissingValues | SwapAttributes
-Primitive = AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | SetZone | AtSource
+Primitive = (
+    AddAttribute | DropAttribute | AlterAttribute | GrowDomain | SetUnit | SetZone | SetSign | AtSource
+)
 
 
 @frozen

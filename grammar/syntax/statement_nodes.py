@@ -39,7 +39,8 @@ class Origin(Node):
 
 @frozen
 class AttributeDeclaration(Node):
-    """`p?: double unit degF`, `s: int in devices.s`, `x: double decimal "," or "."`, `at: timestamp zone "UTC"`."""
+    """`p?: double unit degF`, `s: int in devices.s`, `x: double decimal "," or "."`, `at: timestamp zone "UTC"`.
+    `decimal`: the signs, `,` or `,.`."""
 
     name: str
     type: TypeName
@@ -47,8 +48,7 @@ class AttributeDeclaration(Node):
     domain: SetPattern | RangePattern | TableColumn | None = None
     unit: str | UnitFrom | None = None
     origin: Origin | None = None
-    decimal_comma: bool = False
-    or_point: bool = False
+    decimal: str | None = None
     zone: str | None = None
 
 

@@ -18,7 +18,7 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import single_accents
 from cedilla.runtime.checkpoint.change import Change
-from cedilla.runtime.control.markers.source_marker_parser import read_accent
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.markers.stated_accents import (
     States,
     inverse,
@@ -27,6 +27,7 @@ from cedilla.runtime.control.markers.stated_accents import (
 )
 from cedilla.runtime.control.sinks.held_drops import held_drops
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import usual_form
 
 _OTHERWISE = (
     "no accent leads from what is in force to what is stated now: other accents are about the same tuples"
@@ -74,8 +75,9 @@ def _compare(
             droppable = plan.droppable[source.name]
             first, last = (starting_state(evolve(source, accents=of), droppable) for of in (stated, kept))
             now, then = (of[source.name] for of in (states, without))
+            singles = [single for text in gone for single in single_accents(text.text)]
             accents = [
-                read_accent(source, now, single) for text in gone for single in single_accents(text.text)
+                read_accent(source, now, single) for single in singles if not read_epoch_change(now, single)
             ]
             if not _Undone(now, then, first, last, accents).leads_back():
                 items.append(Change("new checkpoint", where, "accents", _OTHERWISE))
@@ -107,8 +109,16 @@ class _Undone:
         about other tuples by now. Recodes are left out: values that were in no pair still have no code.
         """
         return all(map(self._is_traceable, self.gone)) and all(
-            self._is_right(attribute, tree_of) for attribute in self.now.types for tree_of in _TREES
+            self._has_right_form(attribute) and all(self._is_right(attribute, tree_of) for tree_of in _TREES)
+            for attribute in self.now.types
         )
+
+    def _has_right_form(self, attribute: str) -> bool:
+        """Returns True if texts have the form of the statements that stay, or the statements say nothing new of it."""
+        states = self.now, self.then, self.first, self.kept
+        usual = usual_form(self.now.types[attribute])
+        now, then, first, kept = (state.forms.get(attribute, usual) for state in states)
+        return then == now if first == kept else (now, then) == (first, kept)
 
     def _is_traceable(self, accent: Accent) -> bool:
         """Returns True unless other accents may have changed what has no history: names, functions that bend, and what

@@ -133,7 +133,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "swaps": _dump_trees(state.swaps.here, trees, f"{slot} swaps"),
         "sentinels": _dump_trees(state.sentinels.here, trees, f"{slot} sentinels"),
         "undeclared": dict(state.undeclared),
-        "zones": dict(state.zones),
+        "forms": dict(state.forms),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
     }
 
@@ -160,7 +160,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         added_units=data["added_units"],
         named_units={name: tuple(units) for name, units in data["named_units"].items()},
         undeclared=data["undeclared"],
-        zones=data["zones"],
+        forms=data["forms"],
         codes=_load_trees(data["codes"], load_function, trees, f"{slot} codes"),
         bent=_load_trees(data["bent"], load_function, trees, f"{slot} bent"),
         swaps=Swaps(_load_trees(data["swaps"], bool, trees, f"{slot} swaps")),

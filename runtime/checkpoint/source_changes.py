@@ -16,11 +16,12 @@ from cedilla.compiler.regions import Tree
 from cedilla.runtime.checkpoint.change import Change, Effect
 from cedilla.runtime.checkpoint.value_changes import ValueChange, another_type, another_unit, other_units
 from cedilla.runtime.control.accents.codes import listed
+from cedilla.runtime.control.accents.swaps import is_swapped
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.domains.growth import TAKEN, taken
 from cedilla.runtime.control.domains.table_domains import value_texts
-from cedilla.runtime.control.markers.epoch_changes import with_zone
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import with_form
 
 _SHOWN = 3
 _CLOSED = "it holds from now on; what is closed stays closed"
@@ -34,7 +35,7 @@ _AT_ONCE = (
 )
 """Attributes of a source, the words that declare them, and the effect of another value."""
 _BY_ATTRIBUTE = (
-    *("types", "universe", "present", "units", "original", "grown", "codes", "bent", "zones"),
+    *("types", "universe", "present", "units", "original", "grown", "codes", "bent", "forms"),
     *("added_units", "named_units"),
 )
 """The fields of the state of a source that map each attribute to something."""
@@ -137,7 +138,8 @@ class _Comparison:
     def _forget(self, name: str) -> None:
         state = self.state
         kinds = (state.units, state.codes, state.bent, state.names.here, state.sentinels.here)
-        is_changed = any(name in kept for kept in kinds)
+        has_other_form = state.forms.get(name) != self.before[name].form
+        is_changed = has_other_form or any(name in kept for kept in kinds)
         self.state = evolve(
             state,
             **{
@@ -156,7 +158,7 @@ class _Comparison:
 
     def _attributes(self) -> Iterator[Change]:
         for name, attribute in self.after.items():
-            yield from self._zone(attribute)
+            yield from self._form(attribute)
             if name not in self.before and (marker := self.state.undeclared.get(name)):
                 why = f"how tuples write it was changed while it was not declared, by {marker}"
                 yield self._change("new checkpoint", f"{attribute} is new", why)
@@ -168,17 +170,22 @@ class _Comparison:
             self._widen(name)
             self._remember(attribute)
 
-    def _zone(self, attribute: Attribute) -> Iterator[Change]:
-        """Another declared zone takes the place of those of accents."""
-        old = self.before.get(attribute.name)
-        before = None if old is None else old.zone
-        if before == attribute.zone:
+    def _form(self, attribute: Attribute) -> Iterator[Change]:
+        """Another declared zone or decimal sign takes the place of those of accents."""
+        name, old = attribute.name, self.before.get(attribute.name)
+        if (None if old is None else old.form) == attribute.form:
             return
-        self.state = with_zone(self.state, attribute.name, attribute.zone)
-        if old is not None:
-            what = f"{attribute.name}: zone {before or 'UTC'} → zone {attribute.zone or 'UTC'}"
+        self.state = with_form(self.state, name, attribute.form)
+        if is_swapped(self.state.swaps, name):
+            why = "an accent in force brings it by a field that is read otherwise (RQ318)"
+            yield self._change("new checkpoint", f"{attribute}", why)
+        elif old is not None and attribute.type.name == "timestamp":
+            what = f"{name}: zone {old.zone or 'UTC'} → zone {attribute.zone or 'UTC'}"
             why = "times without an offset are of it from now on; what was read is as it was"
             yield self._change("at once", what, why)
+        elif old is not None:
+            why = "its texts are read so from now on; numbers of JSON are as they were"
+            yield self._change("at once", f"{old} → {attribute}", why)
 
     def _new(self, attribute: Attribute) -> Iterator[Change]:
         name = attribute.name
@@ -234,12 +241,6 @@ class _Comparison:
                 yield self._change("new checkpoint", f"{old} → {attribute}", renamed)
                 return
             yield self._change("at once", f"{old} → {attribute}", "it is read from there from now on")
-        if old is not None and _signs_of(old) != _signs_of(attribute):
-            why = "its texts are read so from now on; numbers of JSON are as they were"
-            yield self._change("at once", f"{old} → {attribute}", why)
-        if attribute.decimal_comma and (name in self.state.names.here or name in self.state.swaps.partners):
-            why = "an accent in force brings it by a field without a decimal comma (RQ318)"
-            yield self._change("new checkpoint", f"{attribute}", why)
         if old is None:
             self._expect(name, LATENT if attribute.optional else PRESENT)
             yield self._change("continues", f"{attribute} is declared", "an accent has added it already")
@@ -353,10 +354,6 @@ def _only(members: Tree) -> str:
 
 def _place_of(attribute: Attribute) -> tuple[object, ...]:
     return attribute.keys, attribute.others, attribute.in_text
-
-
-def _signs_of(attribute: Attribute) -> tuple[bool, bool]:
-    return attribute.decimal_comma, attribute.or_point
 
 
 def _domain_text(attribute: Attribute) -> str:

@@ -72,7 +72,7 @@ def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.Stream
             evolve(
                 attribute,
                 origin=_as_path(attribute.origin, data),
-                decimal_comma=attribute.decimal_comma and data.columns is None,
+                decimal=attribute.decimal if data.columns is None else None,
                 zone=attribute.zone if data.format == "json" else None,
             )
             for attribute in node.attributes

@@ -156,7 +156,7 @@ class Format(ABC):
         return {}
 
     def with_paths(self, paths: Paths) -> Format:
-        """Returns the format with the paths of fields after renames."""
+        """Returns the format with the paths of fields after accents."""
         return self
 
     @abstractmethod

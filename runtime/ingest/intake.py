@@ -296,7 +296,7 @@ def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
 
 def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups) -> str:
     coded = [(f"{column(CORRUPT)} = {quote(REPLACED)}", quote(REPLACED))] if source.over else []
-    if state.zones or any(attribute.others for attribute in source.attributes):
+    if state.forms or any(attribute.others for attribute in source.attributes):
         coded += ((f"{column(CORRUPT)} LIKE '{code} %'", column(CORRUPT)) for code in OF_VALUES)
     cases = [*coded, (f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
     if state.codes or state.bent or state.numbers.raw_types:

@@ -11,6 +11,7 @@ from functools import partial
 from attrs import define, evolve, field, frozen
 from pyspark.sql import SparkSession
 
+from cedilla.compiler.plan.field_paths import kinds_of
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.source import Batch, Counted, Format, Numbered, Searched, Types
 from cedilla.runtime.ingest.slices import Slice
@@ -22,7 +23,7 @@ class Asked:
     """The tuples of a source that an epoch reads: their files, the types of their fields, and the fields whose values
     are counted. `searched`: that of the scan of the files."""
 
-    format: Format = field(eq=lambda format_: format_.paths)
+    format: Format = field(eq=lambda format_: kinds_of(format_.paths))
     files: Numbered
     types: Types
     counted: Counted

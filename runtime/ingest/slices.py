@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from attrs import evolve, field, frozen
 from pyspark.sql import SparkSession
 
+from cedilla.compiler.plan.field_paths import kinds_of
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.source import NO_FIELDS, Counted, Format, InputFile, Numbered, Scan
 from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine, file_of
@@ -73,8 +74,9 @@ class Slice:
         return evolve(self, scan=evolve(self.scan, markers=tuple(markers)))
 
     def with_paths(self, paths: Paths) -> Slice:
-        """Returns the slice with the paths of fields after renames."""
-        return self if paths == self.format.paths else evolve(self, format=self.format.with_paths(paths))
+        """Returns the slice with the paths of fields after accents."""
+        is_same = kinds_of(paths) == kinds_of(self.format.paths)
+        return self if is_same else evolve(self, format=self.format.with_paths(paths))
 
     def starting(self, position: int) -> Slice:
         """Returns the slice from a position on. All files remain, because positions depend on the list of files."""

@@ -15,7 +15,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Drop, ToZone
+from cedilla.compiler.facts.markers import Drop, Grow
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.parser import single_accents
@@ -170,7 +170,7 @@ def _describes(text: str, source: Source, state: SourceState, raw: str) -> bool:
     row = _row(raw)
     try:
         if (change := read_epoch_change(state, text)) is not None:
-            return isinstance(change, ToZone)
+            return not isinstance(change, Grow)
         accents = [read_accent(source, state, single) for single in single_accents(text)]
     except DiagnosticError:  # its names are others by now
         return True

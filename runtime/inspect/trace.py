@@ -155,9 +155,9 @@ def trace(
 
 def _is_undone(before: SourceState, after: SourceState) -> bool:
     """Returns True if a marker changed what only the source uses: names, codes, bent functions, sentinels, swaps or
-    zones."""
+    forms of texts."""
     kinds = (
-        (state.names.here, state.codes, state.bent, state.sentinels.here, state.swaps.here, state.zones)
+        (state.names.here, state.codes, state.bent, state.sentinels.here, state.swaps.here, state.forms)
         for state in (before, after)
     )
     return next(kinds) != next(kinds)
@@ -211,7 +211,7 @@ def _placed(diagnostic: Diagnostic, text: str, number: int) -> Diagnostic:
 
 
 def _accent(plan: Plan, state: SourceState, source: str, text: str) -> Accent | None:
-    """Parses an accent; `None` for a punctuation, a growth, a zone, and a skipped accent."""
+    """Parses an accent; `None` for a punctuation, a growth, another form, and a skipped accent."""
     if not _is_accent(text):
         return None
     try:

@@ -29,6 +29,7 @@ from cedilla.runtime.control.sinks.held_drops import held_drops, left_out
 from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import paths_of
 from cedilla.runtime.control.sources.unit_names import output_names
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.columns import ORDER, Columns
@@ -180,9 +181,7 @@ class EpochStarter:
     ) -> dict[str, SourceInput]:
         """Reads the slices of an epoch; attributes that are inferred from them come to `states`."""
         of = self.plan.source_of
-        parts = {
-            name: part.with_paths(of[name].paths_after(states[name].names.of)) for name, part in parts.items()
-        }
+        parts = {name: part.with_paths(paths_of(of[name], states[name])) for name, part in parts.items()}
         drift = {name: self._drift(name, states, part) for name, part in parts.items()}
         counted = {
             name: [

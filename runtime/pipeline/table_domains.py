@@ -8,7 +8,7 @@ from attrs import define, evolve, field
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import column
-from cedilla.compiler.facts.markers import ToZone
+from cedilla.compiler.facts.markers import ToForm
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
@@ -24,6 +24,7 @@ from cedilla.runtime.control.markers.source_marker_parser import (
 from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import paths_of
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.formats.source_formats import format_of
@@ -100,7 +101,7 @@ class TableDomains:
             m for m in part.scan.markers if m.kind != "columns"
         ):  # the first epoch complains of these
             state = _after(table, state, marker, part)
-        part = part.with_paths(table.paths_after(state.names.of))
+        part = part.with_paths(paths_of(table, state))
         rows = tuples(self.spark, table, state, part).where(f"{column(REJECT)} IS NULL")
         values: dict[str, frozenset[Value]] = {}
         for name in names:
@@ -130,7 +131,7 @@ def _after(table: Source, state: SourceState, marker: MarkerLine, part: Slice) -
             return state.punctuate(read_punctuation(table, state, text), marker.position)
         for single in single_accents(text):
             change = read_epoch_change(state, single)
-            if isinstance(change, ToZone):
+            if isinstance(change, ToForm):
                 changes(state, table, change)
             elif change is None:
                 accent = read_accent(table, state, single)

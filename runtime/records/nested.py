@@ -20,6 +20,7 @@ from cedilla.compiler.plan.field_paths import (
     EitherPath,
     EitherSignPath,
     FieldPath,
+    PointPath,
     TextPath,
     alternatives,
     leads_into,
@@ -59,6 +60,8 @@ class NestedObject(JsonObject):
 def _missed_sign(keys: FieldPath) -> str:
     if isinstance(keys, EitherSignPath):
         return ", which has no decimal comma or point, or may be thousands"
+    if isinstance(keys, PointPath):
+        return ", without a decimal point"
     return ", without a decimal comma" if isinstance(keys, CommaPath) else ""
 
 
@@ -140,7 +143,7 @@ def _value(item: Mapping[str, Any], keys: FieldPath) -> Any:
 
 
 def after_renames(item: Mapping[str, Any], paths: Paths) -> JsonObject:
-    """Converts a tuple by the names of attributes again, with the paths that renames have given."""
+    """Converts a tuple by the names of attributes again, with the paths and signs that accents have given."""
     whole = item.whole if isinstance(item, NestedObject) else item
     if not isinstance(whole, JsonObject):
         whole = JsonObject(whole)

@@ -33,6 +33,7 @@ from cedilla.runtime.control.sinks.held_drops import held_drops
 from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import paths_of
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.marker import STRAY, MarkerLine
@@ -190,10 +191,10 @@ class Reference:
             return {}, (FOREIGN, reason(FOREIGN, ""))
         types = state.field_types
         partition = {PARTITION: item[PARTITION]} if PARTITION in item else {}
-        paths = self.plan.source_of[source].paths_after(state.names.of)
+        paths = paths_of(self.plan.source_of[source], state)
         try:
             item = with_fields(item, types)
-            if paths != self.plan.source_of[source].paths:
+            if paths is not self.plan.source_of[source].paths:
                 item = after_renames(item, paths)
             fields = {
                 n: read_value(types[n], v)
@@ -230,7 +231,7 @@ class Reference:
         for source, item in items:
             if not any(f"${kind}" in item for kind in (*_KINDS, "corrupt", "foreign")):
                 state = self.states[source]
-                within = outer_keys(self.plan.source_of[source].paths_after(state.names.of).values())
+                within = outer_keys(paths_of(self.plan.source_of[source], state).values())
                 for name in item.keys() - state.field_types.keys() - {PARTITION, *within}:
                     values.setdefault((source, name), []).append(item[name])
         return values

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from cedilla.compiler.facts.markers import Accent, AtSource, EpochChange, Recode, Rename, ToZone
+from cedilla.compiler.facts.markers import Accent, AtSource, EpochChange, Grow, Recode, Rename
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 
 
 def changes_midway(change: EpochChange) -> Diagnostic:
-    """Returns RQ213 for another zone, and for a growth: what was closed before it holds for new values, too (theory
-    N1)."""
-    if isinstance(change, ToZone):
-        why = f"tuples before it have times of `{change.attribute}` in another zone (theory N13)"
+    """Returns RQ213 for texts of another form, and for a growth: what was closed before it holds for new values, too
+    (theory N1)."""
+    if not isinstance(change, Grow):
+        why = f"tuples before it have `{change.attribute}` in another {change.what} (theory N13)"
         what, hint = (
-            "a stream whose zone changes has no canonical form",
+            f"a stream whose {change.what} changes has no canonical form",
             "`cedilla canonize` takes each part alone",
         )
         return Diagnostic("RQ213", "error", what, change.span, (why,), hint)

@@ -31,6 +31,7 @@ from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import paths_of
 from cedilla.runtime.control.sources.validity import Rejection, rejections
 from cedilla.runtime.records import csv_records, near_markers
 from cedilla.runtime.records.json_objects import read_strings, with_fields
@@ -179,10 +180,10 @@ class StreamChecker:
         state = self.state
         raw, fields = dict[str, Value](), dict[str, Value]()
         diagnostics: list[Diagnostic] = []
-        types, paths = state.field_types, self._source.paths_after(state.names.of)
+        types, paths = state.field_types, paths_of(self._source, state)
         try:
             parsed = with_fields(item, types)
-            if paths != self._source.paths:
+            if paths is not self._source.paths:
                 parsed = after_renames(parsed, paths)
         except ValueError as problem:
             return None, [_complaint(line, "RQ301", str(problem), None)]

@@ -133,7 +133,8 @@ def level(shift: int) -> Callable[[Fraction], Fraction]:
 
 
 ZONES = ("America/New_York", "Asia/Kolkata", "UTC")
-PATHS = (("box.h.v", "h"), ("k.v", "k"))
+SIGNS = (("d", ","), ("d", "."), ("d", ",."), ("c", ","), ("h", ","), ("h", "."))
+PATHS = (("box.h.v", "h"), ("k.v", "k"), ("box.d", "d"))
 
 CHANGES = [
     *(Change(f"unit(h, {unit})", "h", "unit", unit) for unit in ("degC", "degF", "K")),
@@ -168,6 +169,10 @@ CHANGES = [
     ),
     several("-(k, x)", *(Change("", name, "drop") for name in "kx")),
     *(Change(f'zone(at, "{zone}")', "at", "zone", zone) for zone in ZONES),
+    *(
+        Change(f"decimal({name}, {' or '.join(map(json.dumps, signs))})", name, "sign", signs)
+        for name, signs in SIGNS
+    ),
     recodes("k", {1: 10, 2: 3}),
     recodes("k", {10: 1, 3: 2}),
     *(
@@ -178,7 +183,7 @@ CHANGES = [
     recodes("u", {"F": "degF", "C": "degC"}),
     *(
         Change(f"rename({to}, {name})", name, "rename", to)
-        for to, name in (("hh", "h"), ("h", "h"), ("kk", "k"), ("xx", "x"))
+        for to, name in (("hh", "h"), ("h", "h"), ("kk", "k"), ("xx", "x"), ("dd", "d"))
     ),
     *(Change(f'rename("{to}", {name})', name, "rename", to) for to, name in PATHS),
     *(
@@ -214,7 +219,8 @@ class Sender:
     def accent(self, rng: Random) -> str | None:
         """A random accent, if it can be here."""
         change = rng.choice(CHANGES)
-        conditions = rng.sample(CONDITIONS, 0 if change.kind == "zone" else rng.choice([0, 1, 1, 2]))
+        is_of_all = change.kind in ("zone", "sign")
+        conditions = rng.sample(CONDITIONS, 0 if is_of_all else rng.choice([0, 1, 1, 2]))
         text = f"[[{', '.join([*(condition for condition, _ in conditions), change.text])}]]"
         if not is_valid([*self.texts, text]):
             return None
@@ -262,11 +268,19 @@ class Sender:
                     for n, values in sentinels.items()
                     if n not in raw
                 }
-                plain = {n: json_value(n, v, len(self.texts)) for n, v in raw.items()}
+                plain = {n: json_value(n, v, self.signs.get(n, ""), len(self.texts)) for n, v in raw.items()}
                 return nested(at_paths(plain, names, len(self.texts))), canonical
             # Accents are about the tuple as it comes, so about one without this attribute from the start.
             canonical = {n: v for n, v in canonical.items() if n != first}
         return None
+
+    @property
+    def signs(self) -> dict[str, str]:
+        """The decimal signs that texts of numbers may have."""
+        return {
+            "d": ",.",
+            **{change.attribute: change.by for _, change in self.accents if change.kind == "sign"},
+        }
 
     def raw(
         self, canonical: Item, accents: int
@@ -312,7 +326,7 @@ class Sender:
                         value = None if value is None else changed(kept, value, canonical[name])
                     if name in raw:
                         raw[name] = value
-                case _ if name not in raw:
+                case _ if name not in raw or change.kind == "sign":
                     pass
                 case "zone":
                     zone = change.by
@@ -356,16 +370,16 @@ def at_paths(raw: Item, names: dict[str, str], number: int) -> Item:
     return row | ({"tags": tags[0]} if len(tags) == 1 and number % 2 else {})
 
 
-def json_value(name: str, value: Any, number: int) -> Any:
-    """A value as a line has it; `number`: which of the signs `d` has."""
+def json_value(name: str, value: Any, signs: str, number: int) -> Any:
+    """A value as a line has it: as a number, or as a text with one of some signs, by `number`."""
     if isinstance(value, str | int | list):
         return value
-    if name == "c":
-        return Decimal(decimal_notation(Fraction(value)) or "")
-    text = repr(float(value))
-    if name != "d" or "e" in text or number % 3 == 0 or re.search(THOUSANDS, text) is not None:
-        return float(value)
-    return text.replace(".", "," if number % 3 == 1 else ".")
+    is_exact = name == "c"
+    text = (decimal_notation(Fraction(value)) or "") if is_exact else repr(float(value))
+    is_unclear = "e" in text or (len(signs) > 1 and re.search(THOUSANDS, text) is not None)
+    if not signs or is_unclear or number % 3 == 0:
+        return Decimal(text) if is_exact else float(value)
+    return text.replace(".", signs[number % len(signs)])
 
 
 def in_places(row: dict[str, Any], one: str, other: str) -> dict[str, Any]:

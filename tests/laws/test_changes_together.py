@@ -97,6 +97,7 @@ class Reading:
     def take(self, sent: Item, canonical: Item) -> list[str]:
         """Reads a tuple; returns the codes that it is set aside with."""
         codes = self.step(sent)
+        assert "RQ301" not in codes, (self.reference.reasons, sent)  # its values are as they have to be
         self.meant += [] if codes else [canonical]
         return codes
 
@@ -126,7 +127,7 @@ class Reading:
                 return self.step({"$accent": text}) == []
             return self.edit(f"{self.text}accent r {text};\n") is not None
         except DiagnosticError as error:
-            if error.diagnostics[0].code not in ("RQ209", "RQ339"):  # only a stream may say it
+            if error.diagnostics[0].code != "RQ209":
                 raise
             return False
 
@@ -164,8 +165,8 @@ def stating(rng: Random, sender: Sender) -> Reading:
             Reference(with_accent)
             plan, statements = with_accent, with_text
             stated |= sender.undoable(len(before[1]), text)
-        except DiagnosticError as error:  # an operator cannot go on (G13, G15), or only a stream may say it
-            if error.diagnostics[0].code not in ("RQ209", "RQ339"):
+        except DiagnosticError as error:  # an operator cannot go on (G13, G15)
+            if error.diagnostics[0].code != "RQ209":
                 raise
             sender.texts, sender.accents = before
     return Reading(query + statements, Reference(plan), stated)

@@ -106,6 +106,11 @@ def check_swap(swaps: Swaps, accent: Accent, swap: Swap, types: Mapping[str, Typ
         raise failure("RQ240", message, accent.span, hint="an attribute changes places with one other only")
 
 
+def is_swapped(swaps: Swaps, name: str) -> bool:
+    """Returns True if an attribute is in the place of another one in some tuples."""
+    return name in swaps.partners and swaps.of(name) is not False
+
+
 def check_swapped(swaps: Swaps, accent: Accent, types: Mapping[str, Type]) -> None:
     """Raises `DiagnosticError` RQ241 for an accent on an attribute that is in another place in some described tuples.
 

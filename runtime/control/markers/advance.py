@@ -69,8 +69,8 @@ class MarkerWarning:
 @frozen
 class MarkerEffects:
     """Effects of the applied markers: the sources after them, the stop of each source, the number of markers by kind,
-    and warnings. `begun`: the sources at the start of the epoch, after growths and zones that precede all of its
-    tuples.
+    and warnings. `begun`: the sources at the start of the epoch, after growths and other forms of texts that
+    precede all of its tuples.
     `set_aside`: markers that do not count."""
 
     states: Mapping[str, SourceState]
@@ -106,7 +106,7 @@ def advance(
 
     A marker that aborts stops only its own source, so that everything before it is committed. `location_of`: returns
     the position of a marker of a source, for messages. `first`: the sources whose first marker precedes all tuples of
-    the epoch; only there can a domain grow or a zone change (theory N1, N13).
+    the epoch; only there can a domain grow, or texts get another form (theory N1, N13).
     """
     result = _begun(plan, MarkerEffects(states, states), new_markers, first)
     for source in plan.sources:
@@ -309,8 +309,8 @@ def _applied(
 def _begun(
     plan: Plan, result: MarkerEffects, new_markers: Mapping[str, Sequence[MarkerLine]], first: Set[str]
 ) -> MarkerEffects:
-    """Returns the sources after growths and zones at the epoch's beginning. The marker itself is counted later and
-    then adds nothing."""
+    """Returns the sources after growths and other forms of texts at the epoch's beginning. The marker itself is counted
+    later and then adds nothing."""
     for source in plan.sources:
         marker = next((m for m in new_markers.get(source.name, ()) if not m.in_data), None)
         if source.name not in first or marker is None or marker.kind != "accent":

@@ -22,6 +22,7 @@ from cedilla.grammar.syntax import (
     Primitive,
     RecodeAttribute,
     RenameAttribute,
+    SetSign,
     SetUnit,
     SetZone,
     SwapAttributes,
@@ -140,6 +141,8 @@ def _what_stays(
             return f"{what} keeps the missing values that it had"
         case SetZone():
             return f"times of `{name}` stay in the zone that they had"
+        case SetSign():
+            return f"texts of `{name}` keep the decimal sign that they had"
         case GrowDomain():
             return f"the domain of `{name}` does not grow"
         case AlterAttribute() | SetUnit():

@@ -35,7 +35,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 
 class EpochMustEnd(Exception):
     """The epoch must end before this marker: it adds what the epoch dropped (G32), turns an attribute into doubles, or
-    lets a domain grow (N1), or names another zone (N13).
+    lets a domain grow (N1), or gives texts another form (N13).
 
     `state`: the source's state at the end of the epoch, if it must record the reason.
     """

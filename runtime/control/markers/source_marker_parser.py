@@ -6,7 +6,17 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts import marker_parser
-from cedilla.compiler.facts.markers import Accent, Add, Alter, EpochChange, Missing, Punctuation, Rename, Swap
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Add,
+    Alter,
+    EpochChange,
+    Missing,
+    Punctuation,
+    Rename,
+    Swap,
+    to_form,
+)
 from cedilla.compiler.facts.quantities import Quantities
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import (
@@ -23,6 +33,7 @@ from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import form_of, paths_of
 from cedilla.runtime.control.sources.unit_names import Units, source_units
 
 
@@ -43,8 +54,7 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
         field = renamed_field(accent.primitive.name, source.format, accent.span)
         accent = evolve(accent, primitive=evolve(accent.primitive, name=field))
     _check_field(source, state, accent)
-    _check_comma(source, accent)
-    _check_zones(state, accent)
+    _check_forms(state, accent)
     _check_unit(source, state, accent, units)
     _check_optional(source, accent)
     if isinstance(accent.primitive, Alter) and accent.primitive.of is not None:
@@ -140,7 +150,7 @@ def _check_field(source: Source, state: SourceState, accent: Accent) -> None:
     name = primitive.name if isinstance(primitive, Rename) else primitive.attribute
     if name in state.field_types and state.names.of.get(name, name) == primitive.attribute:
         return
-    paths, keys = source.paths_after(state.names.of), field_path(name, source.format)
+    paths, keys = paths_of(source, state), field_path(name, source.format)
     for field in state.field_types:
         of = state.names.of.get(field, field)
         for other in alternatives(paths.get(field, (field,))):
@@ -152,28 +162,21 @@ def _check_field(source: Source, state: SourceState, accent: Accent) -> None:
                 )
 
 
-def _check_comma(source: Source, accent: Accent) -> None:
-    """Raises `DiagnosticError` RQ318 if an accent brings an attribute by a field whose texts are read otherwise."""
-    match accent.primitive:
-        case Rename(attribute, name) | Swap(attribute, name):
-            pass
-        case _:
-            return
-    form = {a.name: (a.decimal_comma, a.or_point) for a in source.attributes if a.decimal_comma}
-    if form.get(attribute) != form.get(name):
-        of = attribute if attribute in form else name
-        message = f"`{of}` is declared with a decimal comma, and the accent brings it by a field that is read otherwise"
-        hint = f'an edit of the declaration in place of a rename, `{of}: double decimal "," from "NAME"`'
-        raise failure("RQ318", message, accent.span, hint=hint)
+def _check_forms(state: SourceState, accent: Accent) -> None:
+    """Raises `DiagnosticError` RQ318 if an accent swaps texts of two forms."""
+    if not isinstance(swap := accent.primitive, Swap) or form_of(state, swap.attribute) == form_of(
+        state, swap.other
+    ):
+        return
+    one, other = (_form_text(state, name) for name in (swap.attribute, swap.other))
+    hint = "attributes that change places have one zone or decimal sign: name that of the other first"
+    raise failure("RQ318", f"the accent swaps {one}, and {other}", accent.span, hint=hint)
 
 
-def _check_zones(state: SourceState, accent: Accent) -> None:
-    """Raises `DiagnosticError` RQ318 if an accent swaps times of two zones."""
-    if isinstance(swap := accent.primitive, Swap):
-        zones = [state.zones.get(name, "UTC") for name in (swap.attribute, swap.other)]
-        if zones[0] != zones[1]:
-            message = f"`{swap.attribute}` is in the zone {zones[0]}, and `{swap.other}` in {zones[1]}"
-            raise failure("RQ318", message, accent.span, hint="attributes that change places have one zone")
+def _form_text(state: SourceState, name: str) -> str:
+    form = form_of(state, name)
+    what = "without a decimal sign" if form is None else f"with {to_form(name, form, state.types[name])}"
+    return f"`{name}` {what}"
 
 
 def _check_optional(source: Source, accent: Accent) -> None:
@@ -186,7 +189,7 @@ def _check_optional(source: Source, accent: Accent) -> None:
 
 
 def read_epoch_change(state: SourceState, text: str) -> EpochChange | None:
-    """Parses a growth or another zone (`marker_parser.read_epoch_change`)."""
+    """Parses a growth or another form of texts (`marker_parser.read_epoch_change`)."""
     return marker_parser.read_epoch_change(text, state.written_types, names=state.names.of)
 
 

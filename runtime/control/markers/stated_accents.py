@@ -12,15 +12,19 @@ from cedilla.compiler.facts.markers import (
     Add,
     Alter,
     Drop,
+    EpochChange,
+    Grow,
     Missing,
     Primitive,
     Recode,
     Rename,
     SourceAlter,
     Swap,
+    ToForm,
     ToLevel,
     ToUnit,
     accent_text,
+    to_form,
 )
 from cedilla.compiler.plan import Plan, Source, StatedAccent
 from cedilla.compiler.regions.affine import IDENTITY
@@ -28,9 +32,11 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.formatting.expression_formatter import format_accent
 from cedilla.grammar.parser import parse_accent, single_accents
 from cedilla.runtime.control.markers.advance import advance
+from cedilla.runtime.control.markers.epoch_changes import begun, changes
 from cedilla.runtime.control.markers.one_accent import with_accent
-from cedilla.runtime.control.markers.source_marker_parser import read_accent
+from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import form_of, usual_form
 from cedilla.runtime.control.sources.unit_names import source_units
 from cedilla.runtime.records.marker import MarkerLine
 
@@ -46,7 +52,11 @@ def starting_state(source: Source, droppable: frozenset[str]) -> SourceState:
     for accent in source.accents:
         try:
             for single in single_accents(accent.text):
-                state = with_accent(state, read_accent(source, state, single), 0)
+                change = read_epoch_change(state, single)
+                if change is None:
+                    state = with_accent(state, read_accent(source, state, single), 0)
+                elif changes(state, source, change):
+                    state = begun(state, change)
         except DiagnosticError as error:
             raise DiagnosticError(evolve(d, span=accent.span) for d in error.diagnostics) from None
         state = state.next_epoch()
@@ -107,13 +117,17 @@ def inverse(source: Source, state: SourceState, accent: StatedAccent) -> tuple[s
     """Returns the accents that undo a stated one for the tuples from here on; `None` if nothing does (theory N10).
 
     A Drop has no inverse, because nothing says in which unit its values come back. Missing values have none, because
-    nothing says which list was before. A unit has none where tuples have
-    another one by now.
+    nothing says which list was before. A unit, a zone and a decimal sign have none where tuples have another one by
+    now.
     """
     undoing: list[str] = []
     for single in single_accents(accent.text):
         try:
-            back = _inverse(source, state, read_accent(source, state, single))
+            change = read_epoch_change(state, single)
+            if change is None:
+                back = _inverse(source, state, read_accent(source, state, single))
+            else:
+                back = _form_before(source, state, change)
         except DiagnosticError:  # what it names is gone
             return None
         if back is None:
@@ -121,6 +135,15 @@ def inverse(source: Source, state: SourceState, accent: StatedAccent) -> tuple[s
         primitives = parse_accent(accent_text((), back)).primitives
         undoing.append(format_accent(evolve(parse_accent(single), primitives=primitives)))
     return tuple(undoing)
+
+
+def _form_before(source: Source, state: SourceState, change: EpochChange) -> ToForm | None:
+    """Returns the accent that names the form of texts which an attribute has without a stated one."""
+    if isinstance(change, Grow):
+        return None
+    name, type_ = change.attribute, state.types[change.attribute]
+    before = starting_state(source, frozenset()).forms.get(name, usual_form(type_))
+    return to_form(name, before, type_) if form_of(state, name) in (change.form, before) else None
 
 
 def _inverse(source: Source, state: SourceState, accent: Accent) -> Primitive | None:

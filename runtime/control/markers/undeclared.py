@@ -30,12 +30,14 @@ from cedilla.grammar.syntax import (
     MissingValues,
     RecodeAttribute,
     RenameAttribute,
+    SetSign,
     SetUnit,
     SetZone,
     SwapAttributes,
     Wildcard,
 )
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import paths_of
 
 _VERBS: dict[type, str] = {
     DropAttribute: "drops",
@@ -44,6 +46,7 @@ _VERBS: dict[type, str] = {
     MissingValues: "lists missing values of",
     SwapAttributes: "swaps",
     SetZone: "names the zone of",
+    SetSign: "names the decimal sign of",
     GrowDomain: "lets the domain grow of",
 }
 _SHORTEST_STEM = 3
@@ -122,7 +125,7 @@ def with_passed_over(state: SourceState, marker: PassedOver) -> tuple[SourceStat
 
 def _names_read(source: Source, state: SourceState) -> set[str]:
     """Returns all names that the query reads: attributes, fields and paths."""
-    paths = source.paths_after(state.names.of).values()
+    paths = paths_of(source, state).values()
     every = (column for keys in paths for column in alternatives(keys))
     return {*state.field_types, *outer_keys(paths), *map(path_text, every)}
 

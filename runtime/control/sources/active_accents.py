@@ -9,11 +9,10 @@ from attrs import evolve
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Missing, Rename, SourceAlter, Swap
+from cedilla.compiler.facts.markers import Add, Alter, Missing, Rename, SourceAlter, Swap, to_form
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.grammar.formatting.expression_formatter import quote
 from cedilla.runtime.control.accents.codes import active_recodes, listed
 from cedilla.runtime.control.sources.partitions import described
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -51,7 +50,7 @@ def of_source(
     accents = active_accents(facts, source.facts(frozenset()).present, facts.present, scale, names)
     return facts, chain(
         _grown(source, state),
-        _zoned(source, state),
+        _formed(source, state),
         _renamed(state),
         _recoded(state),
         _bent(state),
@@ -119,11 +118,11 @@ def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
             yield f"grow({attribute.name}, {{{', '.join(sorted(listed))}}})", True
 
 
-def _zoned(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
-    """Yields the zones that markers have named (theory N13)."""
-    for name, zone in state.zones.items():
-        if zone != source.zones.get(name):
-            yield f"zone({name}, {quote(zone)})", True
+def _formed(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:
+    """Yields the zones and decimal signs that markers have named (theory N13)."""
+    for name, form in state.forms.items():
+        if form != source.forms.get(name):
+            yield str(to_form(name, form, state.types[name])), True
 
 
 def count(source: Source, state: SourceState) -> int:

@@ -40,7 +40,6 @@ from cedilla.runtime.control.sources.partitions import merge_partitions, with_pa
 
 MAX_ALTERS, _MAX_CELLS = 100, 64
 """Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""
-
 _MANY_ATTRIBUTES, _MAX_HISTORIES = 7, 100
 """Alters that many attributes describe have as many histories as combinations, and an output announces each."""
 
@@ -55,7 +54,7 @@ class SourceState:
     attribute -> tree over canonical values: the code that leads to raw ones (theory N3). `bent`: attribute that a
     function falls or bends -> tree over canonical values: all functions that lead to raw ones (theory N11).
     `sentinels`: raw values that mean undefined; `swaps`: attributes that have changed places. "Raw" tuples elsewhere
-    are those without both. `zones`: of times without an offset, if not UTC (theory N13). `grown`: attribute -> the
+    are those without both. `forms`: attribute -> its zone (theory N13), or its decimal signs. `grown`: attribute -> the
     values that markers have added to its declared domain; for a domain from a table, all of its values. `undeclared`:
     attribute of skipped markers -> the first accent that changed how its values are written, else empty. `added_units`:
     attribute -> the unit of canonical values that an Add has named; `named_units`: the units that accents have named.
@@ -83,14 +82,14 @@ class SourceState:
     sentinels: Sentinels = field(factory=Sentinels)
     swaps: Swaps = field(factory=Swaps)
     undeclared: Mapping[str, str] = field(factory=dict[str, str])
-    zones: Mapping[str, str] = field(factory=dict[str, str])
+    forms: Mapping[str, str] = field(factory=dict[str, str])
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
         facts = source.facts(droppable)
         grown = {a.name: a.members for a in source.attributes if a.members is not None}
         universe = with_partitions(facts.universe, source.partitions)
-        state = cls(facts.types, universe, facts.present, {}, {}, grown=grown, zones=source.zones)
+        state = cls(facts.types, universe, facts.present, {}, {}, grown=grown, forms=source.forms)
         for described, alter in unit_accents.first_alters(source):
             state = state.with_alter(alter, described)
         return state.next_epoch()
@@ -164,7 +163,8 @@ class SourceState:
         return self._written_types(self.types)
 
     def _written_types(self, types: Mapping[str, Type]) -> Mapping[str, Type]:
-        return {**types, **{n: evolve(types[n], zone=zone) for n, zone in self.zones.items() if n in types}}
+        zones = {n: form for n, form in self.forms.items() if n in types and types[n].name == "timestamp"}
+        return {**types, **{n: evolve(types[n], zone=zone) for n, zone in zones.items()}}
 
     def canonical(self, raw: Tree) -> Tree:
         """Converts a region over raw values at this position to canonical values (G22, N3)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from typing import ClassVar
 
 from pyspark.sql import SparkSession
@@ -19,7 +18,6 @@ from cedilla.runtime.formats.lines.text_format import TextFormat
 from cedilla.runtime.formats.source import MarkerLine, Numbered, Types
 from cedilla.runtime.records.lines import SEVERAL_LINES, json_over_lines
 from cedilla.runtime.records.marker import NEXT_FILE
-from cedilla.runtime.records.nested import Paths
 
 
 class JsonLines(TextFormat):
@@ -28,13 +26,6 @@ class JsonLines(TextFormat):
     malformed: ClassVar[str] = "the line is not a JSON object, or a value is not of its attribute's type"
     markers_in = markers_in_file
     fields_in = of_block
-
-    def with_paths(self, paths: Paths) -> JsonLines:
-        if paths == self._paths:
-            return self
-        changed = copy(self)
-        changed._paths = paths
-        return changed
 
     def parts(self, files: Numbered) -> list[Part]:
         return parts_of([(n, file.path, file.length) for n, file in files.items()], costs.PART, self.longest)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from itertools import groupby, islice, tee
 from pathlib import Path
@@ -93,6 +94,11 @@ class TextFormat(Format):
     @property
     def paths(self) -> Paths:
         return self._paths
+
+    def with_paths(self, paths: Paths) -> TextFormat:
+        changed = copy(self)
+        changed._paths = paths
+        return changed
 
     def parts(self, files: Numbered) -> list[Part]:
         """Splits files into parts that are read separately. Each file is one part if rows cannot be recognized in its

@@ -201,8 +201,7 @@ DECLARED = make(
     optional(SETS | RANGES | COLUMNS),
     optional(UNITS),
     st.none(),
-    st.booleans(),
-    st.just(False),
+    optional(st.sampled_from([",", ",."])),
     optional(UNITS),
 )
 
@@ -275,6 +274,7 @@ PRIMITIVES = (
     | make(syntax.GrowDomain, NAMES, SETS)
     | make(syntax.SetUnit, NAMES, UNITS)
     | make(syntax.SetZone, NAMES, UNITS)
+    | make(syntax.SetSign, NAMES, st.sampled_from([",", ".", ",."]))
     | make(syntax.RenameAttribute, NAMES, NAMES)
     | make(syntax.RecodeAttribute, NAMES, several(st.tuples(LITERALS, LITERALS)), st.booleans())
     | st.lists(NAMES, min_size=2, max_size=2, unique=True).map(

@@ -229,15 +229,13 @@ def test_a_decimal_comma_is_for_numbers_in_texts(declared: str, format_: str) ->
         compile_query(f'stream r({declared}) from {format_} "r"; emit r to json "o";')
 
 
-@pytest.mark.parametrize(
-    ("accent", "of"), [("rename(v, t)", "t"), ("swap(t, u)", "t"), ("swap(u, t)", "t"), ("swap(t, e)", "t")]
-)
-def test_no_accent_brings_it_by_a_field_that_is_read_otherwise(accent: str, of: str) -> None:
+@pytest.mark.parametrize("accent", ["swap(t, u)", "swap(u, t)", "swap(t, e)"])
+def test_no_accent_brings_it_by_a_field_that_is_read_otherwise(accent: str) -> None:
     declared = (
         'n: long, t?: double decimal ",", u?: double, w?: double decimal ",", e?: double decimal "," or "."'
     )
     plan = compile_query(f'stream r({declared}) from csv "r"; emit r to json "o";').plan
-    with pytest.raises(DiagnosticError, match=f"RQ318.*`{of}`"):
+    with pytest.raises(DiagnosticError, match=r"RQ318.*`t`"):
         Reference(plan).step([("r", {"$accent": f"[[{accent}]]"})])
     Reference(plan).step([("r", {"$accent": "[[swap(t, w)]]"})])
 
@@ -250,6 +248,12 @@ def test_an_edit_may_say_how_texts_are_written_from_now_on() -> None:
         assert changes.effect == "at once"
         assert f"t?: double{old} → t?: double{new}" in [change.what for change in changes.items]
     renamed = ran(compile_query(text % "").plan, [("r", {"$accent": "[[rename(v, t)]]"})])
-    changes, _ = edited(renamed, text % comma)
+    changes, after = edited(renamed, text % comma)
+    assert changes.effect == "at once"
+    after.step([("r", {"n": 1, "v": "3,5"})])
+    assert after.rejected == []
+    two = 'stream r(n: long, t?: double%s, u?: double) from json "r"; emit r to json "o";'
+    swapped = ran(compile_query(two % "").plan, [("r", {"$accent": "[[swap(t, u)]]"})])
+    changes, _ = edited(swapped, two % comma)
     assert changes.effect == "new checkpoint"
     assert "RQ318" in str([change.why for change in changes.items])

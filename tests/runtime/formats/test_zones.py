@@ -412,6 +412,7 @@ def ends_with(declared: str, *texts: str, format_: str = "json", kind: str = "st
 
 
 DECLARED = 'n: long, at: timestamp zone "Europe/Berlin", u: timestamp, v: timestamp zone "Europe/Berlin"'
+DECLARED += ', w?: timestamp from "one" or "other"'
 
 
 @pytest.mark.parametrize(
@@ -425,6 +426,7 @@ DECLARED = 'n: long, at: timestamp zone "Europe/Berlin", u: timestamp, v: timest
         ('[[zone(att, "Europe/Rome")]]', "RQ207"),
         ('[[n = 1, zone(at, "Europe/Rome")]]', "RQ339"),
         ("[[swap(at, u)]]", "RQ318"),
+        ('[[zone(w, "Europe/Rome")]]', "RQ339"),
     ],
 )
 def test_accents_name_zones(text: str, code: str) -> None:
@@ -453,11 +455,18 @@ def test_a_zone_is_for_texts_of_times(declared: str, format_: str, code: str) ->
         compile_query(f'stream r({declared}) from {format_} "r"; emit r to json "o";')
 
 
-def test_a_query_states_zones_by_declarations_only() -> None:
+def test_a_query_states_zones() -> None:
+    """Constants of later statements are in the zone."""
+    text = 'stream r(n: long, at: timestamp, x?: double unit m) from %s "r"; accent r [[zone(at, "Europe/Berlin")]];'
+    text += 'accent r [[at < "2020-07-01T13:00:00", unit(x, km)]]; emit r to json "o";'
+    reference = Reference(compile_query(text % "json").plan)
+    read: list[Any] = []
+    for at in ("12", "13"):
+        (outputs,) = reference.step([("r", {"n": 1, "at": f"2020-07-01T{at}:00:00", "x": 1.0})])
+        read += [(row["at"].hour, row["x"]) for row in outputs["r"].canonical]
+    assert read == [(10, 1000.0), (11, 1.0)]
     with pytest.raises(DiagnosticError, match="RQ339"):
-        compile_query(
-            'stream r(at: timestamp) from json "r"; accent r [[zone(at, "UTC")]]; emit r to json "o";'
-        )
+        compile_query(text % "parquet")
 
 
 def test_an_attribute_under_another_name_keeps_its_zone(tmp_path: Path) -> None:
@@ -536,7 +545,7 @@ def test_an_edit_names_the_zone_from_now_on() -> None:
     for old, new in (("", berlin), (berlin, ""), (berlin, rome)):
         changes, after = edited(ran(compile_query(text % old).plan, []), text % new)
         assert changes.effect == "at once"
-        assert after.states["r"].zones.get("at") == (new.split('"')[1] if new else None)
+        assert after.states["r"].forms.get("at") == (new.split('"')[1] if new else None)
     state = ran(compile_query(text % berlin).plan, [("r", {"$accent": '[[zone(at, "UTC")]]'})])
     changes, after = edited(state, text % berlin)
-    assert after.states["r"].zones == {"at": "UTC"}
+    assert after.states["r"].forms == {"at": "UTC"}

@@ -1,0 +1,42 @@
+"""Forms of texts: zones of times without an offset (theory N13), and decimal signs of numbers."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.plan import Source
+from cedilla.compiler.plan.field_paths import FieldPath
+from cedilla.runtime.control.sources.source_state import SourceState
+
+
+def paths_of(source: Source, state: SourceState) -> dict[str, FieldPath]:
+    """Returns the paths of the fields of raw tuples, with the decimal signs of their texts; `source.paths` itself where
+    no accent has changed them."""
+    if not state.names.of and state.forms == source.forms:
+        return source.paths
+    types = state.types
+    signs = {n: form for n, form in state.forms.items() if n in types and types[n].is_numeric}
+    return source.paths_after(state.names.of, signs)
+
+
+def usual_form(type_: Type) -> str:
+    """Returns the form of texts of which nothing says another one."""
+    return "UTC" if type_.name == "timestamp" else "."
+
+
+def form_of(state: SourceState, name: str) -> str | None:
+    """Returns the zone of times of an attribute, or the decimal signs that an accent or its declaration names."""
+    type_ = state.types[name]
+    return state.forms.get(name, usual_form(type_) if type_.name == "timestamp" else None)
+
+
+def with_form(state: SourceState, name: str, form: str | None) -> SourceState:
+    """Returns the state with another form of the texts of an attribute. Missing values that are local times stay as
+    texts; those that are numbers stay as numbers."""
+    forms = {of: kept for of, kept in state.forms.items() if of != name}
+    after = evolve(state, forms=forms if form is None else {**forms, name: form})
+    if name not in state.types or state.types[name].name != "timestamp":
+        return after
+    zones = form_of(state, name) or "", form_of(after, name) or ""
+    return evolve(after, sentinels=state.sentinels.with_zone(name, *zones))
