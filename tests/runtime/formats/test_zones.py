@@ -433,6 +433,12 @@ def test_accents_name_zones(text: str, code: str) -> None:
     assert ends_with(DECLARED, text) == code
 
 
+def test_times_that_have_changed_places_keep_their_zone() -> None:
+    back_again = ["[[swap(at, v)]]", "[[swap(at, v)]]", '[[zone(at, "Europe/Rome")]]']
+    assert ends_with(DECLARED, *back_again) == ""
+    assert ends_with(DECLARED, *back_again[1:]) == "RQ241"
+
+
 @pytest.mark.parametrize(("format_", "kind"), [("json", "table"), ("kafka", "stream"), ("parquet", "stream")])
 def test_a_zone_changes_only_where_lines_have_one_order(format_: str, kind: str) -> None:
     assert (
