@@ -236,13 +236,15 @@ def _of_step(values: Sequence[float], index: int, missing: int) -> float:
     one, several = pairwise(values[:index]), zip(values[:index], values[missing + 1 : index], strict=False)
     step = values[index] - values[index - 1]
     single, far = (_loss_among(step, [b - a for a, b in steps]) for steps in (one, several))
-    return far - single
+    return 0.0 if single is None or far is None else far - single
 
 
-def _loss_among(value: float, others: Sequence[float]) -> float:
-    if len(others) < MIN_VALUES:
-        return 0.0
-    middle = median(others)
+def _loss_among(value: float, others: Sequence[float]) -> float | None:
+    """Returns the loss of a value among others; `None` if they are few, or if most are equal: values that hardly ever
+    change show no missing tuple."""
+    middle = median(others) if others else 0.0
+    if len(others) < MIN_VALUES or 2 * sum(other == middle for other in others) >= len(others):
+        return None
     size = max(deviation([other - middle for other in others]), 1e-9)
     return loss((value - middle) / size) + log(size)
 

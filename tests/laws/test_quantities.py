@@ -109,7 +109,9 @@ def products(seed: int) -> None:
         totals[c] += quantity
         (row,) = outputs["project"].tuples
         assert (row["less"], row["first"]) == (mine < other, mine >= other), (text, item)
-        assert float(row["q"]) == float(quantity), (text, item)
+        # A side of more than 15 digits is rounded before a division.
+        nearly = 2.0**-52 if "psi" in (first, second) else 0
+        assert float(row["q"]) == pytest.approx(float(quantity), rel=nearly, abs=0), (text, item)
     (outputs,) = reference.step([("r", {"$punctuation": "[]"})])
     for row in outputs["aggregate"].tuples:
         assert float(row["total"]) == pytest.approx(float(totals[row["c"]]), rel=1e-14, abs=1e-12), text
