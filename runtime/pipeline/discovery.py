@@ -17,6 +17,8 @@ from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.source_folders import SourceFolders
 
 _POLL_SECONDS, _MIN_SECONDS = 0.1, 0.01
+_PAUSE = 30
+"""The least pause in processor time of a look, so that folders of very many files cost an idle run little."""
 
 
 def drive(
@@ -94,9 +96,10 @@ def _look(
     """Look at folders, tables and topics, once or for ever."""
     topics, tables = executor.topics, folders.tables
     while True:
-        looked = time.monotonic()
+        looked, used = time.monotonic(), time.thread_time()
         fetched = topics.fetch(lambda: wait(False)) if topics else {}
         by_source = folders.look()
+        cost = time.thread_time() - used
         take({**by_source, **{name: Found(files) for name, files in fetched.items()}})
         tables.finish()
         # A look that stops before a file has not seen all; one at a table has not seen all versions.
@@ -110,7 +113,7 @@ def _look(
             wait(False)
             continue
         wait(True)
-        pause_ends = max(looked + interval, time.monotonic() + _MIN_SECONDS)
+        pause_ends = max(looked + interval, time.monotonic() + max(_MIN_SECONDS, _PAUSE * cost))
         while (left := pause_ends - time.monotonic()) > 0:
             time.sleep(min(left, _POLL_SECONDS))
             wait(True)

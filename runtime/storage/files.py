@@ -13,7 +13,15 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.printable import has_secret
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.links import check_inside, check_links
-from cedilla.runtime.storage.stores import LocalStore, RemoteStore, Store, is_hidden, name_of, scheme_of
+from cedilla.runtime.storage.stores import (
+    Entry,
+    LocalStore,
+    RemoteStore,
+    Store,
+    is_hidden,
+    name_of,
+    scheme_of,
+)
 
 __all__ = ["Files", "FoundFile", "epoch_name", "name_of"]
 
@@ -27,6 +35,10 @@ class FoundFile:
     path: str
     modified: int
     length: int
+
+
+def _found(entry: Entry) -> FoundFile:
+    return FoundFile(entry.path, entry.modified, entry.length)
 
 
 def epoch_name(number: int) -> str:
@@ -77,13 +89,12 @@ class Files:
 
     def list(self, path: str) -> list[FoundFile]:
         """Returns the visible files of a folder (or the file itself) by name; empty if the path does not exist."""
+        return [_found(entry) for entry in self._visible(path) if not entry.is_folder]
+
+    def _visible(self, path: str) -> list[Entry]:
         with self._of(path) as store:
-            listed = [
-                FoundFile(entry.path, entry.modified, entry.length)
-                for entry in store.entries(path)
-                if not entry.is_folder and not is_hidden(entry.path)
-            ]
-        return sorted(listed, key=lambda file: file.path)
+            entries = [entry for entry in store.entries(path) if not is_hidden(entry.path)]
+        return sorted(entries, key=lambda entry: entry.path)
 
     def tree(self, path: str) -> list[FoundFile]:
         """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist. Raises
@@ -91,12 +102,13 @@ class Files:
         return self._tree(path, local_path(path))
 
     def _tree(self, path: str, root: Path | None) -> list[FoundFile]:
-        files = self.list(path)
-        below = [f"{path.rstrip('/')}/{name}" for name in self.folders(path, "") if not is_hidden(name)]
+        entries = self._visible(path)
         if root is not None:
-            places = (local_path(folder) for folder in (*(file.path for file in files), *below))
-            check_links((path_ for path_ in places if path_ is not None), root, self._allowed)
-        return [*files, *(file for folder in below for file in self._tree(folder, root))]
+            links = (local_path(entry.path) for entry in entries if entry.is_link)
+            check_links((link for link in links if link is not None), root, self._allowed)
+        files = [_found(entry) for entry in entries if not entry.is_folder]
+        below = sorted(name_of(entry.path) for entry in entries if entry.is_folder)
+        return [*files, *(file for name in below for file in self._tree(f"{path.rstrip('/')}/{name}", root))]
 
     def check_inside(self, path: str, folder: str) -> None:
         """Raises `DiagnosticError` RQ484 for a local file outside of a folder and all allowed ones."""

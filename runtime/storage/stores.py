@@ -30,12 +30,14 @@ _SYNCS = ThreadPoolExecutor(8, "cedilla-sync")
 
 @frozen
 class Entry:
-    """A file or a folder of a listing: its path, its modification time in milliseconds, and its length in bytes."""
+    """A file or a folder of a listing: its path, its modification time in milliseconds, and its length in bytes.
+    `is_link`: on this machine, a link leads to it."""
 
     path: str
     is_folder: bool
     modified: int
     length: int
+    is_link: bool = False
 
 
 def name_of(path: str) -> str:
@@ -151,16 +153,16 @@ class LocalStore(Store):
         """Lists like Spark: links are replaced by their targets, and broken links are left out."""
         local = _local(path)
         try:
-            paths = list(local.iterdir())
+            with os.scandir(local) as listing:  # `iterdir` costs several times as much
+                listed = list(listing)
         except FileNotFoundError:
             return
         except NotADirectoryError:
-            paths = [local]
-        for entry in paths:
+            yield _entry(str(local), local.stat(), is_link=local.is_symlink())
+            return
+        for entry in listed:
             with suppress(FileNotFoundError):  # deleted meanwhile, or a broken link
-                status = entry.stat()
-                modified = status.st_mtime_ns // 1_000_000
-                yield Entry(f"file:{entry}", S_ISDIR(status.st_mode), modified, status.st_size)
+                yield _entry(entry.path, entry.stat(), is_link=entry.is_symlink())
 
     def make(self, path: str) -> None:
         _local(path).mkdir(parents=True, exist_ok=True)
@@ -243,6 +245,11 @@ def _sync_one(path: Path) -> None:
 
 def _in_use(old: str) -> FileExistsError:
     return FileExistsError(errno.EEXIST, f"{old} cannot be moved there, where something is already")
+
+
+def _entry(local: str, status: os.stat_result, *, is_link: bool) -> Entry:
+    modified = status.st_mtime_ns // 1_000_000
+    return Entry(f"file:{local}", S_ISDIR(status.st_mode), modified, status.st_size, is_link)
 
 
 def _local(path: str) -> Path:

@@ -27,10 +27,11 @@ def statistics_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict
     if table.column(CORRUPT).null_count < table.num_rows:
         return None
     places = table.column(POSITION).to_numpy()
+    rows_of_all = table.combine_chunks()  # a slice of many chunks looks at each of them
     by_file: dict[int, FileStatistics] = {}
     for number in numbers:
         begin, end = np.searchsorted(places, [number * NEXT_FILE, (number + 1) * NEXT_FILE]).tolist()
-        rows = table.slice(begin, end - begin)
+        rows = rows_of_all.slice(begin, end - begin)
         ranges = {name: _range(rows.column(name), types[name].name) for name in types}
         between = (int(places[begin]), int(places[end - 1]) + 1) if end > begin else None
         by_file[number] = FileStatistics(end - begin, ranges, between)
