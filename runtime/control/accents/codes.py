@@ -14,6 +14,7 @@ from cedilla.compiler.regions import Domain, Level, Tree, Universe, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping, mapped_values
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.descriptions.translation import mapped_into
 
 Codes = Mapping[str, Tree]
 """Maps each attribute to a tree over canonical values: the code that leads to raw values, or `IDENTITY`."""
@@ -114,6 +115,16 @@ def active_recodes(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Re
         for code, cell in _cells(tree):
             if code is not None:
                 yield Recode(name, code, types[name]), cell
+
+
+def coded(region: Tree, raw: Tree, codes: Codes, forward: Mapping[str, Tree], universe: Universe) -> Tree:
+    """Returns the tuples that a raw region describes, out of its image, a canonical region. `forward`: the functions
+    from canonical to raw values of other attributes.
+
+    A value that is the code of another one keeps the condition of all others, but may be in another unit than they.
+    """
+    described = mapped_into(region, raw, {**forward, **codes})
+    return regions.difference(described, unspoken(codes, universe, raw))
 
 
 def unspoken(codes: Codes, universe: Universe, raw: Tree) -> Tree:

@@ -19,7 +19,7 @@ from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.accents import new_codes, unit_accents
-from cedilla.runtime.control.accents.codes import is_own, unspoken
+from cedilla.runtime.control.accents.codes import coded, is_own
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.numbers import Numbers
 from cedilla.runtime.control.accents.sentinels import Sentinels
@@ -169,7 +169,7 @@ class SourceState:
     def canonical(self, raw: Tree) -> Tree:
         """Converts a region over raw values at this position to canonical values (G22, N3)."""
         region = translate(raw, self.original)
-        return regions.difference(region, unspoken(self.codes, self.universe, raw)) if self.codes else region
+        return coded(region, raw, self.codes, self.forward_maps, self.universe) if self.codes else region
 
     def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
         """Returns the state after a punctuation (theory 3), which closes its region permanently."""
