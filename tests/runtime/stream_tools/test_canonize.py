@@ -309,7 +309,8 @@ def test_a_canonical_stream_says_what_the_stream_said(by_added: bool, seed: int)
 @CHOOSY
 @given(seed=st.integers(0, 10**9))
 def test_the_engine_reads_a_canonical_stream_as_the_stream(seed: int) -> None:
-    """The source's control plane ends at the same place: presence, raw to canonical, what is closed."""
+    """The source's control plane ends at the same place: presence, what is closed, and raw to canonical where it is
+    not."""
     stream = random_stream(random.Random(seed), 25, by_added=False)
     states = []
     for items in (stream, canonized(stream)):
@@ -325,7 +326,7 @@ def test_the_engine_reads_a_canonical_stream_as_the_stream(seed: int) -> None:
         for name in "pqt":
             may_have = [regions.contains(s.present.get(name, ABSENT), probe) for s in states]
             assert may_have[0] == may_have[1]
-            if name in probe:
+            if name in probe and not regions.contains(first.closed, probe):
                 raw = [regions.contains(s.original.get(name, Affine(1, 0)), probe) for s in states]
                 assert raw[0] == raw[1]
 

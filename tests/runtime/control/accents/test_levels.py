@@ -208,19 +208,9 @@ def test_levels_that_no_source_undoes_are_refused(here: Path, texts: list[str], 
     assert code_of(lambda: simulate(QUERY)) == code
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("[[s = 1, decibels(p)]]", "did you mean `unit(p, dBm)`?"),
-        (
-            '[[s = 1, decimal(p, ",")]]',
-            'the declaration says how texts of numbers are read, `x: double decimal ","`',
-        ),
-    ],
-)
-def test_changes_that_are_written_otherwise_have_a_hint(text: str, hint: str) -> None:
-    with pytest.raises(DiagnosticError, match=re.escape(hint)):
-        parse_accent(text)
+def test_a_change_that_is_written_otherwise_has_a_hint() -> None:
+    with pytest.raises(DiagnosticError, match=re.escape("did you mean `unit(p, dBm)`?")):
+        parse_accent("[[s = 1, decibels(p)]]")
 
 
 def test_a_stream_declared_in_levels_says_how_to_declare_it(here: Path) -> None:
