@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 from tests.kit.cases import all_at_once
 from tests.kit.complaints import Complaint, complaints
 from tests.kit.query import Query
-from tests.kit.tiers import tiered
+from tests.kit.tiers import soak
 
 ALL = complaints()
 ON_AN_ENGINE = ("C03", "C07", "C15")
-"""The first ones that an engine runs: several attributes, a unit of each tuple, two accents."""
+"""Those that an engine runs outside of `make soak`: several attributes, a unit of each tuple, two accents."""
 
 
 def test_every_complaint_is_there_once() -> None:
@@ -33,7 +33,7 @@ def test_a_complaint_is_right_or_refused_as_it_says(tmp_path: Path, complaint: C
 @pytest.mark.either_engine
 @pytest.mark.parametrize(
     "complaint",
-    tiered(sorted(ALL, key=lambda complaint: complaint.name not in ON_AN_ENGINE), len(ON_AN_ENGINE)),
+    [complaint if complaint.name in ON_AN_ENGINE else soak(complaint) for complaint in ALL],
     ids=str,
 )
 def test_an_engine_gives_the_same(spark: SparkSession, tmp_path: Path, complaint: Complaint) -> None:

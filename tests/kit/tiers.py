@@ -14,6 +14,11 @@ def rest(*values: Any) -> Any:
     return pytest.param(*values, marks=pytest.mark.rest)
 
 
+def soak(*values: Any) -> Any:
+    """Returns a parameter set of `make soak`."""
+    return pytest.param(*values, marks=pytest.mark.soak)
+
+
 def tiered(values: Iterable[Any], count: int = 1) -> list[Any]:
     """Parameters, of which the first `count` are in `make test`, the others in `make test-rest`; a tuple is a set."""
     return [

@@ -237,9 +237,9 @@ def check_on_engine(spark: SparkSession, root: Path, seed: int) -> None:
 
 def test_a_query_reads_what_a_sender_has_meant() -> None:
     """Hardly a tuple is set aside: by an old name, or a value that a recode has taken the code of."""
-    counts = sum((check_changes(seed) for seed in range(25)), Counter[str]())
-    assert counts.pop("tuples") > 300
-    assert counts.pop("RQ305") > 20
+    counts = sum((check_changes(seed) for seed in range(12)), Counter[str]())
+    assert counts.pop("tuples") > 140
+    assert counts.pop("RQ305") > 8
     assert counts.total() < 20
 
 

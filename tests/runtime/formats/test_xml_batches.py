@@ -24,7 +24,7 @@ from tests.runtime.formats.xml_texts import ODD, text_of
 
 
 @pytest.mark.parametrize("longest", [1 << 20, 150])
-@pytest.mark.parametrize("seed", tiered(range(40), 5))
+@pytest.mark.parametrize("seed", tiered(range(15), 5))
 def test_elements_end_where_they_end_however_a_file_is_cut(
     seed: int, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,7 +51,7 @@ def test_elements_end_where_they_end_however_a_file_is_cut(
         assert list(located) == lines
 
 
-@pytest.mark.parametrize("seed", tiered(range(40), 6))
+@pytest.mark.parametrize("seed", tiered(range(15), 6))
 def test_all_at_once_is_the_same_as_element_by_element(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = Random(seed)
     batches = XmlBatches(TYPES)

@@ -34,7 +34,7 @@ emit r to json "out";
 """
 
 
-@pytest.mark.parametrize("seed", tiered(range(200), 40))
+@pytest.mark.parametrize("seed", tiered(range(80), 25))
 def test_facts_are_those_of_a_union(seed: int) -> None:
     rng = random.Random(seed)
     one, two = plan_of_topic(), compile_query(UNION).plan
