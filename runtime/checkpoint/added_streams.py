@@ -17,9 +17,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.runtime.checkpoint.accent_changes import hold_drops
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.plan_matching import Match, match
-from cedilla.runtime.control.sources.source_state import SourceState
-
-States = Mapping[str, SourceState]
+from cedilla.runtime.control.markers.stated_accents import States
 
 
 @frozen

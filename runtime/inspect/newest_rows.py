@@ -12,7 +12,8 @@ from typing import Any
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST, Type, decimal_notation
 from cedilla.compiler.expressions.types.decimals import is_exact
-from cedilla.compiler.expressions.unit_conversions.conversions import is_decimal, known_unit
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import keeps_digits
+from cedilla.compiler.expressions.unit_conversions.conversions import known_unit
 from cedilla.compiler.plan import Emit
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.units.units import Mismatch, conversion
@@ -134,7 +135,7 @@ def _converted(value: Any, function: Affine, *, is_exact: bool) -> Any:
         return value
     if is_exact and function.is_identity and isinstance(value, Decimal):
         return f"{value:f}"
-    if not function.is_identity and not (is_exact and _keeps_digits(function)):
+    if not function.is_identity and not (is_exact and keeps_digits(function)):
         return function.of_double(float(value))
     exact = function(Fraction(value))
     if not is_exact:
@@ -142,11 +143,6 @@ def _converted(value: Any, function: Affine, *, is_exact: bool) -> Any:
     return (
         exact if isinstance(exact, int) and abs(exact) < LARGEST else decimal_notation(exact) or float(exact)
     )
-
-
-def _keeps_digits(function: Affine) -> bool:
-    """Returns True if the function and its inverse lead from decimals to decimals."""
-    return all(map(is_decimal, (function.slope, 1 / function.slope, function.shift)))
 
 
 def _function(state: SinkState, row: Mapping[str, Any], name: str) -> Affine:

@@ -107,7 +107,7 @@ class Files:
             links = (local_path(entry.path) for entry in entries if entry.is_link)
             check_links((link for link in links if link is not None), root, self._allowed)
         files = [_found(entry) for entry in entries if not entry.is_folder]
-        below = sorted(name_of(entry.path) for entry in entries if entry.is_folder)
+        below = [name_of(entry.path) for entry in entries if entry.is_folder]
         return [*files, *(file for name in below for file in self._tree(f"{path.rstrip('/')}/{name}", root))]
 
     def check_inside(self, path: str, folder: str) -> None:

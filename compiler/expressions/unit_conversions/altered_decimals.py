@@ -26,7 +26,7 @@ def raw_type(type_: Type, functions: Iterable[Affine | Bent], least: Type | None
         return None
     declared, distinct = digits_of_type(type_), set(functions)
     held = [declared, *([] if least is None else [digits_of_type(least)])]
-    exact = [function for function in distinct if isinstance(function, Affine) and _is_finite(function)]
+    exact = [function for function in distinct if isinstance(function, Affine) and keeps_digits(function)]
     if len(exact) < len(distinct):
         return None
     held += (_image(declared, function) for function in exact)
@@ -50,7 +50,8 @@ def written_type(type_: Type, scale: Tree) -> Type:
     return type_ if functions == [IDENTITY] else raw_type(type_, functions) or DOUBLE
 
 
-def _is_finite(function: Affine) -> bool:
+def keeps_digits(function: Affine) -> bool:
+    """Returns True if an increasing function and its inverse have decimals as values of decimals."""
     return function.rises and all(map(is_decimal, (function.slope, 1 / function.slope, function.shift)))
 
 
