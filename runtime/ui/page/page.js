@@ -679,9 +679,13 @@ function choices(model) {
   );
 }
 
+const asked = {}; // how many questions went to each path
+
+// Returns the answer, or undefined if a newer question went to this path meanwhile: answers can overtake each other.
 async function ask(path, given) {
-  const answer = await fetch(path, { method: "POST", body: JSON.stringify(given) });
-  return answer.json();
+  const number = (asked[path] = (asked[path] ?? 0) + 1);
+  const answer = await (await fetch(path, { method: "POST", body: JSON.stringify(given) })).json();
+  return number === asked[path] ? answer : undefined;
 }
 
 async function trace(event) {
@@ -689,6 +693,7 @@ async function trace(event) {
   const marker = $("try-text").value.trim();
   if (!marker) return;
   const answer = await ask("trace", { source: $("try-source").value, marker });
+  if (!answer) return;
   if (answer.problems) return $("try-answer").replaceChildren(...problems(answer.problems));
   const blocks = answer.markers.map((m) =>
     h(
@@ -735,6 +740,7 @@ async function rows() {
     .value.trim()
     .match(/^(\S+) in (.+)$/);
   const answer = await ask("rows", { output, units: typed ? { [typed[1]]: typed[2] } : state.units });
+  if (!answer) return;
   if (answer.problems) return body("output").replaceChildren(...problems(answer.problems));
   const text = (v) =>
     v === undefined || v === null

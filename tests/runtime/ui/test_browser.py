@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.terminal.addresses import Address, bound
@@ -111,6 +111,27 @@ def test_rows_change_their_unit_with_a_button_and_with_a_typed_unit(browser: Bro
     expect(tab.locator("#output .body")).to_contain_text("RQ143")
     tab.get_by_role("button", name="as declared").click()
     expect(tab.locator("#output thead")).to_contain_text("litres [L]")
+
+
+def test_an_answer_that_comes_late_does_not_replace_a_newer_one(browser: Browser, page: Page) -> None:
+    tab = opened(browser, page.address)
+    tab.locator("#output-name").select_option("flow")
+    expect(tab.locator("#output thead")).to_contain_text("litres [L]")
+    held: list[Route] = []
+    tab.route("**/rows", lambda route: held.append(route))  # noqa: PLW0108  (Playwright does not take a built-in method)
+    tab.locator("#output-unit").fill("litres in degC")
+    with tab.expect_request("**/rows"):
+        tab.locator("#output-unit").blur()
+    with tab.expect_request("**/rows"):
+        tab.get_by_role("button", name="as declared").click()
+    refusal, as_declared = held
+    for route in (as_declared, refusal):
+        with tab.expect_response("**/rows") as response:
+            route.continue_()
+        response.value.finished()
+    tab.evaluate("new Promise((done) => setTimeout(done, 100))")  # an answer is drawn after it was read
+    expect(tab.locator("#output thead")).to_contain_text("litres [L]")
+    expect(tab.locator("#output .body")).not_to_contain_text("RQ143")
 
 
 def test_an_epoch_appears_without_a_reload(browser: Browser, sail: SparkSession, tmp_path: Path) -> None:
