@@ -9,6 +9,9 @@ but never the result. Every law holds for all values, and tests set them to zero
 BLOCK = 1 << 22
 """Bytes of a file that are in memory at a time and parsed together; more if a line is longer."""
 
+SMALL_BLOCK = 1 << 16
+"""Bytes of a block below which to call a parser costs more than to parse it. Smaller ones are parsed together."""
+
 PARSED_BY_DRIVER = 1 << 20
 """Maximum bytes of an epoch's files of one source that the driver parses: they are sent as a message, without a
 worker."""

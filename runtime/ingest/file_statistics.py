@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
 
+from attrs import frozen
+
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LARGEST
 from cedilla.compiler.plan import Source
@@ -110,15 +112,55 @@ def _are_all_valid(
     if not all(regions.is_small(tree, costs.STATISTICS_SIZE) for tree in trees):
         return False
     altered = _altered(state)
+    boxes = {
+        number: _Box(file, _span(number, file), partitions.get(number))
+        for number, file in statistics.items()
+        if number not in markers_only
+    }
+    if not boxes:
+        return True
+    around = _around([*boxes.values()])
     rejected = [
         rejection.region for rejection in rejections(source, state, state.placed_present, state.placed_closed)
     ]
     return all(
-        _lies_outside(number, file, altered, partitions.get(number), region)
-        for number, file in statistics.items()
-        if number not in markers_only
-        for region in (*rejected, wrong.get(number, False))
-    )
+        around.lies_outside(altered, region)
+        or all(box.lies_outside(altered, region) for box in boxes.values())
+        for region in rejected
+    ) and all(box.lies_outside(altered, wrong[number]) for number, box in boxes.items() if number in wrong)
+
+
+@frozen
+class _Box:
+    """The values of the tuples of a file, or of several: statistics, the positions between which the tuples are, the
+    second excluded, and the partition; `None` if it is unknown."""
+
+    file: FileStatistics
+    span: tuple[int, int]
+    partition: int | None = None
+
+    def lies_outside(self, altered: Set[str], region: Tree) -> bool:
+        """Returns whether no tuple lies in a region. The box has only attributes of the region: a file may have
+        hundreds."""
+        names = regions.attributes(region)
+        sides = _sides(self.file, altered, names)
+        if self.partition is not None and PARTITION in names:
+            sides[PARTITION] = region_of(self.partition)
+        if POSITION in names:
+            begin, end = self.span
+            sides[POSITION] = regions.interval(POSITION, (begin, 0), (end, 0))
+        return regions.intersection(regions.box(sides), region) is False
+
+
+def _span(number: int, file: FileStatistics) -> tuple[int, int]:
+    return file.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
+
+
+def _around(boxes: Sequence[_Box]) -> _Box:
+    """Returns a box around some. If it lies outside of a region, no box needs to be looked at: there may be many."""
+    spans = [box.span for box in boxes]
+    span = min(begin for begin, _ in spans), max(end for _, end in spans)
+    return _Box(_merged([box.file for box in boxes]), span)
 
 
 def _is_kept(state: SourceState, file: FileStatistics) -> bool:
@@ -132,21 +174,6 @@ def _is_kept(state: SourceState, file: FileStatistics) -> bool:
         if any(abs(function(end)) >= LARGEST for function in functions for end in ends):
             return False
     return True
-
-
-def _lies_outside(
-    number: int, file: FileStatistics, altered: Set[str], partition: int | None, region: Tree
-) -> bool:
-    """Returns whether no tuple of a file lies in a region. The box has only attributes of the region: a file may
-    have hundreds."""
-    names = regions.attributes(region)
-    sides = _sides(file, altered, names)
-    if partition is not None and PARTITION in names:
-        sides[PARTITION] = region_of(partition)
-    if POSITION in names:
-        begin, end = file.places or (number * NEXT_FILE, (number + 1) * NEXT_FILE)
-        sides[POSITION] = regions.interval(POSITION, (begin, 0), (end, 0))
-    return regions.intersection(regions.box(sides), region) is False
 
 
 def _sides(file: FileStatistics, altered: Set[str], names: Set[str]) -> dict[str, Tree]:

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -31,13 +32,12 @@ TREE = re.compile(r"[ │├└─]*")
 QUOTED = re.compile(r" *\d* \|")
 
 
-@pytest.mark.parametrize("view", ["plan", "full", "evolution"])
 @pytest.mark.parametrize("path", sorted((ROOT / "queries").rglob("*.rq")), ids=lambda path: path.stem)
-def test_no_line_is_longer_than_the_width(path: Path, view: str) -> None:
+def test_no_line_is_longer_than_the_width(path: Path) -> None:
     """But for one word that is longer, and for the lines of the query that a warning quotes."""
     text = path.read_text(encoding="utf-8")
     compiled = compile_query(text, str(path))
-    for width in (60, 80, 100):
+    for width, view in product((60, 80, 100), ("plan", "full", "evolution")):
         for line in show(compiled, view, texts={str(path): text}, width=width).splitlines():
             one_word = " " not in TREE.sub("", line, count=1)
             assert len(line) <= width or one_word or QUOTED.match(line), line

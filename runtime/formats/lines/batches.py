@@ -77,7 +77,8 @@ class TextBatches(ABC):
             one_array([piece[n] for piece in pieces]) if pieces else pa.array([], field.type)
             for n, field in enumerate(self.schema)
         )
-        return pa.record_batch([*columns, pc.add(places, start + block.place)], schema=self.schema)
+        positions = pa.array(block.positions_of(places.to_numpy(), start))
+        return pa.record_batch([*columns, positions], schema=self.schema)
 
     def _pieces(self, text: bytes, starts: Places, ends: Places) -> Iterator[list[pa.Array]]:
         """Yields the columns and positions of rows, one list for each piece that is parsed at once."""

@@ -161,6 +161,10 @@ class Block:
         """Returns the number of line ends in a piece of the text."""
         return self.text.count(b"\n", begin, end)
 
+    def positions_of(self, offsets: Places, start: int) -> Places:
+        """Returns the positions in the slice of bytes of the text. `start`: that where the file begins."""
+        return offsets + (start + self.place)
+
     @property
     def first(self) -> int:
         """Returns the start of the first line."""

@@ -32,7 +32,7 @@ from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.lines.blocks import Block, Part, Places, lines_at, place_of_row, row_count
 from cedilla.runtime.formats.lines.fields import merged
 from cedilla.runtime.formats.lines.tuple_statistics import members_of, statistics_of
-from cedilla.runtime.formats.lines.written_tuples import Batches, Tuples, WrittenTuples, kept_batch
+from cedilla.runtime.formats.lines.written_tuples import Batches, Tuples, groups_of, kept_batch, written_batch
 from cedilla.runtime.formats.parts import FewRows
 from cedilla.runtime.formats.source import (
     CORRUPT,
@@ -135,9 +135,7 @@ class TextFormat(Format):
         """Parses the files once. Few tuples stay in memory; others become Parquet files in `scratch`."""
         tuples = self._tuples(files, types)
         if searched:
-            tuples = evolve(
-                tuples, searched={part: searched.pop(part) for part in tuples.parts if part in searched}
-            )
+            tuples = evolve(tuples, searched=dict(searched))
             searched.clear()
         if _are_few(files):
             table = tuples.table()
@@ -146,11 +144,11 @@ class TextFormat(Format):
             )
         if engine_in(spark) == "sail" and _size(files) <= costs.KEPT_PARSED:
             return kept_batch(spark, tuples, counted)
-        return WrittenTuples.of(tuples, files, scratch, counted).batch(spark)
+        return written_batch(spark, tuples, scratch, counted)
 
     def _tuples(self, files: Numbered, types: Types) -> Tuples:
         batches = self.batches(types)
-        return Tuples(tuple(self.parts(files)), batches.schema, batches, dict(types))
+        return Tuples(groups_of(self.parts(files), files), batches.schema, batches, dict(types))
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
         """Searches for markers, by tasks only if the input is very large: a pass by the driver costs less than a

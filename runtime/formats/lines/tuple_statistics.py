@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from cedilla.compiler.regions import POSITION
+from cedilla.runtime.formats.lines.blocks import Places
 from cedilla.runtime.formats.source import CORRUPT, MAX_VALUES, Counted, FileStatistics, Types
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.storage.parquet import ColumnStatistics, merged
@@ -26,15 +27,16 @@ def statistics_of(table: pa.Table, numbers: Iterable[int], types: Types) -> dict
     of all files, as returned by `Format.tuples`, in order."""
     if table.column(CORRUPT).null_count < table.num_rows:
         return None
-    places = table.column(POSITION).to_numpy()
-    rows_of_all = table.combine_chunks()  # a slice of many chunks looks at each of them
-    by_file: dict[int, FileStatistics] = {}
-    for number in numbers:
-        begin, end = np.searchsorted(places, [number * NEXT_FILE, (number + 1) * NEXT_FILE]).tolist()
-        rows = rows_of_all.slice(begin, end - begin)
-        ranges = {name: _range(rows.column(name), types[name].name) for name in types}
-        between = (int(places[begin]), int(places[end - 1]) + 1) if end > begin else None
-        by_file[number] = FileStatistics(end - begin, ranges, between)
+    positions = table.column(POSITION).to_numpy()
+    files = positions // NEXT_FILE
+    begins = np.flatnonzero(np.diff(files, prepend=-1))
+    counts = np.diff(begins, append=len(positions)).tolist()
+    ranges = {name: _ranges(table.column(name), type_.name, begins) for name, type_ in types.items()}
+    by_file = {number: FileStatistics(0, {name: ColumnStatistics(0) for name in types}) for number in numbers}
+    for n, (begin, rows) in enumerate(zip(begins.tolist(), counts, strict=True)):
+        between = int(positions[begin]), int(positions[begin + rows - 1]) + 1
+        of_file = {name: ranges[name][n] for name in types}
+        by_file[int(files[begin])] = FileStatistics(rows, of_file, between)
     return by_file
 
 
@@ -70,9 +72,21 @@ def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:
     )
 
 
-def _range(values: pa.ChunkedArray, type_: str) -> ColumnStatistics:
+def _ranges(column: pa.ChunkedArray, type_: str, begins: Places) -> list[ColumnStatistics]:
+    """Returns the statistics of a column in pieces that begin at some rows, and have at least one."""
+    if not len(begins):
+        return []
+    nulls = [0] * len(begins)
+    if column.null_count:
+        nulls = np.add.reduceat(column.is_null().to_numpy(), begins, dtype=np.int64).tolist()
     axis = _AXES.get(type_)
-    if axis is None or values.null_count == len(values):
-        return ColumnStatistics(values.null_count)
-    ends = pc.min_max(values.cast(axis)).as_py()
-    return ColumnStatistics(values.null_count, ends["min"], ends["max"])
+    if axis is None or column.null_count == len(column):
+        return [*map(ColumnStatistics, nulls)]
+    values, limits = column.cast(axis), np.iinfo(axis.to_pandas_dtype())
+    least = np.minimum.reduceat(pc.fill_null(values, limits.max).to_numpy(), begins).tolist()
+    greatest = np.maximum.reduceat(pc.fill_null(values, limits.min).to_numpy(), begins).tolist()
+    rows = np.diff(begins, append=len(column)).tolist()
+    return [
+        ColumnStatistics(n) if n == count else ColumnStatistics(n, low, high)
+        for n, count, low, high in zip(nulls, rows, least, greatest, strict=True)
+    ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 from itertools import chain
@@ -25,6 +25,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.cluster import is_local
 from cedilla.runtime.formats.lines.blocks import Part
+from cedilla.runtime.formats.lines.joined_blocks import joined_blocks
 from cedilla.runtime.formats.lines.tuple_statistics import members_of, merge, statistics_of
 from cedilla.runtime.formats.parts import FewRows, PartReader
 from cedilla.runtime.formats.source import (
@@ -58,7 +59,7 @@ class Batches(Protocol):
 
 @frozen(eq=False)
 class Kept:
-    """The batches of parts by their numbers, for tasks in this process; others parse the parts."""
+    """The batches of groups of parts by their numbers, for tasks in this process; others parse the parts."""
 
     batches: Sequence[Sequence[pa.RecordBatch]]
     name: str = field(factory=lambda: uuid4().hex)
@@ -71,21 +72,43 @@ _KEPT: WeakValueDictionary[str, Kept] = WeakValueDictionary()
 def kept_batch(spark: SparkSession, tuples: Tuples, counted: Counted = NO_FIELDS) -> Batch:
     """Parses tuples, and keeps them in memory as long as the result exists."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        parts = threads.map(lambda n: [*tuples.of_part(tuples.parts[n], n)], range(len(tuples.parts)))
-        kept = Kept([*parts])
+        kept = Kept([*threads.map(lambda group: [*tuples.parsed(group)], tuples.parts)])
     _KEPT[kept.name] = kept
     table = pa.Table.from_batches(chain.from_iterable(kept.batches), tuples.schema)
-    numbers = {part.number: None for part in tuples.parts}
+    numbers = {part.number: None for group in tuples.parts for part in group}
     rows = evolve(tuples, kept=kept.name, searched={}).frame(spark)
     return Batch(rows, statistics_of(table, numbers, tuples.types), kept, partial(members_of, table, counted))
+
+
+def written_batch(spark: SparkSession, tuples: Tuples, folder: str, counted: Counted = NO_FIELDS) -> Batch:
+    """Parses tuples, and writes them as Parquet files into a folder."""
+    return WrittenTuples(tuples.parts, _WRITTEN, tuples, folder, counted).batch(spark)
 
 
 # The following classes are sent to tasks.
 
 
+Group = tuple[Part, ...]
+"""Adjacent parts of files, which are read together."""
+
+
+def groups_of(parts: Sequence[Part], files: Numbered) -> tuple[Group, ...]:
+    """Groups parts by size, so that many small files become few groups, and every core has some."""
+    sizes = [_size(part, files[part.number]) for part in parts]
+    largest = min(costs.PART, 1 + sum(sizes) // (os.cpu_count() or 1))
+    groups, size = list[list[Part]](), 0
+    for part, length in zip(parts, sizes, strict=True):
+        if not groups or size + length > largest:
+            groups.append([])
+            size = 0
+        groups[-1].append(part)
+        size += length
+    return tuple(map(tuple, groups))
+
+
 @frozen
-class Tuples(PartReader[Part]):
-    """The tuples of parts of files."""
+class Tuples(PartReader[Group]):
+    """The tuples of groups of parts."""
 
     of: Batches
     types: Types
@@ -93,26 +116,31 @@ class Tuples(PartReader[Part]):
     searched: Searched = field(factory=dict[Any, Sequence[Any]], eq=False)
     """The blocks of parts that were read before, in this process only."""
 
-    def of_part(self, part: Part, number: int) -> Iterator[pa.RecordBatch]:
+    def of_part(self, part: Group, number: int) -> Iterator[pa.RecordBatch]:
         kept = _KEPT.get(self.kept)
-        return self._parsed(part) if kept is None else iter(kept.batches[number])
+        return self.parsed(part) if kept is None else iter(kept.batches[number])
 
-    def _parsed(self, part: Part) -> Iterator[pa.RecordBatch]:
-        for block in self.searched.pop(part, None) or part.blocks():
-            if (batch := self.of.batch(block, part.number * NEXT_FILE)).num_rows:
+    def parsed(self, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
+        """Yields the tuples of adjacent parts."""
+        for block, start in joined_blocks(self._blocks(parts)):
+            if (batch := self.of.batch(block, start)).num_rows:
                 yield batch
+
+    def _blocks(self, parts: Iterable[Part]) -> Iterator[tuple[Any, int]]:
+        for part in parts:
+            for block in self.searched.pop(part, None) or part.blocks():
+                yield block, part.number * NEXT_FILE
 
     def table(self) -> pa.Table:
         """Returns all of them as a table."""
-        batches = (batch for n, part in enumerate(self.parts) for batch in self.of_part(part, n))
-        return pa.Table.from_batches(batches, self.schema)
+        return pa.Table.from_batches(self.parsed(chain.from_iterable(self.parts)), self.schema)
 
 
 _WRITTEN = pa.schema([("path", pa.string()), ("statistics", pa.string()), ("members", pa.string())])
 
 
 @frozen
-class WrittenTuples(FewRows[tuple[Part, ...]]):
+class WrittenTuples(FewRows[Group]):
     """Writes the tuples of adjacent parts into files of a folder. The rows are their paths, with statistics of each
     part as JSON, or null if some line is not a tuple, and the numbers of values of the columns that are `counted`."""
 
@@ -120,21 +148,7 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
     folder: str
     counted: Counted = NO_FIELDS
 
-    @classmethod
-    def of(cls, tuples: Tuples, files: Numbered, folder: str, counted: Counted = NO_FIELDS) -> WrittenTuples:
-        """Groups parts by size, so that many small files become few, and every core has some."""
-        sizes = [_size(part, files[part.number]) for part in tuples.parts]
-        largest = min(costs.PART, 1 + sum(sizes) // (os.cpu_count() or 1))
-        groups, size = list[list[Part]](), largest
-        for part, length in zip(tuples.parts, sizes, strict=True):
-            if size + length > largest:
-                groups.append([])
-                size = 0
-            groups[-1].append(part)
-            size += length
-        return cls(tuple(map(tuple, groups)), _WRITTEN, tuples, folder, counted)
-
-    def rows(self, part: tuple[Part, ...], number: int) -> Iterator[tuple[Any, ...]]:
+    def rows(self, part: Group, number: int) -> Iterator[tuple[Any, ...]]:
         for table in self._tables(part):
             path = f"{self.folder}/{uuid4().hex}.parquet"  # a task may run twice
             Files().write(path, _parquet(table), durable=False)
@@ -146,10 +160,10 @@ class WrittenTuples(FewRows[tuple[Part, ...]]):
                 json.dumps(members),
             )
 
-    def _tables(self, parts: tuple[Part, ...]) -> Iterator[pa.Table]:
+    def _tables(self, parts: Group) -> Iterator[pa.Table]:
         """Yields the tuples of parts in tables of a limited size."""
         batches, size = list[pa.RecordBatch](), 0
-        for batch in (batch for n, part in enumerate(parts) for batch in self.tuples.of_part(part, n)):
+        for batch in self.tuples.parsed(parts):
             batches.append(batch)
             size += batch.nbytes
             if size > costs.PART:

@@ -25,7 +25,8 @@ from tests.kit.compare import same
 from tests.kit.otlp import request
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
-from tests.kit.tiers import rest
+from tests.kit.tiers import rest, tiered
+from tests.runtime.formats.line_files import together_and_alone
 
 TYPES = {
     "metric": Type("string"),
@@ -213,6 +214,17 @@ def test_all_at_once_is_the_same_as_point_by_point(seed: int, monkeypatch: pytes
     assert at_once > 20
     assert points > 300
     assert bad > 5
+
+
+@pytest.mark.parametrize("seed", tiered(range(10), 2))
+def test_small_files_together_are_each_alone(seed: int, tmp_path: Path) -> None:
+    writer = Writer(seed, Random(seed).choice([0, 0.001, 0.02]))
+    texts = ["\n".join(writer.line() for _ in range(writer.chance.randrange(3))).encode() for _ in range(20)]
+    together, alone = together_and_alone(texts, batches(), TYPES, tmp_path, writer.chance)
+    assert together.num_rows == alone.num_rows
+    for row, expected in zip(together.to_pylist(), alone.to_pylist(), strict=True):
+        assert (row["$position"], row["$corrupt"]) == (expected["$position"], expected["$corrupt"])
+        assert all(same(row[name], expected[name]) for name in TYPES)
 
 
 def test_a_request_is_read_as_its_messages_say() -> None:

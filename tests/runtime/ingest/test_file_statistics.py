@@ -18,7 +18,7 @@ from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.formats.lines.written_tuples import _KEPT
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import FileStatistics, MarkerLine
-from cedilla.runtime.ingest import intake
+from cedilla.runtime.ingest import file_statistics, intake
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.records.marker import NEXT_FILE
@@ -110,6 +110,23 @@ def test_files_of_markers_have_no_tuples() -> None:
     empty = FileStatistics(3, {name: ColumnStatistics(3) for name in GOOD})
     assert not proven_valid(PLAN.sources[0], state_after(), {0: empty}, frozenset())
     assert proven_valid(PLAN.sources[0], state_after(), {0: empty}, frozenset({0}))
+
+
+def test_very_many_valid_files_are_proven_valid_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One invalid file among them is noticed."""
+    state, compared = state_after(("punctuation", "[ts < 10]", 0)).next_epoch(), list[object]()
+    lies_outside = file_statistics._Box.lies_outside
+
+    def counted(box: Any, *of: Any) -> bool:
+        compared.append(box)
+        return lies_outside(box, *of)
+
+    monkeypatch.setattr(file_statistics._Box, "lies_outside", counted)
+    files = {n: FileStatistics(10, {**GOOD, "ts": ColumnStatistics(0, 10 + n, 20 + n)}) for n in range(100)}
+    assert proven_valid(PLAN.sources[0], state, files, frozenset())
+    assert len(compared) < 20
+    late = FileStatistics(10, {**GOOD, "ts": ColumnStatistics(0, 9, 20)})
+    assert not proven_valid(PLAN.sources[0], state, {**files, 50: late}, frozenset())
 
 
 def test_files_together_tell_a_region_of_their_tuples() -> None:

@@ -13,8 +13,7 @@ from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.readwriter import DataFrameWriter
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.lines.blocks import Part
-from cedilla.runtime.formats.lines.written_tuples import Tuples
+from cedilla.runtime.formats.lines.written_tuples import Group, Tuples
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode
 
@@ -49,17 +48,22 @@ def hot(run: Query) -> list[str]:
 
 def test_all_jobs_read_what_one_has_computed(run: Query, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file with results is parsed once and read once. The results are the reference's, and nothing of it is left."""
-    read = Counter[str]()
-    of_part = Tuples.of_part
+    parsed, read = Counter[str](), Counter[str]()
+    parse, of_part = Tuples.parsed, Tuples.of_part
 
-    def watched(tuples: Tuples, part: Part, number: int) -> Iterator[pa.RecordBatch]:
-        read[Path(part.path).stem] += 1
-        return of_part(tuples, part, number)
+    def watch_parser(tuples: Tuples, group: Group) -> Iterator[pa.RecordBatch]:
+        parsed.update(Path(part.path).stem for part in group)
+        return parse(tuples, group)
 
-    monkeypatch.setattr(Tuples, "of_part", watched)
+    def watch_reader(tuples: Tuples, group: Group, number: int) -> Iterator[pa.RecordBatch]:
+        read.update(Path(part.path).stem for part in group)
+        return of_part(tuples, group, number)
+
+    monkeypatch.setattr(Tuples, "parsed", watch_parser)
+    monkeypatch.setattr(Tuples, "of_part", watch_reader)
     monkeypatch.setattr(costs, "MATERIALIZED", 0)
     run.process(files_per_epoch=1)
-    assert {read[f"0000{number}"] for number in (1, 3, 4)} == {2}
+    assert {count[f"0000{number}"] for number in (1, 3, 4) for count in (parsed, read)} == {1}
     assert len(hot(run)) > 4
     assert hot(run) == sorted(map(str, decode(run.simulate().output("hot"))))
     assert not [*run.root.rglob("scratch/**/*.parquet")]
