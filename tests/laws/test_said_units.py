@@ -193,7 +193,7 @@ def check_canonical(seed: int) -> None:
             assert "RQ219" not in {diagnostic.code for diagnostic in diagnostics}, (items, canonical)
 
 
-@pytest.mark.parametrize("seed", tiered(range(6), 3))
+@pytest.mark.parametrize("seed", tiered(range(6), 2))
 def test_canonical_streams_say_units_that_are_true(seed: int) -> None:
     check_canonical(seed)
 

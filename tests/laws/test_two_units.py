@@ -16,7 +16,7 @@ from tests.kit.tiers import tiered
 from tests.kit.two_units import END, check, query, random_case, simulated
 
 
-@pytest.mark.parametrize("seed", tiered(range(12), 4))
+@pytest.mark.parametrize("seed", tiered(range(12), 2))
 def test_two_units_meet_as_quantities(seed: int) -> None:
     rng = Random(seed)
     ends, left, right = random_case(rng)
@@ -31,7 +31,7 @@ def test_two_units_meet_as_quantities_in_many_cases(seed: int) -> None:
 
 @pytest.mark.either_engine
 @pytest.mark.parametrize(
-    "seed", [*tiered(range(6), 3), *(pytest.param(n, marks=pytest.mark.soak) for n in range(6, 20))]
+    "seed", [*tiered(range(6), 2), *(pytest.param(n, marks=pytest.mark.soak) for n in range(6, 20))]
 )
 def test_two_units_meet_as_quantities_on_an_engine(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     rng = Random(seed)

@@ -21,6 +21,7 @@ from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.records.csv_records import Header
 from tests.kit.command import cedilla
 from tests.kit.compare import same
+from tests.kit.tiers import tiered
 from tests.runtime.formats.alternatives import FORMS, TYPES, either, random_line, record_of
 
 NESTED = {
@@ -57,7 +58,7 @@ def check_both_ways(
 
 
 @pytest.mark.parametrize("kind", ["json", "renames", "csv"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", tiered(range(4)))
 def test_all_at_once_is_the_same_as_row_by_row(seed: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = Random(seed)
     fast = bad = twice = 0

@@ -49,7 +49,7 @@ def test_records_end_where_they_end_however_a_file_is_cut(
     assert plain > 5 or longest == 30
 
 
-@pytest.mark.parametrize("seed", tiered(range(12), 4))
+@pytest.mark.parametrize("seed", tiered(range(12), 2))
 def test_records_that_are_too_long_are_the_same_however_a_file_is_cut(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +78,7 @@ def test_records_that_are_too_long_are_the_same_however_a_file_is_cut(
         assert [row[: limit + 1] for row, _ in located] == [row[: limit + 1] for row, _ in read]
 
 
-@pytest.mark.parametrize("seed", tiered(range(12), 3))
+@pytest.mark.parametrize("seed", tiered(range(12), 2))
 def test_all_at_once_is_the_same_as_record_by_record(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = Random(seed)
     batches = CsvBatches(TYPES)

@@ -24,6 +24,7 @@ from tests.kit.compare import plain, same
 from tests.kit.lines import write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode, read_output
+from tests.kit.tiers import tiered
 from tests.runtime.formats.nested_texts import line_of
 from tests.runtime.formats.text_rows import row_of
 
@@ -42,7 +43,7 @@ PATHS = {
 BATCHES = JsonBatches(TYPES, paths=PATHS)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", tiered(range(8), 2))
 def test_all_at_once_is_the_same_as_line_by_line(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = Random(seed)
     at_once = bad = 0
