@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import LeftJoin
-from cedilla.runtime.engines.columns import columns_of, conformed
+from cedilla.runtime.engines.columns import ORDER, columns_of, conformed
 from cedilla.runtime.engines.frames import stacked
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import (
@@ -60,7 +60,8 @@ class LeftJoinDataflow(Dataflow):
             pairs = pairing.none(left, right)
         if alone is None:
             return pairs
-        return pairs.unionByName(conformed(alone, columns[0], columns_of(epoch.types(operator.name))))
+        joined = columns_of(epoch.types(operator.name), is_placed=ORDER in columns[0])
+        return pairs.unionByName(conformed(alone, columns[0], joined))
 
     def has_output(self, epoch: Epoch, operator: LeftJoin) -> bool:
         return super().has_output(epoch, operator) or newly_purged(epoch, operator) is not False

@@ -146,3 +146,23 @@ def test_a_drop_waits_for_tuples_without_a_match(
     assert bag(outer) == bag([once, late, alone, again, {"k": 3}])
     assert (outer[0], last, gone) == (once, closed, drop), "what has met one may meet more"
     assert [len(report.held) for report in run.reports] == [3, 1, 0]
+
+
+@pytest.mark.either_engine
+def test_a_left_join_keeps_the_order_of_pairs_and_of_tuples_without_a_match(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    text = """
+    stream l(k: int, v: int) from json 'l' punctuated on k;
+    table d(k: int, name: string) from json 'd';
+    n := window[2 rows per none as w](extend[1 as none](l left join d on k));
+    emit n to json 'n';
+    """
+    run = Query(spark, tmp_path, text)
+    run.write("d", [{"k": 1, "name": "one"}])
+    run.write("l", [*({"k": k, "v": v} for v, k in enumerate([2, 1, 3, 1])), {"$punctuation": "[]"}])
+    run.process()
+    rows = sorted((row["w"], row["v"], row.get("name")) for row in run.rows("n"))
+    run.simulate()
+    assert rows == sorted((row["w"], row["v"], row.get("name")) for row in run.simulated.rows("n"))
+    assert {row[1:] for row in rows} == {(0, None), (1, "one"), (2, None), (3, "one")}
