@@ -145,7 +145,8 @@ def readable(plan: Plan, output: Sequence[Item], context: str, exact: Collection
     computed = any(
         isinstance(operator, Aggregate) for operator in plan.operators
     )  # a result may be undefined
-    required = [n for n in ("k", "ts", "v") if not (computed or facts.may_be_undefined(n))]
+    certain = [n for n in facts.types if n in ("k", "ts", "v") or n.startswith("w")]  # and window numbers
+    required = [n for n in certain if not (computed or facts.may_be_undefined(n))]
     attributes = ", ".join(
         f"{n}{'' if n in required else '?'}: {t}{listed(facts, n)}" for n, t in facts.types.items()
     )
@@ -157,7 +158,9 @@ def readable(plan: Plan, output: Sequence[Item], context: str, exact: Collection
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
     # The schema takes results for optional if an attribute of the output is added that no stream declares.
     told_apart = facts.lacking or plan.settings["drift"] == "infer"
-    told_apart = told_apart or any(" in [,]" in item.get("$accent", "") for item in output)
+    told_apart = told_apart or any(
+        part in item.get("$accent", "") for item in output for part in (" in [,]", "q <= ", "q > ")
+    )
     if told_apart and errors and errors[0].code == "RQ205":
         return  # no description can say that an attribute is undefined (docs/limits.md)
     if errors and errors[0].code == "RQ467":

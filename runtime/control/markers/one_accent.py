@@ -173,6 +173,8 @@ def check_add(state: SourceState, accent: Accent, added: Add, where: Tree, live:
         )
     presence = state.present.get(attribute, ABSENT)
     already = regions.within(live, presence, lambda leaf: leaf is PRESENT)
+    required = (n for n in regions.attributes(already) if state.present.get(n) is PRESENT)
+    already = regions.intersection(already, *map(regions.defined, required))
     if not regions.is_empty(already, state.universe):
         raise failure(
             "RQ205",

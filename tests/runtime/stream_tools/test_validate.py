@@ -61,6 +61,16 @@ CASES: list[tuple[str, list[Item | str], list[str]]] = [
     ),
     ("added twice", [ADD_P, {"$accent": "[[s in {1, 2}, +(p: double)]]"}], ["RQ205"]),
     ("added again after a drop", [ADD_P, {"$accent": "[[-(p)]]"}, ADD_P, {**ROW, "p": 1}], []),
+    (
+        "added again after drops that together leave none out, as `ts` is required",
+        [ADD_P, {"$accent": "[[ts < 5, -(p)]]"}, {"$accent": "[[ts >= 5, -(p)]]"}, ADD_P],
+        [],
+    ),
+    (
+        "added again after drops that leave some out",
+        [ADD_P, {"$accent": "[[ts < 5, -(p)]]"}, {"$accent": "[[ts > 5, -(p)]]"}, ADD_P],
+        ["RQ205"],
+    ),
     ("added with another type", [ADD_P, {"$accent": "[[s = 2, +(p: string)]]"}], ["RQ208"]),
     ("dropped twice", [{"$accent": "[[-(t)]]"}, {"$accent": "[[s = 1, -(t)]]"}], ["RQ206"]),
     ("dropped, but never there", [{"$accent": "[[-(tt)]]"}], ["RQ207"]),
