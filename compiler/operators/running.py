@@ -211,8 +211,13 @@ class Running(Operator):
             return expressions.type_of(self.difference(name), {**types, **before})
         return argument_type(argument) if call.function == "lag" else AGGREGATES[call.function].type(argument)
 
-    def is_difference(self, name: str) -> bool:
-        return name in self.calls and self.calls[name].function in _DIFFERENCES
+    def combines_values(self, name: str) -> bool:
+        return name in self.calls and self.calls[name].function in ("sum", *_DIFFERENCES)
+
+    def readings(self) -> Iterator[tuple[str, Span | None]]:
+        for call in self.calls.values():
+            if call.function == INCREASE and len(call.arguments) == 1:
+                yield from ((name, call.span) for name in sorted(call.computed_from))
 
     def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
         for call in self.calls.values():

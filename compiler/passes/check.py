@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cedilla.compiler.passes.report import Report
-from cedilla.compiler.passes.totals import check_sums
+from cedilla.compiler.passes.totals import check_totals
 from cedilla.compiler.plan import Plan, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 
@@ -14,7 +14,7 @@ DEEPEST = 200
 def check(plan: Plan, report: Report) -> Plan:
     """Checks a plan without other errors as a whole: its outputs, its paths, its depth, its sums of totals.
 
-    Errors: RQ111 if it emits nothing, RQ168 if it is too deep; as `check_paths` and `check_sums`.
+    Errors: RQ111 if it emits nothing, RQ168 if it is too deep; as `check_paths` and `check_totals`.
     """
     if report.errors:
         return plan
@@ -22,7 +22,7 @@ def check(plan: Plan, report: Report) -> Plan:
         _check_emits(plan)
         check_paths(plan)
         _check_depth(plan)
-        check_sums(plan)
+        check_totals(plan)
     return plan
 
 

@@ -1,8 +1,10 @@
-"""Checks sums over data points of OpenTelemetry: cumulative points are totals, which must not be added."""
+"""Checks sums and increases over data points of OpenTelemetry: cumulative points are totals, which must not be added;
+delta points are none, and have no increase."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts
@@ -14,39 +16,48 @@ from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import failure
 
 _TOTALS = ("value", "count", "sum")
-"""The fields that cumulative points count from their start on."""
-_CUMULATIVE: Mapping[str, tuple[str, ...]] = {
+"""The fields that cumulative points count from their start on, and delta points from the point before."""
+_Points = Mapping[str, tuple[str, ...]]
+"""Field -> its values in points that may be of a temporality."""
+_CUMULATIVE: _Points = {
     "temporality": ("cumulative",),
     "kind": ("sum", "histogram", "exponentialHistogram", "summary"),
 }
-"""Field -> its values in points that may be cumulative."""
+_DELTA: _Points = {"temporality": ("delta",), "kind": ("sum", "histogram", "exponentialHistogram")}
 
 _Names = dict[str, set[str]]
 """Relation -> its names of a field."""
 
 
-def check_sums(plan: Plan) -> None:
-    """Raises RQ161 if a sum may add cumulative points of a source.
+def check_totals(plan: Plan) -> None:
+    """Raises RQ161 if a sum may add cumulative points of a source, or if an increase may take delta points for readings
+    of a counter.
 
     A sum over the result of an aggregate or `top` of each series is right. So is one over differences of totals, and
     over points whose temporality or kind is restricted by a domain or a condition.
     """
     for source in plan.sources:
-        if source.format in REQUESTS:
-            restricting = {field: _names(plan, source, field) for field in _CUMULATIVE}
-            for field in _TOTALS:
-                names = _names(
-                    plan, source, field, lambda at, t=restricting: _are_deltas(plan.start[at], at, False, t)
-                )
-                _check(plan, field, names, restricting)
+        if source.format not in REQUESTS:
+            continue
+        restricting = {field: _names(plan, source, field) for field in _CUMULATIVE}
+
+        def has_none(points: _Points, relation: str, names: Mapping[str, _Names] = restricting) -> bool:
+            return _excludes(points, plan.start[relation], relation, False, names)
+
+        for field in _TOTALS:
+            names = _names(plan, source, field, partial(has_none, _CUMULATIVE))
+            _check_sums(plan, field, names, restricting)
+            _check_increases(plan, field, _names(plan, source, field, partial(has_none, _DELTA)))
 
 
-def _check(plan: Plan, field: str, names: _Names, restricting: Mapping[str, _Names]) -> None:
+def _check_sums(plan: Plan, field: str, names: _Names, restricting: Mapping[str, _Names]) -> None:
     for operator in plan.operators:
         relation = operator.inputs[0]
         facts = plan.start[relation]
         for name, excluded, span in operator.sums(facts):
-            if name in names.get(relation, ()) and not _are_deltas(facts, relation, excluded, restricting):
+            if name in names.get(relation, ()) and not _excludes(
+                _CUMULATIVE, facts, relation, excluded, restricting
+            ):
                 raise failure(
                     "RQ161",
                     f"sum of `{name}`: `{field}` of a cumulative data point is a total since its start",
@@ -56,12 +67,27 @@ def _check(plan: Plan, field: str, names: _Names, restricting: Mapping[str, _Nam
                 )
 
 
-def _are_deltas(facts: Facts, relation: str, excluded: Tree, restricting: Mapping[str, _Names]) -> bool:
-    """Returns True if a field of the points excludes cumulative ones."""
+def _check_increases(plan: Plan, field: str, names: _Names) -> None:
+    for operator in plan.operators:
+        for name, span in operator.readings():
+            if name in names.get(operator.inputs[0], ()):
+                raise failure(
+                    "RQ161",
+                    f"increase of `{name}`: `{field}` of a delta data point is an increase already",
+                    span or operator.span,
+                    hint=f"`increase({name}, temporality)` takes both; `temporality: string in "
+                    '{"cumulative"}` in the declaration sets delta points aside, and `select` leaves them out',
+                )
+
+
+def _excludes(
+    points: _Points, facts: Facts, relation: str, excluded: Tree, restricting: Mapping[str, _Names]
+) -> bool:
+    """Returns True if a field excludes some points. `excluded`: the region of tuples that an operator leaves out."""
     never = regions.union(facts.closed, excluded)
     return any(
         regions.is_empty(regions.difference(regions.values(name, values), never), facts.universe)
-        for field, values in _CUMULATIVE.items()
+        for field, values in points.items()
         for name in restricting[field].get(relation, ())
     )
 
@@ -90,4 +116,4 @@ def _passes(plan: Plan, operator: Operator, side: int, name: str) -> tuple[str, 
     if not operator.is_in_each(name):
         return ()
     passed = plan.reaction(operator.name, "alter", name, frozenset(), side).passes
-    return tuple(out for out in passed if not operator.is_difference(out))
+    return tuple(out for out in passed if not operator.combines_values(out))

@@ -247,12 +247,16 @@ class Operator(ABC):
         """Returns True if the output has an attribute's value of every tuple, not one of several tuples."""
         return True
 
-    def is_difference(self, name: str) -> bool:
-        """Returns True if an attribute of the output is a difference of values, not one of them."""
+    def combines_values(self, name: str) -> bool:
+        """Returns True if an attribute of the output is a difference or sum of several values, not one of them."""
         return False
 
     def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
         """Yields the attributes that it sums, each with the region of tuples that it leaves out, and the place."""
+        yield from ()
+
+    def readings(self) -> Iterator[tuple[str, Span | None]]:
+        """Yields the attributes that it reads as counters in every tuple, each with the place."""
         yield from ()
 
     def left_out(self, source: Facts) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Sums over data points of OpenTelemetry: of cumulative ones they are refused (RQ161)."""
+"""Data points of OpenTelemetry: sums of cumulative ones and increases of deltas are refused (RQ161)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_domain_that_leaves_totals_out_admits_it(relation: str) -> None:
         ("m := aggregate[max(count) as most by service, time](r); EMIT aggregate[sum(most) as n by time](m)", OPEN),
         ("EMIT aggregate[sum(count) as n by time](top[1 by time desc per service](r))", OPEN),
         ("EMIT aggregate[increase(value, temporality) as n by service, w](window[1 minute on time as w](r))", OPEN),
-        ("EMIT aggregate[rate(count) as n by service, w](window[1 minute on time as w](r))", OPEN),
+        ("EMIT aggregate[rate(count, temporality) as n by service, w](window[1 minute on time as w](r))", OPEN),
         ("d := running[delta(count) as n per service on time](r); EMIT aggregate[sum(n) as n by time](d)", OPEN),
         ("d := running[delta(sum resets) as n on time](r); EMIT running[sum(n) as m on time](d)", OPEN),
         ("EMIT r", OPEN),
@@ -71,6 +71,29 @@ def test_a_domain_that_leaves_totals_out_admits_it(relation: str) -> None:
 )  # fmt: skip
 def test_what_adds_no_totals_is_taken(relation: str, telling: str) -> None:
     assert codes(relation, telling) == []
+
+
+INCREASES = [
+    "EMIT aggregate[increase(value) as n by service, w](window[1 minute on time as w](r))",
+    "EMIT aggregate[rate(m) as n by service, w](window[1 minute on time as w](rename[count as m](r)))",
+    "EMIT running[increase(sum) as n per service on time](select[count > 1](r))",
+]
+
+
+@pytest.mark.parametrize("relation", INCREASES)
+def test_an_increase_that_may_read_deltas_is_refused(relation: str) -> None:
+    """A restriction to cumulative points, or to gauges, admits it."""
+    assert codes(relation, OPEN) == codes(relation, DELTA) == ["RQ161"]
+    assert codes(relation, OPEN, 'kafka_otlp "host:9092/topic"') == ["RQ161"]
+    assert codes(relation, 'temporality: string in {"cumulative"}') == []
+    assert codes(relation, 'kind: string in {"gauge"}') == []
+    assert codes(relation.replace("(r)", '(select[temporality = "cumulative"](r))'), OPEN) == []
+
+
+def test_totals_that_a_query_makes_of_deltas_are_readings() -> None:
+    made = "t := running[sum(count) as total per service on time](r);"
+    again = "EMIT running[increase(total) as n per service on time](t)"
+    assert codes(f"{made} {again}", DELTA) == []
 
 
 @pytest.mark.parametrize("condition", ['temporality = "cumulative"', 'service = "cart"', "count > 5"])
