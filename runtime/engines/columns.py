@@ -184,7 +184,7 @@ def as_double(
     kept = f"{value} > {inside[0]}L AND {value} < {inside[1]}L"
     if isinstance(kind, DecimalType) and kind.scale:
         kept += f" AND ({_keeps_decimal(value, kind.scale)})"
-    return f"CASE WHEN {value} IS NULL OR {kept} THEN {plain} ELSE {_failure(name)} END"
+    return f"CASE WHEN {value} IS NULL OR {kept} THEN {plain} ELSE {beyond_failure(name)} END"
 
 
 def _sum_as_double(name: str, value: str, kind: StructType, *, is_rounded: bool) -> str:
@@ -194,11 +194,12 @@ def _sum_as_double(name: str, value: str, kind: StructType, *, is_rounded: bool)
     assert isinstance(whole_type, DecimalType)
     whole = whole_of(whole_type.scale, f"{value}.high", low)
     total = as_double(name, "v", whole_type, DoubleType(), is_rounded=is_rounded)
-    body = f"CASE WHEN v IS NULL AND {low} IS NOT NULL THEN {_failure(name)} ELSE {total} END"
+    body = f"CASE WHEN v IS NULL AND {low} IS NOT NULL THEN {beyond_failure(name)} ELSE {total} END"
     return let(whole, "v", body)
 
 
-def _failure(name: str) -> str:
+def beyond_failure(name: str) -> str:
+    """Returns SQL that ends a job: the type to which an attribute is converted does not keep a value (RQ310)."""
     return f"raise_error({quote(BEYOND + name.partition('$')[0])})"
 
 

@@ -15,7 +15,7 @@ from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.control.sinks.announce import SinkState
-from cedilla.runtime.engines.columns import Columns, as_double, columns_of, data_type
+from cedilla.runtime.engines.columns import Columns, as_double, beyond_failure, columns_of, data_type
 from cedilla.runtime.engines.lookups import Lookups, Tables
 
 TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
@@ -80,7 +80,7 @@ _Encoding = tuple[Callable[[Affine], str], Callable[[Sequence[str]], str] | None
 
 def _encoding(name: str, type_: Type, written_type: Type) -> _Encoding:
     """Returns SQL for the values of a column under a function, and the same with the function's numbers in columns, if
-    there is one. `type_`: of the column; `written_type`: of the values. A value that a double may not keep fails
+    there is one. `type_`: of the column; `written_type`: of the values. A value that these may not keep fails
     (RQ310)."""
     value, kind = column(name), data_type(written_type)
     if written_type == type_:
@@ -89,7 +89,9 @@ def _encoding(name: str, type_: Type, written_type: Type) -> _Encoding:
         return _in_doubles(f"({double})", kind)
     before, after = _innermost(type_), _innermost(written_type)
     return lambda f: element_wise(
-        partial(encoded_sql, type_=before, function=f, wanted=after), value, kind
+        partial(encoded_sql, type_=before, function=f, wanted=after, failure=beyond_failure(name)),
+        value,
+        kind,
     ), None
 
 

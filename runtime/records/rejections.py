@@ -24,7 +24,7 @@ REASONS = {
     "RQ312": "`{}` comes by two of its names at once, with two values",
     "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
     "RQ315": "`{}` has a value that the function of the last accent among tuples like this does not take",
-    "RQ334": "`{}` has digits that its declared decimal does not have, in the unit before its accents",
+    "RQ334": "`{}` has more digits than its type, in the unit before its accents",
     "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
     "RQ333": "its request has a newer metric of this instance and time, too",
     "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
@@ -126,7 +126,7 @@ def refusal(code: str, count: int, reason: str, location: str, raw: str) -> Diag
 def beyond(attribute: str) -> DiagnosticError:
     """Returns RQ310 for a value in state, of another input, or in the unit of an output; no line of a source causes
     it."""
-    message = f"a value of `{attribute}` is to become a double, which does not keep its digits beyond 2^53"
+    message = f"a value of `{attribute}` has more digits than a double keeps (2^53), or a decimal (38)"
     return failure("RQ310", message, hint=BEYOND_HINT)
 
 

@@ -63,15 +63,17 @@ def applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:
 
 
 def encoded_decimal(name: str, function: Affine, value: Any, written_type: Type) -> Any:
-    """Returns an exact number, or a list of them, in the units of an output. Raises `DiagnosticError` RQ310 if it is to
-    become a double that does not keep its digits."""
+    """Returns an exact number, or a list of them, in the units of an output. Raises `DiagnosticError` RQ310 if the type
+    that is written does not keep its digits."""
     if isinstance(value, list):
         return [
             encoded_decimal(name, function, element, written_type.element or written_type)
             for element in value
         ]
     if written_type != DOUBLE:
-        return function(value)
+        if not holds(written_type, image := function(value)):
+            raise beyond(name)
+        return image
     if loses_digits(value):
         raise beyond(name)
     return applied(function, double(value))

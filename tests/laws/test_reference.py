@@ -303,6 +303,21 @@ def test_an_alter_of_what_readers_know_to_be_dropped_is_not_said() -> None:
     readable(plan, output, "")
 
 
+@pytest.mark.parametrize("through", ["s", "distinct[v](s)"])
+def test_an_alter_is_not_announced_where_no_tuple_has_the_attribute(through: str) -> None:
+    """A description has several texts where units of its attributes differ; each is for tuples of its own."""
+    plan = compile_query(f"{SOURCES} q0 := {through}; emit q0 to json 'out';").plan
+    items: Items = [
+        ("s", {"$punctuation": "[k = 3, q <= 0]"}),
+        ("s", {"$accent": "[[k = 2, -(q)]]"}),
+        ("s", {"$accent": "[[k != 1, alter(ts, y -> y * 1000000000)]]"}),
+        ("s", {"$accent": "[[ts >= 10, alter(q, y -> y * 4 - 1)]]"}),
+    ]
+    output = run(plan, [[item] for item in items]).output
+    assert any("alter(q" in item.get("$accent", "") for item in output)
+    readable(plan, output, "")
+
+
 def test_arrays_are_sorted_by_their_values_of_which_nan_is_the_last() -> None:
     text = "q1 := aggregate[collect(v / 1) as all by k](r); q2 := sort[all desc](q1); q0 := limit[2](q2);"
     items: list[Item] = [{"k": k, "ts": 1, "v": v} for k, v in ((2, "NaN"), (1, 0.5), (3, "Infinity"))]

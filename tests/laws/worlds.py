@@ -51,6 +51,8 @@ SOURCES = sources()
 NAMES = [{"k": 1, "name": "north"}, {"k": 2, "name": "north"}, {"k": 3, "name": "south"}]
 # Exact in binary, so that equal canonical values stay equal in Spark.
 FUNCTIONS = ("y -> y * 2", "y -> y / 4 + 3", "y -> y * 4 - 1", "y -> y + 32", "y -> 5 - y")
+FINER = ("y -> y * 2", "y -> y * 1000000", "y -> y * 1000000000", "y -> y / 1000000")
+"""Functions of whole numbers. They stay exact under the longer ones, and become doubles with the others."""
 
 
 # --- queries ---
@@ -362,7 +364,7 @@ class _Source:
             if f"{attribute} " in where:  # no accent is described by what it changes (RQ201)
                 attribute = "ts" if attribute == "v" else "v"
             self.begun.add(attribute)
-            functions = ("y -> y * 2",) if attribute == "ts" else EXACT if attribute == CENTS else FUNCTIONS
+            functions = FINER if attribute == "ts" else EXACT if attribute == CENTS else FUNCTIONS
             function = rng.choice(functions)
             return {"$accent": f"[[{where}{', ' if where else ''}alter({attribute}, {function})]]"}
         if roll < 0.2:

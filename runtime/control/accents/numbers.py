@@ -1,4 +1,4 @@
-"""The types of altered numbers at a source: decimals stay exact where their functions are, others become doubles."""
+"""The types of altered numbers at a source: they stay exact where their functions are, others become doubles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
-from cedilla.compiler.expressions.unit_conversions.altered_decimals import raw_type
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import WHOLE, keeps_whole, raw_type
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 
@@ -21,7 +21,7 @@ class Numbers:
     """The numbers of a source that are read otherwise than they are declared.
 
     `doubled`: whole numbers and decimals that an Alter has turned into doubles, or is about to. `digits`: attribute ->
-    the digits after the point that its type had before (`near_digits`). `raw_types`: altered decimals that stay exact
+    the digits after the point that its type had before (`near_digits`). `raw_types`: altered numbers that stay exact
     -> the type of their raw values (theory N12). `expected`: the raw types that the next accent is about to bring.
     """
 
@@ -67,9 +67,13 @@ class Numbers:
 
         An identity makes doubles: with it, outputs announce them.
         """
-        if type_.name != "decimal" or IDENTITY in regions.leaves(where):
+        if IDENTITY in regions.leaves(where):
             return None
         before = self.raw_types.get(attribute)
+        if type_.is_integral or before == type_:
+            return WHOLE if keeps_whole(_last_functions(histories)) else None
+        if type_.name != "decimal":
+            return None
         if before is not None:
             new = _last_functions(regions.restricted(histories, where))
             if raw_type(type_, new, before) == before:

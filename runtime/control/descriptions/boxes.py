@@ -14,7 +14,8 @@ from cedilla.compiler.regions import ANYTHING, Tree, Universe
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
 
 _MAX_BOXES = 64
-"""Maximum number of boxes that are simplified; more boxes are written unchanged."""
+"""Maximum number of boxes that are simplified, and of texts whose regions are told apart; more boxes are written
+unchanged."""
 _MAX_WRITTEN = 10_000
 """Maximum number of accents that describe a box: one for each combination of its ranges."""
 
@@ -83,8 +84,10 @@ def accents_of(
             # region that the text describes is announced.
             part = mapped_into(part, regions.union(*(regions.box(box) for _, box in texts)), scale)
         change = primitive if primitive_for is None else primitive_for(part)
-        for conditions, _ in texts:
-            yield accent_text(conditions, change), part
+        for conditions, described in texts:
+            text = accent_text(conditions, change)
+            apart = not outer and 1 < len(texts) <= _MAX_BOXES
+            yield text, mapped_into(part, regions.box(described), scale) if apart else part
     yield from others
 
 

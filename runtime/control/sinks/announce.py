@@ -8,7 +8,8 @@ from functools import partial
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import DOUBLE, Type, patterns
+from cedilla.compiler.expressions.types import Type, patterns
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import announcing
 from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
@@ -124,8 +125,8 @@ def begin(
         if name in scale:
             scale[name] = regions.update(scale[name], announced, lambda _: IDENTITY)
     types = {**during.types, **before.types}
-    for name in _widened(types, present, during):
-        texts.append(accent_text((), Alter(name, IDENTITY)))
+    for name, functions in _retyped(types, present, during):
+        texts.extend(accent_text((), Alter(name, function)) for function in functions)
         types[name] = during.types[name]
     return SinkState(present, scale, before.closed, types, domains, named), tuple(texts)
 
@@ -157,19 +158,21 @@ def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[st
     return domains, texts
 
 
-def _widened(announced_types: Mapping[str, Type], present: Mapping[str, Tree], during: Facts) -> list[str]:
-    """Returns numbers that readers know as whole or as decimals, and that an Alter at a source has turned into doubles.
+def _retyped(
+    announced_types: Mapping[str, Type], present: Mapping[str, Tree], during: Facts
+) -> list[tuple[str, tuple[Affine, ...]]]:
+    """Returns the numbers to which an Alter at a source has given another type than readers know, with the functions
+    that announce it.
 
-    Values in the old units may already have a fraction while the Alter waits for others (D1). An Alter that changes
-    nothing announces doubles before such values come, because readers treat any altered attribute as a double.
+    Values in the old units may already have a fraction while the Alter waits for others (D1).
     """
+    retyped = [
+        (name, announcing(announced_types.get(name, type_), type_)) for name, type_ in during.types.items()
+    ]
     return [
-        name
-        for name, type_ in during.types.items()
-        if type_ == DOUBLE
-        and (announced_type := announced_types.get(name, type_)) != type_
-        and announced_type.is_numeric
-        and present.get(name, ABSENT) is not ABSENT
+        (name, functions)
+        for name, functions in retyped
+        if functions and present.get(name, ABSENT) is not ABSENT
     ]
 
 
@@ -243,7 +246,8 @@ def _alters(
             for text, box in accents_of(
                 where, after, scale, after.closed, alter, outer=False, primitive_for=primitive_for
             ):
-                if _has(box, name, after) and _is_announced(box, name, before):
+                # A Drop that extended into closed tuples may have removed it for readers.
+                if all(_has(box, name, of.present, after.universe) for of in (after, before)):
                     texts.append(text)
                     announced = regions.union(announced, box)
             scale[name] = regions.update(
@@ -274,18 +278,10 @@ def _surely_closed(closed: Tree, scale: Mapping[str, Tree], universe: Universe) 
     return regions.intersection(closed, *possible)
 
 
-def _has(region: Tree, name: str, facts: Facts) -> bool:
+def _has(region: Tree, name: str, present: Mapping[str, Tree], universe: Universe) -> bool:
     """Returns True if some tuple of a region may have an attribute; otherwise an accent about it ends a query (P4)."""
-    having = regions.within(region, facts.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT)
-    return not regions.is_empty(having, facts.universe)
-
-
-def _is_announced(region: Tree, name: str, sink: SinkState) -> bool:
-    """Returns True if readers know an attribute in a region; a Drop that extended into closed tuples may have removed
-    it."""
-    return (
-        regions.within(region, sink.present.get(name, ABSENT), lambda leaf: leaf is not ABSENT) is not False
-    )
+    having = regions.within(region, present.get(name, ABSENT), lambda leaf: leaf is not ABSENT)
+    return not regions.is_empty(having, universe)
 
 
 def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:

@@ -342,12 +342,13 @@ class SourceState:
 
     def _undoing(self, attribute: str, raw: Tree, places: Tree, exact: Type | None = None) -> SourceState:
         """Returns the state that undoes further functions of an attribute. Numbers are doubles from here on, unless
-        the type of their raw values is `exact`."""
-        state = self
+        they stay exact; `exact`: the type of their raw values."""
+        state, type_ = self, self.types[attribute]
         if exact is not None:
-            state = evolve(self, numbers=self.numbers.with_raw_type(attribute, exact))
-        elif self.types[attribute].is_numeric:
-            state = self._with_doubles(attribute)
+            held = exact if type_.is_integral else type_
+            state = self._with_type(attribute, held, self.numbers.with_raw_type(attribute, exact))
+        elif type_.is_numeric:
+            state = self._with_type(attribute, DOUBLE, self.numbers.with_double(attribute, type_))
         return evolve(
             state,
             original=rename_raw_values(self.original, attribute, raw),
@@ -358,18 +359,16 @@ class SourceState:
             swaps=self.swaps.with_functions(attribute, raw, places),
         )
 
-    def _with_doubles(self, attribute: str) -> SourceState:
+    def _with_type(self, attribute: str, type_: Type, numbers: Numbers) -> SourceState:
+        """Returns the state after altered numbers have got a type. Values may lie between whole numbers from now on;
+        closed ranges become ranges without holes."""
         return evolve(
             self,
-            # From now on values may lie between whole numbers; closed ranges become ranges without holes.
             closed=self._without_holes(self.closed, attribute),
             placed_closed=self._without_holes(self.placed_closed, attribute),
-            types={**self.types, attribute: DOUBLE},
-            numbers=self.numbers.with_double(attribute, self.types[attribute]),
-            universe={
-                **self.universe,
-                attribute: evolve(self.universe[attribute], integral=False),
-            },
+            types={**self.types, attribute: type_},
+            numbers=numbers,
+            universe={**self.universe, attribute: evolve(self.universe[attribute], integral=False)},
         )
 
     def with_missing(self, missing: Missing, raw: Tree, places: Tree) -> SourceState:

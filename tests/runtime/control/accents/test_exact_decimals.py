@@ -188,6 +188,118 @@ def test_what_an_output_announces_is_read_with_all_digits(tmp_path: Path) -> Non
     assert by_units == {"canonical": canonical, "latest": [value * 10**9 for value in canonical]}
 
 
+# --- whole numbers ---
+
+EPOCH = "stream r(k: int, ts: long unit s) from json 'r' punctuated on k punctuated on ts;"
+LONGS: list[Item | str] = [
+    {"k": 1, "ts": 1735689600},
+    {"k": 2, "ts": 2**63 - 1},
+    {"$accent": "[[k = 1, unit(ts, ns)]]"},
+    {"k": 1, "ts": 1735689601000000001},
+    {"k": 1, "ts": -1735689601000000001},
+    {"k": 1, "ts": 2**63 - 1},
+    '{"k": 1, "ts": 0.5}',  # half a nanosecond
+    {"k": 2, "ts": 1735689601},
+    {"k": 2, "ts": -(2**63)},
+    {"$accent": "[[k = 2, unit(ts, us)]]"},
+    {"k": 2, "ts": 9007199254740993},
+    {"$punctuation": "[k = 1, ts < 1735689601000000001]"},
+    {"k": 1, "ts": 1735689601000000000},
+    {"k": 1, "ts": 1735689601000000001},
+    {"$accent": "[[k = 1, unit(ts, s)]]"},
+    {"k": 1, "ts": 1735689601},
+    {"k": 1, "ts": 1735689602},
+    END,
+]
+IN_SECONDS = [
+    *((1, "1735689600"), (2, str(2**63 - 1)), (1, "1735689601.000000001"), (1, "9223372036.854775807")),
+    *((1, "-1735689601.000000001"), (2, "1735689601"), (2, str(-(2**63))), (2, "9007199254.740993")),
+    *((1, "1735689601.000000001"), (1, "1735689602")),
+]
+LATE = [("RQ334", 6), ("RQ305", 12), ("RQ305", 15)]
+IN_SECONDS_SORTED = sorted((Fraction(k), Fraction(n)) for k, n in IN_SECONDS)
+GREATEST = [(1, Fraction("9223372036.854775807")), (2, Fraction(2**63 - 1))]
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_a_long_of_seconds_that_become_nanoseconds_keeps_its_digits(size: int) -> None:
+    items = [json.loads(line, parse_float=Decimal) if isinstance(line, str) else line for line in LONGS]
+    reference = Reference(compile_query(f"{EPOCH} emit r to json 'o' in original units;").plan)
+    steps = [items[i : i + size] for i in range(0, len(items), size)]
+    rows = [
+        {"k": row["k"], "n": row["ts"]}
+        for step in steps
+        for outputs in reference.step([("r", item) for item in step])
+        for row in outputs["r"].tuples
+    ]
+    assert fractions_of(rows) == IN_SECONDS_SORTED
+    assert [(code, items.index(item)) for _, code, item in reference.rejected] == LATE
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", tiered([None, 1]))
+def test_an_engine_keeps_nanoseconds_of_longs(
+    spark: SparkSession, tmp_path: Path, per_epoch: int | None
+) -> None:
+    """It keeps those of their greatest values, too, and of outputs in announced units."""
+    text = f"{EPOCH} o := aggregate[max(ts) as ts by k](r); emit r to json 'p' in original units;"
+    run = Query(spark, tmp_path, f"{text} emit o to json 'o'; emit r to json 'q';")
+    for part in (LONGS[:5], LONGS[5:10], LONGS[10:]):
+        run.write("r", part)
+    run.process(per_epoch)
+    assert [line["code"] for line in run.quarantine("r")] == [code for code, _ in LATE]
+    run.simulate()
+    for folder, names in ((tmp_path / "out", ("r", "o", "r_2")), (run.simulated.folder, ("r", "o", "r_2"))):
+        rows = {
+            name: read(str(folder / name), "canonical", schema="k: int, ts: long unit s").rows()
+            for name in names
+        }
+        seconds = {
+            name: sorted((Fraction(row["k"]), Fraction(str(row["ts"]))) for row in of)
+            for name, of in rows.items()
+        }
+        assert seconds == {"r": IN_SECONDS_SORTED, "o": GREATEST, "r_2": IN_SECONDS_SORTED}
+
+
+WAITING: list[Item] = [
+    {"k": 1, "m": 1, "ts": 1735689600},
+    {"$accent": "[[k = 1, unit(ts, ns)]]"},
+    {"k": 1, "m": 1, "ts": 1735689601000000001},
+    {"k": 2, "m": 1, "ts": 1735689599},
+    {"$punctuation": "[m = 1]"},
+    {"k": 1, "m": 2, "ts": 1735689661000000002},
+    {"k": 2, "m": 2, "ts": 1735689660},
+    {"$punctuation": "[m = 2]"},
+    {"$accent": "[[k = 2, unit(ts, ns)]]"},
+    {"k": 2, "m": 3, "ts": 1735689721000000003},
+    {"$punctuation": "[m = 3]"},
+    END,
+]
+LATEST = [(1, "1735689601.000000001"), (2, "1735689661.000000002"), (3, "1735689721.000000003")]
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("per_epoch", tiered([None, 1]))
+def test_readers_know_fractions_of_longs_before_their_unit_is_announced(
+    spark: SparkSession, tmp_path: Path, per_epoch: int | None
+) -> None:
+    """The Alter of one member waits for the other one; rows before it have nanoseconds in seconds."""
+    text = "stream r(k: int in {1, 2}, m: int, ts: long unit s) from json 'r' punctuated on m;"
+    run = Query(spark, tmp_path, f"{text} o := aggregate[max(ts) as ts by m](r); emit o to json 'o';")
+    for part in (WAITING[:3], WAITING[3:6], WAITING[6:]):
+        run.write("r", part)
+    run.process(per_epoch)
+    run.simulate()
+    declared, expected = "m: int, ts: long unit s", [(m, Fraction(ts)) for m, ts in LATEST]
+    for folder in (tmp_path / "out" / "o", run.simulated.folder / "o"):
+        rows = read(str(folder), "canonical", schema=declared).rows()
+        assert sorted((row["m"], Fraction(str(row["ts"]))) for row in rows) == expected
+        diagnostics: list[Any] = []
+        texts = [line for path in sorted(folder.rglob("*.jsonl")) for line in path.read_text().splitlines()]
+        validate(as_lines(texts), declared_schema(declared), diagnostics.append)
+        assert diagnostics == []
+
+
 # --- engines ---
 
 
@@ -219,10 +331,10 @@ def test_an_announced_unit_keeps_the_digits_after_a_restart(spark: SparkSession,
     }  # in cents
 
 
-TYPES = [(19, 9), (19, 0), (10, 2), (25, 3), (31, 0), (4, 4)]
+TYPES = [(28, 9), (19, 9), (19, 0), (10, 2), (25, 3), (31, 0), (4, 4)]
 FUNCTIONS = [
     *("1000000000", "1000", "100", "0.01", "0.000001", "8", "0.125", "1.25", "2.5"),
-    *("1", "0.001"),
+    *("1", "0.001", "0.000000001", "1000000"),
 ]
 SHIFTS = ["0", "273.15", "-0.5", "1000000"]
 
