@@ -10,7 +10,7 @@ from typing import IO, Any
 from attrs import define
 
 from cedilla.compiler.expressions.types import Type, decimal_notation
-from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import WHOLE, holds
 from cedilla.compiler.regions import Value
 from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.records.lines import Line
@@ -40,5 +40,5 @@ class TupleWriter:
             return number_to_json(value)
         if value == int(value):
             return int(value)
-        is_held = type_.name == "decimal" and holds(type_, value)
+        is_held = holds(WHOLE if type_.is_integral else type_, value)
         return Decimal(decimal_notation(value) or 0) if is_held else number_to_json(value)

@@ -261,6 +261,18 @@ def test_an_engine_keeps_nanoseconds_of_longs(
         assert seconds == {"r": IN_SECONDS_SORTED, "o": GREATEST, "r_2": IN_SECONDS_SORTED}
 
 
+def test_validate_and_canonize_keep_nanoseconds_of_longs() -> None:
+    lines, diagnostics, schema = as_lines(LONGS), list[Any](), declared_schema("k: int, ts: long unit s")
+    validate(lines, schema, diagnostics.append)
+    assert [(found.code, found.notes[-1].split(": ")[0]) for found in diagnostics] == [
+        (code, f"s:{position + 1}") for code, position in LATE
+    ]
+    places, kept = {position for _, position in LATE}, io.StringIO()
+    canonize([line for i, line in enumerate(lines) if i not in places], schema, kept)
+    rows = [json.loads(line, parse_float=Decimal) for line in kept.getvalue().splitlines() if '"k": ' in line]
+    assert fractions_of([{"k": row["k"], "n": row["ts"]} for row in rows]) == IN_SECONDS_SORTED
+
+
 WAITING: list[Item] = [
     {"k": 1, "m": 1, "ts": 1735689600},
     {"$accent": "[[k = 1, unit(ts, ns)]]"},
