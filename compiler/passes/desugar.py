@@ -112,7 +112,8 @@ class _Calls:
                 message = f"`{name}` is neither in `by` nor inside an aggregate function"
                 hint = f"`last({name})`, `max({name})` ... make one value of many"
                 if name in FUNCTIONS:
-                    hint = f"a function is called with parentheses: `{FUNCTIONS[name].usage}`"
+                    usage = "count()" if name == "count" else FUNCTIONS[name].usage
+                    hint = f"a function is called with parentheses: `{usage}`"
                 raise failure("RQ102", message, expression.span, hint=hint)
             case _:
                 return expressions.rebuilt(expression, lambda part: self.replaced(part, alias))

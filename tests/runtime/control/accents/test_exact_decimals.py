@@ -264,7 +264,7 @@ def test_an_engine_keeps_nanoseconds_of_longs(
 def test_validate_and_canonize_keep_nanoseconds_of_longs() -> None:
     lines, diagnostics, schema = as_lines(LONGS), list[Any](), declared_schema("k: int, ts: long unit s")
     validate(lines, schema, diagnostics.append)
-    assert [(found.code, found.notes[-1].split(": ")[0]) for found in diagnostics] == [
+    assert [(diagnostic.code, diagnostic.notes[-1].split(": ")[0]) for diagnostic in diagnostics] == [
         (code, f"s:{position + 1}") for code, position in LATE
     ]
     places, kept = {position for _, position in LATE}, io.StringIO()
