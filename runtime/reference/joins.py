@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cedilla.compiler.facts.facts import Facts, fold_closed
-from cedilla.runtime.reference.node import Node, Row, Rows, inside
+from cedilla.compiler.regions import Tree
+from cedilla.runtime.reference.node import Node, Row, Rows, inside, some_have
 from cedilla.runtime.reference.scalars.order import equal
 
 
@@ -52,6 +53,10 @@ class Join(_Pairing):
 
     def stored(self) -> Iterable[Row]:
         return (*self.kept[0], *self.kept[1])
+
+    def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
+        sides = zip(self.kept, inputs, strict=True)
+        return any(some_have(rows, attribute, region, facts.types.keys()) for rows, facts in sides)
 
 
 class _Matching(_Pairing):
@@ -111,3 +116,7 @@ class LeftJoin(Node):
 
     def stored(self) -> Iterable[Row]:
         return (*self.inner.stored(), *self.unmatched.stored())
+
+    def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
+        parts = (self.inner, self.unmatched)
+        return any(part.state_has(attribute, region, inputs) for part in parts)

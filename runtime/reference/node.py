@@ -6,7 +6,7 @@ that need it. A node takes new rows and the closed regions of its inputs, and re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -123,8 +123,7 @@ class Node:
     def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
         """Returns True if a row of a region that may still pass has an attribute of the output."""
         names = frozenset[str]().union(*(facts.types for facts in inputs))
-        within = regions.exists(region, regions.attributes(region) - names, {})
-        return any(row.get(attribute) is not None and inside(within, row) for row in self.stored())
+        return some_have(self.stored(), attribute, region, names)
 
     def closed(self) -> Tree:
         """Returns the region of output tuples that never come again, as the state shows."""
@@ -153,6 +152,13 @@ class Groups(Node):
 
     def stored(self) -> Iterable[Row]:
         return (row for rows in self.groups.values() for row in rows)
+
+
+def some_have(rows: Iterable[Row], attribute: str, region: Tree, names: Set[str]) -> bool:
+    """Returns True if a row has an attribute, and may be part of a tuple of a region. `names`: the attributes of the
+    rows; the tuple may have others."""
+    within = regions.exists(region, regions.attributes(region) - names, {})
+    return any(row.get(attribute) is not None and inside(within, row) for row in rows)
 
 
 def only_defined(row: Row) -> Row:

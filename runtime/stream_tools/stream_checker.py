@@ -38,7 +38,7 @@ from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.marker import STRAY
 from cedilla.runtime.records.near_markers import KINDS, marker_of
-from cedilla.runtime.records.nested import after_renames
+from cedilla.runtime.records.nested import Paths, after_renames
 from cedilla.runtime.records.rejections import (
     BEYOND_HINT,
     FINER_HINT,
@@ -211,6 +211,22 @@ class StreamChecker:
         raw = state.swaps.back(raw, raw)
         for name in state.sentinels.among(raw):
             del raw[name]
+        canonical, refused = self._canonical(raw, line, paths)
+        if refused:
+            return None, [*diagnostics, *refused]
+        for code, name in state.names.misnamed(fields, canonical):
+            attribute = state.names.of.get(name, name)
+            hint = f"`{attribute}` comes by one name: the one of its last rename among tuples like this, else its own"
+            diagnostics.append(_complaint(line, code, reason(code, name, paths), hint))
+        renamed = not state.names.of.keys().isdisjoint(item)
+        row = Row(state.names.plain(item) if renamed else item, raw, canonical, renamed)
+        return row, [*diagnostics, *self._misplaced(row, line)]
+
+    def _canonical(
+        self, raw: Mapping[str, Value], line: Line, paths: Paths
+    ) -> tuple[dict[str, Value], list[Diagnostic]]:
+        """Returns the canonical values of raw ones, and the errors of those that have none."""
+        state, diagnostics = self.state, list[Diagnostic]()
         canonical = {
             name: applied(regions.contains(state.original[name], raw), value)
             if name in state.original
@@ -228,22 +244,14 @@ class StreamChecker:
             value = canonical[name]
             if isinstance(value, int | Fraction) and not holds(state.types[name], value):
                 diagnostics.append(_complaint(line, "RQ334", reason("RQ334", name), FINER_HINT))
-        if any(diagnostic.code in ("RQ314", "RQ315", "RQ334") for diagnostic in diagnostics):
-            return None, diagnostics
+        if diagnostics:
+            return canonical, diagnostics
         for name in state.numbers.digits.keys() & canonical.keys():
             canonical[name] = near_digits(canonical[name], state.numbers.digits[name])
         for name in sorted(state.inexact & raw.keys()):
             if any(is_beyond(values[name]) for values in (raw, canonical)):
                 diagnostics.append(_complaint(line, "RQ310", reason("RQ310", name, paths), BEYOND_HINT))
-        if any(diagnostic.code == "RQ310" for diagnostic in diagnostics):
-            return None, diagnostics
-        for code, name in state.names.misnamed(fields, canonical):
-            attribute = state.names.of.get(name, name)
-            hint = f"`{attribute}` comes by one name: the one of its last rename among tuples like this, else its own"
-            diagnostics.append(_complaint(line, code, reason(code, name, paths), hint))
-        renamed = not state.names.of.keys().isdisjoint(item)
-        row = Row(state.names.plain(item) if renamed else item, raw, canonical, renamed)
-        return row, [*diagnostics, *self._misplaced(row, line)]
+        return canonical, diagnostics
 
     def _misplaced(self, row: Row, line: Line) -> list[Diagnostic]:
         diagnostics: list[Diagnostic] = []

@@ -215,7 +215,7 @@ MUTATIONS = (
     Mutation(
         "G23 what no description can say is not announced",
         "runtime/control/descriptions/boxes.py",
-        "            part = mapped_into(part, regions.union(*(regions.box(box) for _, box in texts)), scale)",
+        "            part = mapped_into(part, all_described, scale)",
         "            pass",
     ),
     Mutation(

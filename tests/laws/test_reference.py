@@ -179,6 +179,23 @@ def test_a_drop_waits_while_a_tuple_may_have_a_value(case: str) -> None:
     assert list(complaints(output, initial)) == []
 
 
+@pytest.mark.parametrize("join", ["join", "left join"])
+def test_a_drop_waits_for_tuples_of_one_input_wherever_those_of_the_other_are(join: str) -> None:
+    """A stored tuple of the right input may meet any of the left one; regions of the left do not exclude it."""
+    other = "project[k as k_0, q as q_0, ts as ts_0](s)"
+    plan = compile_query(f"{SOURCES} q0 := s {join} ({other}) on k = k_0; emit q0 to json 'out';").plan
+    items: Items = [
+        ("s", {"k": 3, "ts": 16, "v": 7.0, "q": 0.0}),
+        ("s", {"$accent": "[[v >= 1.125, alter(ts, y -> y / 1000000)]]"}),
+        ("s", {"$accent": "[[k = 3, -(q)]]"}),
+        ("s", {"$punctuation": "[k = 3, ts > 9]"}),
+        ("s", {"k": 3, "ts": 0.00002, "v": 5.0}),
+    ]
+    output = run(plan, [[item] for item in items]).output
+    assert sum("q_0" in row for row in output) == 2
+    assert list(complaints(output, {*plan.start["q0"].types})) == []
+
+
 def test_groups_wait_with_the_attribute_that_only_one_input_of_a_union_has() -> None:
     """The input that has it is closed, its groups are not: the Drop waits for them (D1, G13)."""
     text = "q1 := project[ts](s) union r; q0 := aggregate[count() as c by v, ts](q1); emit q0 to json 'out';"

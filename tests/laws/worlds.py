@@ -51,8 +51,9 @@ SOURCES = sources()
 NAMES = [{"k": 1, "name": "north"}, {"k": 2, "name": "north"}, {"k": 3, "name": "south"}]
 # Exact in binary, so that equal canonical values stay equal in Spark.
 FUNCTIONS = ("y -> y * 2", "y -> y / 4 + 3", "y -> y * 4 - 1", "y -> y + 32", "y -> 5 - y")
-FINER = ("y -> y * 2", "y -> y * 1000000", "y -> y * 1000000000", "y -> y / 1000000")
-"""Functions of whole numbers. They stay exact under the longer ones, and become doubles with the others."""
+FINER = ("y -> y * 1000000", "y -> y * 1000000000")
+"""Functions under which whole numbers stay exact."""
+OF_TIMES = ("y -> y * 2", "y -> y / 1000000")
 
 
 # --- queries ---
@@ -333,6 +334,7 @@ class _Source:
     decoder: Decoder = field(factory=lambda: Decoder(read))
     now: int = 0
     alters: int = 0
+    of_times: tuple[str, ...] = (*OF_TIMES, *FINER)
     fresh: tuple[Any, ...] = ()
     """The values of `FRESH`, an attribute that nothing announces."""
     next: Item | None = None
@@ -364,8 +366,10 @@ class _Source:
             if f"{attribute} " in where:  # no accent is described by what it changes (RQ201)
                 attribute = "ts" if attribute == "v" else "v"
             self.begun.add(attribute)
-            functions = FINER if attribute == "ts" else EXACT if attribute == CENTS else FUNCTIONS
+            functions = self.of_times if attribute == "ts" else EXACT if attribute == CENTS else FUNCTIONS
             function = rng.choice(functions)
+            if function in FINER:
+                self.of_times = OF_TIMES  # a second one would lead beyond 2^53
             return {"$accent": f"[[{where}{', ' if where else ''}alter({attribute}, {function})]]"}
         if roll < 0.2:
             have = self.has_q[k]

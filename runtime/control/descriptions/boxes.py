@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
+from attrs import frozen
+
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import patterns
 from cedilla.compiler.facts.facts import Facts
@@ -45,50 +47,74 @@ def accents_of(
         )
     else:
         others = iter(())
-    plain = {n: domain for n, domain in facts.universe.items() if n not in scale}  # domains are canonical
+    writer = _AccentWriter(facts, scale, primitive, outer, always, primitive_for)
     for box in boxes:
-        conditions_of = {n: m for n, m in box.items() if m is not True}
-        if outer:
-            conditions_of = _sayable(conditions_of)
+        yield from writer.accents({n: m for n, m in box.items() if m is not True})
+    yield from others
+
+
+@frozen
+class _AccentWriter:
+    """Writes accents about boxes; the fields are the arguments of `accents_of`."""
+
+    facts: Facts
+    scale: Mapping[str, Tree]
+    primitive: Primitive
+    outer: bool
+    always: frozenset[str]
+    primitive_for: Callable[[Tree], Primitive] | None
+
+    def accents(self, box: Mapping[str, Any]) -> Iterator[tuple[str, Tree]]:
+        """Yields the accents about a box, each with the region that it announces."""
+        facts, scale = self.facts, self.scale
+        plain = {n: domain for n, domain in facts.universe.items() if n not in scale}  # domains are canonical
+        if self.outer:
+            box = _sayable(box)
         else:
-            conditions_of = {n: regions.intersection(m, regions.defined(n)) for n, m in conditions_of.items()}
+            box = {n: regions.intersection(m, regions.defined(n)) for n, m in box.items()}
         # The domain may grow by values that no text names (theory N1); the announcement does not cover these.
-        conditions_of = {
-            n: patterns.possible(n, m, facts.types[n], plain[n]) if n in plain else m
-            for n, m in conditions_of.items()
+        box = {
+            n: patterns.possible(n, m, facts.types[n], plain[n]) if n in plain else m for n, m in box.items()
         }
-        if any(members is False for members in conditions_of.values()):
-            continue  # only ⊥ is left, which the wire cannot express
-        part = regions.box(conditions_of)
-        raw = translate(part, scale)
-        for name in sorted(always & regions.attributes(raw)):
-            raw = regions.intersection(raw, regions.defined(name))
-        own = primitive.attribute
-        if own in regions.attributes(
-            raw
-        ):  # it decides the units of other attributes, and an accent must not name it (G23)
-            if not isinstance(primitive, Add):
-                continue
-            raw = regions.exists(regions.intersection(raw, regions.defined(own)), {own}, {})
+        if any(members is False for members in box.values()):
+            return  # only ⊥ is left, which the wire cannot express
+        part = regions.box(box)
+        if (raw := self._raw(part)) is None:
+            return
         conjunctions = (
             conjunction
             for conditions, inside in regions.boxes(raw)
             if inside is True
-            for conjunction in patterns.conjunctions(conditions, facts.types, outer=outer, universe=plain)
+            for conjunction in patterns.conjunctions(
+                conditions, facts.types, outer=self.outer, universe=plain
+            )
         )
         texts = list(islice(conjunctions, _MAX_WRITTEN + 1))
         if len(texts) > _MAX_WRITTEN:
             raise regions.too_many_cases()
-        if not outer and regions.attributes(raw) - conditions_of.keys():
+        if not self.outer and regions.attributes(raw) - box.keys():
             # An attribute that decides the units of others may be undefined, which the wire cannot express. Only the
             # region that the text describes is announced.
-            part = mapped_into(part, regions.union(*(regions.box(box) for _, box in texts)), scale)
-        change = primitive if primitive_for is None else primitive_for(part)
+            all_described = regions.union(*(regions.box(described) for _, described in texts))
+            part = mapped_into(part, all_described, scale)
+        change = self.primitive if self.primitive_for is None else self.primitive_for(part)
         for conditions, described in texts:
             text = accent_text(conditions, change)
-            apart = not outer and 1 < len(texts) <= _MAX_BOXES
+            apart = not self.outer and 1 < len(texts) <= _MAX_BOXES
             yield text, mapped_into(part, regions.box(described), scale) if apart else part
-    yield from others
+
+    def _raw(self, part: Tree) -> Tree | None:
+        """Returns the values that readers see in a region; `None` if its accent would have to name its own
+        attribute, which decides the units of others (G23)."""
+        raw = translate(part, self.scale)
+        for name in sorted(self.always & regions.attributes(raw)):
+            raw = regions.intersection(raw, regions.defined(name))
+        own = self.primitive.attribute
+        if own not in regions.attributes(raw):
+            return raw
+        if not isinstance(self.primitive, Add):
+            return None
+        return regions.exists(regions.intersection(raw, regions.defined(own)), {own}, {})
 
 
 def _possible(box: Mapping[str, Any], universe: Universe) -> dict[str, Any]:
