@@ -14,7 +14,7 @@ from tests.kit.strategies import BRIEF, FURTHER, HEAVY
 from tests.kit.stream import Item, complaints, decode
 from tests.laws.reference_runs import Items, Ran, bag, check, decoded, readable, run
 from tests.laws.relational import evaluate_plan
-from tests.laws.worlds import ALL, ORDERED, SOURCES, canonical
+from tests.laws.worlds import ALL, ORDERED, SOURCES, canonical, sources
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -194,6 +194,19 @@ def test_a_drop_waits_for_tuples_of_one_input_wherever_those_of_the_other_are(jo
     output = run(plan, [[item] for item in items]).output
     assert sum("q_0" in row for row in output) == 2
     assert list(complaints(output, {*plan.start["q0"].types})) == []
+
+
+def test_readers_know_a_type_before_an_add_is_described_by_its_values() -> None:
+    """Between two whole numbers lies no value of a long, but one of the double that it becomes with the Add."""
+    plan = compile_query(f"{sources(('zbig',))} q0 := s union r; emit q0 to json 'out';").plan
+    items: Items = [
+        ("s", {"$punctuation": "[zbig = 9223372036854775808]"}),
+        ("s", {"$accent": "[[k = 3, +(q: double)]]"}),
+        ("s", {"$accent": "[[q <= 0.625, alter(zbig, y -> y / 4 + 3)]]"}),
+    ]
+    output = run(plan, [[item] for item in items]).output
+    assert "[[alter(zbig, y -> y)]]" in [item["$accent"] for item in output]
+    readable(plan, output, "")
 
 
 def test_groups_wait_with_the_attribute_that_only_one_input_of_a_union_has() -> None:

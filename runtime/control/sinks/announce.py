@@ -94,7 +94,7 @@ def begin(
     units: Mapping[str, str] = _NO_UNITS,
 ) -> tuple[SinkState, tuple[str, ...]]:
     """Returns the sink after the growths and Adds that come before an epoch's tuples, and their texts. Alters that
-    change only a type follow them.
+    change only a type precede the Adds, which are described by values of the new types.
 
     `during`: the output's facts with all attributes that tuples of the epoch may have. `always`: the attributes that
     all of them have. `units`: those of its canonical values that have names. An Add starts its units again, both for
@@ -102,6 +102,8 @@ def begin(
     """
     domains, texts = _growths(before, during)
     present, scale, named = dict(before.present), dict(before.scale), dict(before.units)
+    types = {**during.types, **before.types}
+    texts += _retyped(types, present, during)
     for name, presence in during.present.items():
         announced_presence = present.get(name, ABSENT)
         new = regions.difference(_came(presence, announced_presence), during.closed)
@@ -124,10 +126,7 @@ def begin(
         present[name] = regions.update(announced_presence, announced, lambda _: PRESENT)
         if name in scale:
             scale[name] = regions.update(scale[name], announced, lambda _: IDENTITY)
-    types = {**during.types, **before.types}
-    for name, functions in _retyped(types, present, during):
-        texts.extend(accent_text((), Alter(name, function)) for function in functions)
-        types[name] = during.types[name]
+    texts += _retyped(types, present, during)
     return SinkState(present, scale, before.closed, types, domains, named), tuple(texts)
 
 
@@ -158,22 +157,18 @@ def _growths(before: SinkState, during: Facts) -> tuple[dict[str, Tree], list[st
     return domains, texts
 
 
-def _retyped(
-    announced_types: Mapping[str, Type], present: Mapping[str, Tree], during: Facts
-) -> list[tuple[str, tuple[Affine, ...]]]:
-    """Returns the numbers to which an Alter at a source has given another type than readers know, with the functions
-    that announce it.
+def _retyped(types: dict[str, Type], present: Mapping[str, Tree], during: Facts) -> list[str]:
+    """Returns the texts that tell readers the types of numbers to which an Alter at a source has given others. `types`:
+    those that readers know, which it changes. `present`: where readers know attributes.
 
     Values in the old units may already have a fraction while the Alter waits for others (D1).
     """
-    retyped = [
-        (name, announcing(announced_types.get(name, type_), type_)) for name, type_ in during.types.items()
-    ]
-    return [
-        (name, functions)
-        for name, functions in retyped
-        if functions and present.get(name, ABSENT) is not ABSENT
-    ]
+    texts: list[str] = []
+    for name, type_ in during.types.items():
+        if present.get(name, ABSENT) is not ABSENT and (functions := announcing(types[name], type_)):
+            texts += (accent_text((), Alter(name, function)) for function in functions)
+            types[name] = type_
+    return texts
 
 
 def _drops(
