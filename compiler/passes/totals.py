@@ -1,5 +1,5 @@
 """Checks sums and increases over data points of OpenTelemetry: cumulative points are totals, which must not be added;
-delta points are none, and have no increase."""
+delta points are increases already."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def keeps_whole(functions: Iterable[Affine | Bent]) -> bool:
 
 
 def announcing(before: Type, type_: Type) -> tuple[Affine, ...]:
-    """Returns the functions that together change no value, and from which readers of an output know that its numbers
-    have another type now; none if they need not know."""
+    """Returns functions that together change no value: Alters by them tell readers of an output that its numbers have
+    another type. Returns none if the type is the same for readers."""
     if type_ == DOUBLE and before.is_numeric and before != DOUBLE:
         return (IDENTITY,)
     return (
@@ -61,7 +61,7 @@ def raw_type(type_: Type, functions: Iterable[Affine | Bent], least: Type | None
     raw = Digits(max(digits.before for digits in held), max(digits.after for digits in held))
     if raw.total + 1 > MAX_DIGITS or not all(
         _computed(declared, f).total <= MAX_DIGITS
-        and _computed(_taken(raw, f.inverse(), declared), f.inverse()).total <= MAX_DIGITS
+        and _computed(_decodable(raw, f.inverse(), declared), f.inverse()).total <= MAX_DIGITS
         for f in exact
     ):
         return None
@@ -87,7 +87,7 @@ def written_type(type_: Type, scale: Tree) -> Type:
     # Results such as sums have types with more digits than their values. Those that do not fit fail (RQ310).
     for before in range(min(most, MAX_DIGITS - after), min(most, _OF_LONG) - 1, -1):
         kept = Digits(before, after)
-        if all(_computed(_written(declared, f, kept), f).total <= MAX_DIGITS for f in functions):
+        if all(_computed(_encodable(declared, f, kept), f).total <= MAX_DIGITS for f in functions):
             return Type("decimal", (kept.total, after))
     return DOUBLE
 
@@ -120,8 +120,8 @@ class _Product(NamedTuple):
 
 
 def _products(digits: Digits, slope: Fraction) -> list[_Product]:
-    """Returns the products with a slope, the second one of the first one, and so on. A power of ten moves the point
-    only. Where engines lack digits for the product, its parts follow each other."""
+    """Returns the products with a slope, each of the one before. A power of ten only moves the point, so it is split
+    into factors if engines lack the digits for one product."""
     products: list[_Product] = []
     while slope != 1:
         most = MAX_DIGITS - digits.total - 2
@@ -151,7 +151,7 @@ def _computed(digits: Digits, function: Affine) -> Digits:
     return Digits(digits.before + 1, digits.after) if function.is_identity else digits
 
 
-def _taken(raw: Digits, function: Affine, wanted: Digits) -> Digits:
+def _decodable(raw: Digits, function: Affine, wanted: Digits) -> Digits:
     """Returns the digits of the raw values whose canonical ones may have the digits `wanted`."""
     exponent = _exponent(function.slope)
     if not exponent:
@@ -161,7 +161,7 @@ def _taken(raw: Digits, function: Affine, wanted: Digits) -> Digits:
     return Digits(min(raw.before, max(before, 1)), min(raw.after, max(after, 0)))
 
 
-def _written(digits: Digits, function: Affine, kept: Digits) -> Digits:
+def _encodable(digits: Digits, function: Affine, kept: Digits) -> Digits:
     """Returns the digits of the values whose images may have the digits `kept`; all if that is not known."""
     exponent = None if function.shift else _exponent(function.slope)
     return digits if exponent is None else Digits(min(digits.before, kept.before - exponent), digits.after)
@@ -178,9 +178,9 @@ def encoded_sql(value: str, type_: Type, function: Affine, wanted: Type, failure
     """Writes a function of a decimal column. `type_`: of the column; `wanted`: its `raw_type`, or its `written_type`
     with the SQL of a failure for values that this does not hold."""
     digits = digits_of_type(type_)
-    taken = _written(digits, function, digits_of_type(wanted)) if failure else digits
-    text = f"CAST({_sql(value, taken, function)} AS {wanted.spark})"
-    if not (tests := _tests(value, digits, taken)):
+    encodable = _encodable(digits, function, digits_of_type(wanted)) if failure else digits
+    text = f"CAST({_sql(value, encodable, function)} AS {wanted.spark})"
+    if not (tests := _tests(value, digits, encodable)):
         return text
     return f"CASE WHEN {value} IS NULL OR {tests} THEN {text} ELSE {failure} END"
 
@@ -190,10 +190,10 @@ def decoded_sql(value: str, raw: Type, function: Affine, wanted: Type) -> str:
     if function.is_identity and raw == wanted:
         return value
     of_raw, kept = digits_of_type(raw), digits_of_type(wanted)
-    taken = _taken(of_raw, function, kept)
-    computed, digits = _sql(value, taken, function), _computed(taken, function)
+    decodable = _decodable(of_raw, function, kept)
+    computed, digits = _sql(value, decodable, function), _computed(decodable, function)
     result = _if_held(computed, digits, kept, f"CAST({computed} AS {wanted.spark})")
-    return _if_held(value, of_raw, taken, result)
+    return _if_held(value, of_raw, decodable, result)
 
 
 def _if_held(value: str, digits: Digits, kept: Digits, result: str) -> str:

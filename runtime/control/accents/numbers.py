@@ -70,6 +70,7 @@ class Numbers:
         if IDENTITY in regions.leaves(where):
             return None
         before = self.raw_types.get(attribute)
+        # Only altered whole numbers have one type for raw and canonical values.
         if type_.is_integral or before == type_:
             return WHOLE if keeps_whole(_last_functions(histories)) else None
         if type_.name != "decimal":
