@@ -47,7 +47,8 @@ def accents_of(
         )
     else:
         others = iter(())
-    writer = _AccentWriter(facts, scale, primitive, outer, always, primitive_for)
+    plain = {n: domain for n, domain in facts.universe.items() if n not in scale}  # domains are canonical
+    writer = _AccentWriter(facts, scale, plain, primitive, outer, always, primitive_for)
     for box in boxes:
         yield from writer.accents({n: m for n, m in box.items() if m is not True})
     yield from others
@@ -55,10 +56,12 @@ def accents_of(
 
 @frozen
 class _AccentWriter:
-    """Writes accents about boxes; the fields are the arguments of `accents_of`."""
+    """Writes accents about boxes. `plain`: the domains of attributes that readers see in canonical values; the other
+    fields are the arguments of `accents_of`."""
 
     facts: Facts
     scale: Mapping[str, Tree]
+    plain: Universe
     primitive: Primitive
     outer: bool
     always: frozenset[str]
@@ -66,8 +69,7 @@ class _AccentWriter:
 
     def accents(self, box: Mapping[str, Any]) -> Iterator[tuple[str, Tree]]:
         """Yields the accents about a box, each with the region that it announces."""
-        facts, scale = self.facts, self.scale
-        plain = {n: domain for n, domain in facts.universe.items() if n not in scale}  # domains are canonical
+        facts, scale, plain = self.facts, self.scale, self.plain
         if self.outer:
             box = _sayable(box)
         else:
