@@ -107,8 +107,9 @@ def test_a_law_tries_other_cases_with_a_seed_that_is_given(tmp_path: Path) -> No
     (tmp_path / "test_law.py").write_text(LAW, "utf-8")
 
     def cases(*seed: str) -> str:
-        command = [sys.executable, "-m", "pytest", "-s", "-p", "tests.conftest", "--rootdir", str(tmp_path), *seed]
-        done = subprocess.run([*command, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True)
+        command = [sys.executable, "-m", "pytest", "-s", "-p", "tests.conftest", *seed]
+        folder = ["--rootdir", str(tmp_path), str(tmp_path)]
+        done = subprocess.run([*command, *folder], cwd=ROOT, capture_output=True, text=True, check=True)
         return next(line for line in done.stdout.splitlines() if "cases: [" in line)
 
     seven, always = cases("--hypothesis-seed", "7"), cases()

@@ -58,7 +58,7 @@ def check_renames(seed: int) -> None:
             assert regions.contains(here, {"s": s, "q": q}) == names[s, q], context
 
 
-@pytest.mark.parametrize("seed", tiered(range(12), 2))
+@pytest.mark.parametrize("seed", tiered(range(24), 2))
 def test_a_stream_that_renames_says_what_it_says_without(seed: int) -> None:
     check_renames(seed)
 
@@ -69,7 +69,7 @@ def test_renames_in_many_cases(seed: int) -> None:
     check_renames(seed)
 
 
-@pytest.mark.parametrize("seed", tiered(range(12), 2))
+@pytest.mark.parametrize("seed", tiered(range(16), 2))
 def test_the_decoder_undoes_renames(seed: int) -> None:
     """The oracle that shares nothing with the engine; of tuples with right names."""
     world = World(Random(seed))
@@ -81,7 +81,7 @@ def test_the_decoder_undoes_renames(seed: int) -> None:
     assert rounded([r for r in rows if r is not None]) == rounded([r for r in wanted if r is not None])
 
 
-@pytest.mark.parametrize("seed", tiered(range(8), 2))
+@pytest.mark.parametrize("seed", tiered(range(16), 2))
 def test_a_canonical_stream_renames_at_its_end(seed: int) -> None:
     """Later tuples are then read as without it."""
     world = World(Random(seed))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -69,7 +69,7 @@ class _AccentWriter:
 
     def accents(self, box: Mapping[str, Any]) -> Iterator[tuple[str, Tree]]:
         """Yields the accents about a box, each with the region that it announces."""
-        facts, scale, plain = self.facts, self.scale, self.plain
+        facts, plain = self.facts, self.plain
         if self.outer:
             box = _sayable(box)
         else:
@@ -94,16 +94,20 @@ class _AccentWriter:
         texts = list(islice(conjunctions, _MAX_WRITTEN + 1))
         if len(texts) > _MAX_WRITTEN:
             raise regions.too_many_cases()
-        if not self.outer and regions.attributes(raw) - box.keys():
-            # An attribute that decides the units of others may be undefined, which the wire cannot express. Only the
-            # region that the text describes is announced.
-            all_described = regions.union(*(regions.box(described) for _, described in texts))
-            part = mapped_into(part, all_described, scale)
-        change = self.primitive if self.primitive_for is None else self.primitive_for(part)
-        for conditions, described in texts:
-            text = accent_text(conditions, change)
-            apart = not self.outer and 1 < len(texts) <= _MAX_BOXES
-            yield text, mapped_into(part, regions.box(described), scale) if apart else part
+        announced = self._announced(part, [regions.box(described) for _, described in texts])
+        union = regions.union(*announced)
+        change = self.primitive if self.primitive_for is None else self.primitive_for(union)
+        for (conditions, _), region in zip(texts, announced, strict=True):
+            yield accent_text(conditions, change), region
+
+    def _announced(self, part: Tree, described: Sequence[Tree]) -> list[Tree]:
+        """Returns the part of a region that each text announces: an attribute that decides the units of others may be
+        undefined, which the wire cannot express."""
+        if self.outer:
+            return [part] * len(described)
+        if len(described) > _MAX_BOXES:
+            described = [regions.union(*described)] * len(described)
+        return [mapped_into(part, raw, self.scale) for raw in described]
 
     def _raw(self, part: Tree) -> Tree | None:
         """Returns the values that readers see in a region; `None` if its accent would have to name its own
