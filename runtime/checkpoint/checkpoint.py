@@ -10,14 +10,14 @@ from attrs import astuple, evolve
 
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, to_json
-from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
 from cedilla.runtime.checkpoint.commit_log import last_record, record_name, record_names
 from cedilla.runtime.checkpoint.commits import KEPT_COMMITS, Commit, Progress, moment
+from cedilla.runtime.checkpoint.edits.change import Changes
+from cedilla.runtime.checkpoint.edits.plan_changes import resume
 from cedilla.runtime.checkpoint.integrity import unnamed
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.checkpoint.ownership import Ownership, lost
-from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.read_files import batch_of_run, take_over
 from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlan, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import TreeFiles, bases

@@ -6,13 +6,13 @@ from attrs import frozen
 
 from cedilla.compiler.plan import Emit, Plan
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commit_json import load_commit
 from cedilla.runtime.checkpoint.commit_log import last_record
 from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.checkpoint.edits.change import Changes
+from cedilla.runtime.checkpoint.edits.plan_comparison import compare
 from cedilla.runtime.checkpoint.integrity import is_new
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
-from cedilla.runtime.checkpoint.plan_comparison import compare
 from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlan, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import StoredTrees
 from cedilla.runtime.records.lines import local_path

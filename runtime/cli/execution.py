@@ -178,7 +178,7 @@ def plan_command(query: str, checkpoint: str, options: Options, form: str) -> No
     Exit status 0: `run` continues. 1: it asks first (--yes), or a new checkpoint is needed.
     """
     from cedilla.runtime.checkpoint.checkpoint_folder import changes_of
-    from cedilla.runtime.checkpoint.plan_changes import changes_json, changes_text
+    from cedilla.runtime.checkpoint.edits.plan_changes import changes_json, changes_text
     from cedilla.runtime.reference.table_domains import can_read, with_domains
 
     console = Console()

@@ -130,7 +130,8 @@ def trace_command(
     MARKERs without --on go to the same source, without any --on to the query's only stream. With --checkpoint they
     come after all that the run has committed. Exit status 1 if the query could not continue. Starts no Spark.
     """
-    from cedilla.runtime.inspect.trace import marker_name, trace, trace_json, trace_text
+    from cedilla.runtime.inspect.trace import marker_name, trace
+    from cedilla.runtime.inspect.trace_texts import trace_json, trace_text
 
     if checkpoint is not None and query is not None:
         query, more = None, (query, *more)

@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import asdict, evolve, frozen
+from attrs import define, evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.analysis.safety import Safety, safety
 from cedilla.compiler.explain.impact import Step, walk
-from cedilla.compiler.explain.wrapping import columns
 from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, ORIGINAL, Facts, StateFacts
 from cedilla.compiler.facts.markers import Accent, Add, Alter, AtSource, Drop, ToUnit
 from cedilla.compiler.facts.schemes import Memory
@@ -21,9 +21,9 @@ from cedilla.compiler.operators.shared.base import Kind
 from cedilla.compiler.operators.shared.reactions import SCALED
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, render, to_json
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import single_accents
-from cedilla.runtime.control.descriptions.region_texts import MAX_SHOWN, joined_texts, region_texts
+from cedilla.runtime.control.descriptions.region_texts import joined_texts, region_texts
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
@@ -80,77 +80,108 @@ def trace(
     invalid marker, or one that ends the query. Its span is in a text named by `marker_name`.
     """
     all_markers = list(markers)
-    named = {source for source, _ in all_markers}
-    states = starting_states(plan) if commit is None else dict(commit.sources)
-    kept = {} if commit is None else commit.state_facts
-    for source in plan.sources if commit is None else ():
-        if source.table and source.name not in named:
-            states[source.name] = states[source.name].close(True).next_epoch()
-    before = _derived(plan, states, kept)
-    state_safety = safety(plan)
-    sink_states = {name: announce(SinkState.start(facts), facts, facts)[0] for name, facts in before.items()}
-    sinks = {emit.name: sink_states[emit.relation] for emit in plan.emits}
-    sinks |= {} if commit is None else commit.sinks
     numbered = [
         (number, source, single)
         for number, (source, text) in enumerate(all_markers, 1)
         for single in _singles(text, number)
     ]
+    tracer = _Tracer.start(plan, {source for source, _ in all_markers}, commit)
     for number, source, text in numbered:
-        begun = states[source]
-        states, warnings, aside = _advanced(plan, states, source, text, number)
+        yield tracer.traced(source, text, number)
+
+
+@define
+class _Tracer:
+    """The control plane of a plan, without tuples. `kept`: the facts of stored tuples by operator. `facts`: those of
+    each relation after the last marker. `announced`: what each relation, and each output, has announced so far."""
+
+    plan: Plan
+    safety: Safety
+    kept: Mapping[str, StateFacts]
+    states: dict[str, SourceState]
+    facts: dict[str, Facts]
+    announced: dict[str, SinkState]
+    announced_by_output: dict[str, SinkState]
+
+    @classmethod
+    def start(cls, plan: Plan, marked: Set[str], commit: Commit | None) -> _Tracer:
+        """Returns the control plane at the start of streams, or after a commit. `marked`: the sources with markers."""
+        states = starting_states(plan) if commit is None else dict(commit.sources)
+        kept = {} if commit is None else commit.state_facts
+        for source in plan.sources if commit is None else ():
+            if source.table and source.name not in marked:
+                states[source.name] = states[source.name].close(True).next_epoch()
+        facts = _derived(plan, states, kept)
+        announced = {name: announce(SinkState.start(of), of, of)[0] for name, of in facts.items()}
+        by_output = {emit.name: announced[emit.relation] for emit in plan.emits}
+        if commit is not None:
+            by_output |= commit.sinks
+        return cls(plan, safety(plan), kept, states, facts, announced, by_output)
+
+    def traced(self, source: str, text: str, number: int) -> MarkerTrace:
+        """Applies a marker of one accent or punctuation, and returns its effects."""
+        plan, before, begun = self.plan, self.facts, self.states[source]
+        self.states, warnings, aside = _advanced(plan, self.states, source, text, number)
         if aside is not None:
-            does = f"set aside ({aside.code}): it changes nothing"
-            effect = RelationEffect(source, "", plan.source_of[source].line, Markers(), (does,))
-            yield MarkerTrace(source, text, (effect,), (), warnings)
-            continue
-        during = {name: s.facts_during(before[name].closed) for name, s in states.items()}
-        most, after = derive(plan, during, kept), _derived(plan, states, kept)
-        accent = _accent(plan, states[source], source, text)
-        dead = accent is not None and _is_dead(begun, accent)
-        steps = {} if accent is None else _steps(plan, source, accent, state_safety)
-        units = relation_units(plan, states)
-        relations: list[RelationEffect] = []
-        for node in (plan.source_of[source], *plan.operators):
-            name = node.name
-            if plan.source_of[source] not in plan.ancestors(name):
-                continue
-            names = UnitNames(units[name], name, plan, states)
-            sink_states[name], announced = announce(
-                sink_states[name],
-                most[name],
-                after[name],
-                required_attributes(plan, name, states),
-                names=names,
-            )
-            effect = RelationEffect(
-                name, node.title if isinstance(node, Operator) else "", node.line, announced
-            )
-            if dead and name == source:
-                effect = evolve(effect, does=("concerns only tuples that are closed",))
-            if begun.undeclared != states[source].undeclared and name == source:
-                effect = evolve(effect, does=("passed over: it is about what the query does not declare",))
-            if begun.grown != states[source].grown and name == source:
-                effect = evolve(effect, does=("its domain grows",))
-            if name == source and _is_undone(begun, states[source]):
-                effect = evolve(effect, does=("undone at the source (N2, N3, N11)",))
-            if isinstance(node, Operator):
-                effect = _with_reaction(effect, node, steps.get(name, []), state_safety, before, after)
-            relations.append(effect)
+            none = (f"set aside ({aside.code}): it changes nothing",)
+            effect = RelationEffect(source, "", plan.source_of[source].line, Markers(), none)
+            return MarkerTrace(source, text, (effect,), (), warnings)
+        during = {name: s.facts_during(before[name].closed) for name, s in self.states.items()}
+        most = derive(plan, during, self.kept)
+        self.facts = _derived(plan, self.states, self.kept)
+        accent = _accent(plan, self.states[source], source, text)
+        steps = {} if accent is None else _steps(plan, source, accent, self.safety)
+        stream = plan.source_of[source]
+        say = partial(self._say, most=most, units=relation_units(plan, self.states))
+        does = _does_at_source(begun, self.states[source], accent)
+        relations = [RelationEffect(source, "", stream.line, say(self.announced, source, source), does)]
+        for operator in plan.operators:
+            if stream in plan.ancestors(name := operator.name):
+                says = say(self.announced, name, name)
+                effect = RelationEffect(name, operator.title, operator.line, says)
+                taken = steps.get(name, [])
+                relations.append(_with_reaction(effect, operator, taken, self.safety, before, self.facts))
         outputs: list[RelationEffect] = []
         for emit in plan.emits:
-            if plan.source_of[source] in plan.ancestors(emit.relation):
-                sinks[emit.name], announced = announce(
-                    sinks[emit.name],
-                    most[emit.relation],
-                    after[emit.relation],
-                    required_attributes(plan, emit.relation, states),
-                    original_units=emit.original_units,
-                    names=UnitNames(units[emit.relation], emit.relation, plan, states),
-                )
-                outputs.append(RelationEffect(emit.name, "emit", emit.line, announced))
-        yield MarkerTrace(source, text, tuple(relations), tuple(outputs), warnings)
-        before = after
+            if stream in plan.ancestors(emit.relation):
+                to = self.announced_by_output
+                says = say(to, emit.name, emit.relation, original_units=emit.original_units)
+                outputs.append(RelationEffect(emit.name, "emit", emit.line, says))
+        return MarkerTrace(source, text, tuple(relations), tuple(outputs), warnings)
+
+    def _say(
+        self,
+        states: dict[str, SinkState],
+        name: str,
+        relation: str,
+        *,
+        most: Mapping[str, Facts],
+        units: Mapping[str, Mapping[str, str]],
+        original_units: bool = False,
+    ) -> Markers:
+        """Returns what a relation, or an output of it, announces after a marker, and notes that it has."""
+        states[name], announced = announce(
+            states[name],
+            most[relation],
+            self.facts[relation],
+            required_attributes(self.plan, relation, self.states),
+            original_units=original_units,
+            names=UnitNames(units[relation], relation, self.plan, self.states),
+        )
+        return announced
+
+
+def _does_at_source(begun: SourceState, now: SourceState, accent: Accent | None) -> tuple[str, ...]:
+    """Returns what a source does with a marker besides announcing it. `begun`: its state before."""
+    if _is_undone(begun, now):
+        return ("undone at the source (N2, N3, N11)",)
+    if begun.grown != now.grown:
+        return ("its domain grows",)
+    if begun.undeclared != now.undeclared:
+        return ("passed over: it is about what the query does not declare",)
+    if accent is not None and _is_dead(begun, accent):
+        return ("concerns only tuples that are closed",)
+    return ()
 
 
 def _is_undone(before: SourceState, after: SourceState) -> bool:
@@ -339,40 +370,3 @@ def _released(
     now, then = (regions.forall(f.closed, over, f.universe) for f in (facts, before[closer]))
     new = regions.difference(now, then)
     return [] if regions.is_empty(new, facts.universe) else region_texts(facts, new)
-
-
-# --- texts -----------------------------------------------------------------------------------------------
-
-
-def trace_text(traced: MarkerTrace) -> str:
-    """Writes a marker with a line per relation (its output, reaction and waiting accents), then warnings."""
-    texts = {warning.span.source: traced.text for warning in traced.warnings if warning.span is not None}
-    warnings = ["", render(traced.warnings, texts)] if traced.warnings else []
-    rows = [
-        [f"{at.title} {at.relation}".strip(), _announced_text(at), _why(at)]
-        for at in (*traced.relations, *traced.outputs)
-    ]
-    return "\n".join([f"{traced.text} on {traced.source}", *columns(rows), *warnings])
-
-
-def _announced_text(at: RelationEffect) -> str:
-    texts = [*at.says.adds, *at.says.punctuations, *at.says.alters, *at.says.drops]
-    return "   ".join(_first(texts)) or "nothing"
-
-
-def _first(texts: list[str]) -> list[str]:
-    more = len(texts) - MAX_SHOWN
-    return [*texts[:MAX_SHOWN], *([f"and {more} more"] if more > 0 else [])]
-
-
-def _why(at: RelationEffect) -> str:
-    line = [f"line {at.line}"] if at.title not in ("", "emit") and at.line else []
-    return "; ".join([*at.does, *at.waits, *(f"releases {text}" for text in at.releases), *line])
-
-
-def trace_json(traced: Iterable[MarkerTrace]) -> dict[str, Any]:
-    """Returns the traces as plain JSON values."""
-    markers = [
-        {**asdict(effect), "warnings": [to_json(warning) for warning in effect.warnings]} for effect in traced
-    ]
-    return {"version": 1, "markers": markers}

@@ -16,7 +16,8 @@ from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.inspect.trace import trace, trace_text
+from cedilla.runtime.inspect.trace import trace
+from cedilla.runtime.inspect.trace_texts import trace_text
 from cedilla.runtime.language_server.document import Document
 from cedilla.runtime.language_server.fixes import Edit
 from cedilla.runtime.language_server.symbols import Names

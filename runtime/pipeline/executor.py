@@ -16,11 +16,11 @@ from cedilla.compiler import Engine
 from cedilla.compiler.analysis.releases import Release, releases
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
+from cedilla.runtime.checkpoint.edits.change import Changes
+from cedilla.runtime.checkpoint.edits.plan_changes import resume
 from cedilla.runtime.checkpoint.journal import Journal
-from cedilla.runtime.checkpoint.plan_changes import resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import news
 from cedilla.runtime.control.markers.bad_markers import check_doubtful

@@ -20,8 +20,8 @@ from cedilla.compiler.codegen.program import flow_text
 from cedilla.compiler.compile import CompiledQuery, compile_query, compiled_query
 from cedilla.compiler.plan import Plan, check_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
+from cedilla.runtime.checkpoint.edits.change import Changes
 from cedilla.runtime.checkpoint.integrity import check_whole
 from cedilla.runtime.checkpoint.ownership import owned
 from cedilla.runtime.engines.cluster import check_machines, is_local

@@ -20,7 +20,7 @@ from cedilla.grammar.diagnostics.printable import for_people, json_printable
 from cedilla.runtime.terminal.report import MAX_WARNINGS, EpochReport
 
 if TYPE_CHECKING:
-    from cedilla.runtime.checkpoint.change import Changes
+    from cedilla.runtime.checkpoint.edits.change import Changes
 
 USAGE = ("RQ135", "RQ136", "RQ477")
 """Errors of the command line, not of the query."""
@@ -85,7 +85,7 @@ class Console:
         """Asks the user at the terminal if an edited query may continue; returns False without a terminal."""
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             return False
-        from cedilla.runtime.checkpoint.plan_changes import change_lines
+        from cedilla.runtime.checkpoint.edits.plan_changes import change_lines
 
         self.note("the query was edited since the last epoch:")
         for line in change_lines(changes):

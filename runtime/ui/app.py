@@ -29,7 +29,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.inspect.newest_rows import newest_rows
 from cedilla.runtime.inspect.run_model import problems
-from cedilla.runtime.inspect.trace import trace, trace_json
+from cedilla.runtime.inspect.trace import trace
+from cedilla.runtime.inspect.trace_texts import trace_json
 from cedilla.runtime.ui.feed import Feed
 
 _PAUSE = 1.0

@@ -12,7 +12,8 @@ from cedilla.compiler.explain.views import show
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import DiagnosticError, render
-from cedilla.runtime.inspect.trace import trace, trace_text
+from cedilla.runtime.inspect.trace import trace
+from cedilla.runtime.inspect.trace_texts import trace_text
 from tests.kit import ROOT
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.change import Changes
+from cedilla.runtime.checkpoint.edits.change import Changes
 from cedilla.runtime.records.json_objects import json_text, parse_line
 from cedilla.runtime.records.nested import by_names
 from cedilla.runtime.reference.reference import Reference

@@ -20,11 +20,12 @@ from cedilla.compiler.operators.shared.base import Invariants, Kept, Rules
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.plan_comparison import compare
+from cedilla.runtime.checkpoint.edits.plan_comparison import compare
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.inspect.trace import trace, trace_text
+from cedilla.runtime.inspect.trace import trace
+from cedilla.runtime.inspect.trace_texts import trace_text
 from tests.kit import ROOT
 
 CLASSES = {operator.__name__ for operator in OPERATORS} | {"Matching", "Filtering", "Coordinated"}

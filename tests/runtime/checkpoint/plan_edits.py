@@ -8,10 +8,10 @@ from typing import Any
 
 from cedilla.compiler import Plan, compile_query
 from cedilla.compiler.operators import Operator
-from cedilla.runtime.checkpoint.change import Changes
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.plan_comparison import compare
-from cedilla.runtime.checkpoint.plan_matching import SIDES
+from cedilla.runtime.checkpoint.edits.change import Changes
+from cedilla.runtime.checkpoint.edits.plan_comparison import compare
+from cedilla.runtime.checkpoint.edits.plan_matching import SIDES
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.reference.node import Node
 from cedilla.runtime.reference.reference import Reference

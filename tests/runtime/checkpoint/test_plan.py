@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.plan_changes import changes_text, resume
+from cedilla.runtime.checkpoint.edits.plan_changes import changes_text, resume
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan, StoredPlans
 from cedilla.runtime.terminal.console import Console
 from tests.kit import golden

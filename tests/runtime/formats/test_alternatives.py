@@ -11,7 +11,7 @@ import pytest
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan.field_paths import paths_after
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.source_changes import compare_source
+from cedilla.runtime.checkpoint.edits.source_changes import compare_source
 from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.csv.batches import RecordBatches

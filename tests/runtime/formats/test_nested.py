@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime import simulate
-from cedilla.runtime.checkpoint.source_changes import compare_source
+from cedilla.runtime.checkpoint.edits.source_changes import compare_source
 from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.jsonl.batches import JsonBatches

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, compile_query, read, run, simulate
 from cedilla.grammar import DiagnosticError, format_query, parse_query
-from cedilla.runtime.checkpoint.source_changes import compare_source
+from cedilla.runtime.checkpoint.edits.source_changes import compare_source
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.lines import merged
 from tests.kit.command import cedilla

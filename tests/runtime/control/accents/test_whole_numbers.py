@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.checkpoint.source_changes import compare_source
+from cedilla.runtime.checkpoint.edits.source_changes import compare_source
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect import verify as verifying

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
-from cedilla.runtime.checkpoint.plan_changes import changes_text
+from cedilla.runtime.checkpoint.edits.plan_changes import changes_text
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.stream_tools.canonize import canonize
 from cedilla.runtime.stream_tools.schema import declared_schema

@@ -13,8 +13,13 @@ from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.plan.field_paths import alternatives, field_path, overlap
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.checkpoint.change import Change, Effect
-from cedilla.runtime.checkpoint.value_changes import ValueChange, another_type, another_unit, other_units
+from cedilla.runtime.checkpoint.edits.change import Change, Effect
+from cedilla.runtime.checkpoint.edits.value_changes import (
+    ValueChange,
+    another_type,
+    another_unit,
+    other_units,
+)
 from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.accents.swaps import is_swapped
 from cedilla.runtime.control.descriptions.boxes import simple_boxes

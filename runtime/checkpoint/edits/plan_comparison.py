@@ -17,12 +17,12 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.checkpoint.accent_changes import compare_accents
-from cedilla.runtime.checkpoint.added_streams import continued
-from cedilla.runtime.checkpoint.change import Change, Changes, Effect
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.plan_matching import SIDES, match_emits, read_by_emits
-from cedilla.runtime.checkpoint.source_changes import compare_source, region_texts
+from cedilla.runtime.checkpoint.edits.accent_changes import compare_accents
+from cedilla.runtime.checkpoint.edits.added_streams import continued
+from cedilla.runtime.checkpoint.edits.change import Change, Changes, Effect
+from cedilla.runtime.checkpoint.edits.plan_matching import SIDES, match_emits, read_by_emits
+from cedilla.runtime.checkpoint.edits.source_changes import compare_source, region_texts
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 from cedilla.runtime.control.domains.table_domains import of_states
 from cedilla.runtime.control.sinks.announce import SinkState

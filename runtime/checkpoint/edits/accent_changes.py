@@ -17,7 +17,7 @@ from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import single_accents
-from cedilla.runtime.checkpoint.change import Change
+from cedilla.runtime.checkpoint.edits.change import Change
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.markers.stated_accents import (
     States,

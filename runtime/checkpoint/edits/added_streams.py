@@ -14,9 +14,9 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.checkpoint.accent_changes import hold_drops
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.plan_matching import Match, match
+from cedilla.runtime.checkpoint.edits.accent_changes import hold_drops
+from cedilla.runtime.checkpoint.edits.plan_matching import Match, match
 from cedilla.runtime.control.markers.stated_accents import States
 
 

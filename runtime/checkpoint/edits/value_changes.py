@@ -10,7 +10,7 @@ from cedilla.compiler.plan import Attribute
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.units.units import is_same
 from cedilla.grammar.formatting.expression_formatter import unit_text
-from cedilla.runtime.checkpoint.change import Effect
+from cedilla.runtime.checkpoint.edits.change import Effect
 from cedilla.runtime.control.accents.unit_accents import alters_by_name
 from cedilla.runtime.control.sources.source_state import SourceState
 

@@ -10,9 +10,9 @@ from attrs import asdict
 
 from cedilla.compiler.plan import Emit, Plan
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.checkpoint.change import EFFECTS, Change, Changes, Effect
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.checkpoint.plan_comparison import compare
+from cedilla.runtime.checkpoint.edits.change import EFFECTS, Change, Changes, Effect
+from cedilla.runtime.checkpoint.edits.plan_comparison import compare
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
 
 _INDENT = " " * 17

@@ -1,0 +1,5 @@
+"""What an edited query does to its checkpoint: which operators and outputs continue, and how sources change.
+
+In: the stored plan and the edited one, a commit. Out: the changes, the commit to continue from. Imports `control` and
+`state`.
+"""
