@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from attrs import frozen
 
 from cedilla.compiler.plan import Emit, Plan
@@ -50,6 +52,8 @@ def read_checkpoint(path: str) -> CheckpointFolder:
 def no_checkpoint(path: str) -> DiagnosticError:
     """RQ411: nothing has run in a folder."""
     hint = "the folder that `cedilla run` was given by --checkpoint; otherwise .cedilla/NAME"
+    if path.endswith(".rq"):
+        hint = f".cedilla/{Path(path).stem}, unless `cedilla run` was given another by --checkpoint"
     return failure("RQ411", f"{path} holds no checkpoint", hint=hint)
 
 

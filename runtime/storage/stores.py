@@ -158,7 +158,8 @@ class LocalStore(Store):
         except FileNotFoundError:
             return
         except NotADirectoryError:
-            yield _entry(str(local), local.stat(), is_link=local.is_symlink())
+            if local.exists():  # a file; else there is a file in the place of one of its folders
+                yield _entry(str(local), local.stat(), is_link=local.is_symlink())
             return
         for entry in listed:
             with suppress(FileNotFoundError):  # deleted meanwhile, or a broken link

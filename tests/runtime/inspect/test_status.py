@@ -187,6 +187,7 @@ def test_before_the_first_commit(tmp_path: Path) -> None:
         ({"plan.json": "{"}, "", "RQ478"),
         ({"plan.json": '{"plan": []}', "commits/1.json": "{}"}, "", "RQ478"),
         ({"plan.json": '{"version": 2, "plans": []}'}, "", "RQ411"),
+        ({"flow.rq": "stream r(t: long)"}, "flow.rq", "RQ411"),
         ({}, "gopher://host/checkpoint", "RQ430"),
     ],
 )
@@ -198,6 +199,14 @@ def test_what_is_no_checkpoint(tmp_path: Path, files: dict[str, str], path: str,
     assert result.exit_code == 1
     assert result.stderr.startswith(f"error[{code}]")
     assert " = help: " in result.stderr
+
+
+@pytest.mark.parametrize("command", ["status", "doctor"])
+def test_a_query_is_no_checkpoint_and_the_hint_names_its_own(here: Path, command: str) -> None:
+    (here / "flow.rq").write_text('stream r(t: long) from json "r";')
+    result = cedilla(command, "flow.rq")
+    assert result.stderr.startswith("error[RQ411]: flow.rq holds no checkpoint")
+    assert " = help: .cedilla/flow, unless `cedilla run` was given another by --checkpoint" in result.stderr
 
 
 PAGES = sorted((ROOT / "docs" / "operators").glob("*.md"))
