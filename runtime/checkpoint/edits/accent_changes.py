@@ -18,6 +18,8 @@ from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import single_accents
 from cedilla.runtime.checkpoint.edits.change import Change
+from cedilla.runtime.control.accents.sentinels import Sentinels
+from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.markers.stated_accents import (
     States,
@@ -79,8 +81,10 @@ def _compare(
             accents = [
                 read_accent(source, now, single) for single in singles if not read_epoch_change(now, single)
             ]
-            if not _Undone(now, then, first, last, accents).leads_back():
+            undone_by = _Undone(now, then, first, last, accents)
+            if not undone_by.leads_back():
                 items.append(Change("new checkpoint", where, "accents", _OTHERWISE))
+            without = {**without, source.name: undone_by.with_codes()}
         states, _ = with_accents(plan, without, {source.name: new})
     except DiagnosticError as error:
         problem = error.diagnostics[0]
@@ -106,11 +110,48 @@ class _Undone:
         """Returns True if the source reads tuples after the inverses as if it had never stated what is gone.
 
         Inverses do not lead there if what they undo was not the last change of its tuples, or if the descriptions are
-        about other tuples by now. Recodes are left out: values that were in no pair still have no code.
+        about other tuples by now. Recodes are left out: `with_codes` gives their values codes again.
         """
         return all(map(self._is_traceable, self.gone)) and all(
             self._has_right_form(attribute) and all(self._is_right(attribute, tree_of) for tree_of in _TREES)
             for attribute in self.now.types
+        )
+
+    def with_codes(self) -> SourceState:
+        """Returns the source after the inverses, in which values that no pair of a recode names have codes again.
+
+        Their conditions are lost in trees over raw values. The trees of statements that stay take their place, unless
+        other accents have changed these trees; then such values have no code for good.
+        """
+        then = self.then
+        for accent in self.gone:
+            if isinstance(accent.primitive, Recode):
+                then = self._decoded_as_kept(then, accent.primitive.attribute)
+        return then.next_epoch()
+
+    def _decoded_as_kept(self, then: SourceState, attribute: str) -> SourceState:
+        states = self.now, self.first, self.kept
+        decoding = {
+            (kind, name)
+            for kind in _DECODING
+            for state in states
+            for name, tree in _DECODING[kind](state).items()
+            if name == attribute or (kind != "codes" and attribute in regions.attributes(tree))
+        }
+        now, first, kept = ({kind: of(state) for kind, of in _DECODING.items()} for state in states)
+        if any(now[kind].get(name) != first[kind].get(name) for kind, name in decoding):
+            return then
+        trees = {kind: dict(of(then)) for kind, of in _DECODING.items()}
+        for kind, name in decoding:
+            trees[kind].pop(name, None)
+            if name in kept[kind]:
+                trees[kind][name] = kept[kind][name]
+        return evolve(
+            then,
+            codes=trees["codes"],
+            original=trees["original"],
+            sentinels=Sentinels(trees["sentinels"]),
+            swaps=Swaps(trees["swaps"]),
         )
 
     def _has_right_form(self, attribute: str) -> bool:
@@ -153,6 +194,15 @@ class _Undone:
     def _holds(self, region: Tree) -> bool:
         never = regions.union(region, self.then.closed)
         return regions.is_empty(regions.complement(never), self.then.universe)
+
+
+_DECODING: Mapping[str, Callable[[SourceState], Mapping[str, Tree]]] = {
+    "codes": lambda state: state.codes,
+    "original": lambda state: state.original,
+    "sentinels": lambda state: state.sentinels.here,
+    "swaps": lambda state: state.swaps.here,
+}
+"""The trees by which a source decodes the values of an attribute; all but codes are over raw values."""
 
 
 def _written(state: SourceState, attribute: str) -> Tree:

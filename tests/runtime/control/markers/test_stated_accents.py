@@ -271,6 +271,29 @@ def test_a_statement_that_came_by_an_edit_is_undone_to_what_was_before() -> None
         assert edited(stated, METER)[0].effect == effect
 
 
+@pytest.mark.parametrize(
+    ("statements", "kept", "was", "now"),
+    [
+        (["[[recode(fw, {1: 2})]]"], [], [2], [1, 2, 5]),
+        (["[[recode(fw, {1: 7}, else same)]]"], [], [7, 5], [1, 5, 7]),
+        (["[[s = 1, recode(fw, {1: 2, 2: 3})]]"], [], [2, 3], [1, 2, 5]),
+        (["[[recode(fw, {1: 2, 2: 3})]]", "[[recode(fw, {2: 6, 3: 8})]]"], [0], [6, 8], [2, 3]),
+        (["[[recode(fw, {1: 7}, else same)]]", "[[recode(fw, {7: 8})]]"], [0], [8], [7, 5]),
+    ],
+)
+def test_values_without_a_code_are_read_again_once_the_recode_is_gone(
+    statements: Sequence[str], kept: Sequence[int], was: Sequence[int], now: Sequence[int]
+) -> None:
+    """Those that no pair names were set aside for ever (RQ314): the inverse names the pairs alone."""
+    reference = ran(compile_query(statements_of(statements)).plan, [])
+    for codes in (was, now):
+        for fw in codes:
+            reference.step([("r", {"s": 1, "fw": fw, "x": 1.0, "t": 1.0})])
+        assert reference.rejected == []
+        changes, reference = edited(reference, statements_of([statements[at] for at in kept]))
+        assert changes.effect in ("continues", "at once")
+
+
 def test_a_drop_that_an_edit_states_waits_for_tuples_that_have_the_attribute() -> None:
     """It was announced at once, before tuples that state still had."""
     first = ran(compile_query(METER).plan, [("r", {"s": 1, "fw": 1, "x": 1.0, "t": 1.0, "h": 1.0})])

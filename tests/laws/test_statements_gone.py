@@ -1,0 +1,99 @@
+"""An `accent` statement that an edit removes leaves no trace: tuples from there on are read as if the query had never
+stated it (theory N10)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from cedilla.compiler import compile_query
+from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.reference.reference import Reference
+from tests.kit.compare import rounded
+from tests.kit.seeds import soak_seeds
+from tests.kit.stream import Item
+from tests.kit.tiers import tiered
+from tests.runtime.checkpoint.plan_edits import edited, ran
+
+QUERY = """
+stream r(n: long, s: int in {1, 2}, fw: int, k: string, x: double unit W, t: double, h?: double unit m) from json "r";
+emit r to json "out";
+"""
+STATEMENTS = [
+    "[[fw >= 2, unit(x, kW)]]",
+    "[[unit(x, kW)]]",
+    "[[fw = 7, alter(t, y -> y * 2)]]",
+    "[[alter(t, y -> y + 1)]]",
+    "[[s = 1, alter(t, y -> y / 10)]]",
+    '[[k = "b", alter(t, y -> y * 3)]]',
+    "[[t > 3, alter(x, y -> y * 5)]]",
+    "[[recode(fw, {1: 2, 2: 1})]]",
+    "[[recode(fw, {1: 7}, else same)]]",
+    "[[recode(fw, {1: 2})]]",
+    "[[s = 1, recode(fw, {2: 7, 7: 5})]]",
+    "[[t > 3, recode(s, {1: 2, 2: 1})]]",
+    '[[k = "b", recode(fw, {1: 2, 2: 7})]]',
+    '[[recode(k, {"a": "b"}, else same)]]',
+    '[[fw = 2, recode(k, {"a": "b", "b": "a"})]]',
+    "[[rename(xx, x)]]",
+    "[[s = 2, rename(tt, t)]]",
+    "[[swap(x, t)]]",
+    "[[fw = 2, swap(x, t)]]",
+    "[[fw = 7, missing(h, {-1})]]",
+    "[[alter(h, y -> -y)]]",
+    "[[fw = 1, alter(h, y -> 6 / y)]]",
+    "[[+(z: double)]]",
+    "[[s = 1, +(z: double)]]",
+]
+ROWS: list[Item] = [
+    {"n": 0, "s": s, "fw": fw, "k": k, x: 6.0, t: value, "h": h}
+    for s, fw, k, x, t, value, h in product(
+        (1, 2), (1, 2, 5, 7), "abc", ("x", "xx"), ("t", "tt"), (2.0, 12.0), (-1.0, 4.0)
+    )
+]
+
+
+def check_gone(seed: int) -> str:
+    """The effect of an edit that removes some statements; an empty text if the statements do not fit each other."""
+    rng = Random(seed)
+    stated = rng.sample(STATEMENTS, rng.randint(1, 4))
+    kept = [text for text in stated if rng.random() < 0.5]
+    try:
+        reference, never = (ran(compile_query(_query(texts)).plan, []) for texts in (stated, kept))
+    except DiagnosticError:
+        return ""
+    _read(reference, rng.sample(ROWS, 3))
+    changes, reference = edited(reference, _query(kept))
+    if changes.effect != "new checkpoint":
+        rows = rng.sample(ROWS, 24)
+        for row, one, other in zip(rows, _read(reference, rows), _read(never, rows), strict=True):
+            assert one == other, (stated, kept, row)
+    return changes.effect
+
+
+def _query(statements: Sequence[str]) -> str:
+    return QUERY + "".join(f"accent r {text};\n" for text in statements)
+
+
+def _read(reference: Reference, rows: Sequence[Item]) -> list[list[Any]]:
+    """The canonical values of each tuple; those that are set aside have none."""
+    return [
+        rounded(map(dict, outputs["r"].canonical)) for row in rows for outputs in reference.step([("r", row)])
+    ]
+
+
+@pytest.mark.parametrize("seeds", tiered([range(20), range(20, 150)]), ids=str)
+def test_a_statement_that_is_gone_leaves_no_trace(seeds: range) -> None:
+    effects = Counter(map(check_gone, seeds))
+    assert effects["continues"] + effects["at once"] > len(seeds) // 3
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(1000))
+def test_statements_that_are_gone_in_many_cases(seed: int) -> None:
+    check_gone(seed)
