@@ -32,7 +32,7 @@ class CompiledQuery:
     @cached_property
     def program(self) -> str:
         """The text of the program; most commands need none."""
-        return generate(self.plan, self.source)
+        return _as_utf8(generate(self.plan, self.source))
 
 
 def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, str]:
@@ -41,6 +41,11 @@ def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, st
         return query, "<compiled>"
     compiled = compile_query(query)
     return compiled, compiled.source
+
+
+def _as_utf8(text: str) -> str:
+    """Returns a text in which the name of a file has no bytes that are not UTF-8: no program and no folder may."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def query_text(name: str, read: Callable[[], bytes]) -> str:
@@ -112,7 +117,8 @@ def compile_query(
         expanded = included.expand(parsed)
         if included.texts:  # the text of a plan names no files
             text, params = format_query(expanded), None
-        compiled = plan_query(expanded, Path(source).stem.strip("<>") or "query", text, params)
+        name = _as_utf8(Path(source).stem.strip("<>"))
+        compiled = plan_query(expanded, name or "query", text, params)
     except DiagnosticError as error:
         raise DiagnosticError(included.with_excerpts(error.diagnostics)) from None
     if problems := refusals(compiled.plan, engine):

@@ -9,6 +9,7 @@ from pathlib import Path
 from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
 from cedilla.compiler.plan.topics import topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.records.json_objects import is_text
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.terminal.permissions import check_path
 
@@ -127,6 +128,8 @@ def old_results(emit: Emit, has_checkpoint: bool = True) -> DiagnosticError:
 
 def _unwritable(folder: Path) -> str | None:
     """Returns the reason why a folder, which need not exist yet, cannot be written; `None` if it can."""
+    if not is_text(str(folder)):
+        return "its name is not UTF-8, which no engine writes"
     for path in (folder, *folder.absolute().parents):
         if path.exists():
             if not path.is_dir():

@@ -16,6 +16,8 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.terminal.options import Options
+from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.stream import is_tuple, read_output
 
 PLAIN = (
@@ -140,6 +142,28 @@ def test_names_that_are_not_utf8_are_read(spark: SparkSession, tmp_path: Path) -
         _write(tmp_path, k, os.fsdecode(name))
     run(QUERY, _options(tmp_path, tmp_path / "home"), spark=spark)
     assert _rows(tmp_path / "home") == 2
+
+
+OLD = os.fsdecode(b"gr\xf6\xdfe")
+"""A name in Latin-1, as old archives have them."""
+
+
+def test_a_query_whose_name_is_not_utf8_runs(sail: SparkSession, here: Path) -> None:
+    _write(here, 1, "first")
+    query = here / f"{OLD}.rq"
+    query.write_text(QUERY)
+    assert cedilla("compile", str(query)).exit_code == 0
+    run(query, Options(once=True), spark=sail)
+    assert [path.name for path in (here / ".cedilla").iterdir()] == ["gr\ufffd\ufffde"]
+    assert len(read_output(here / "b")) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [(Options(checkpoint=OLD), "RQ411"), (Options(sinks={"a": OLD}), "RQ405")]
+)
+def test_what_no_engine_writes_is_refused_before_it_starts(here: Path, options: Options, code: str) -> None:
+    _write(here, 1, "first")
+    assert code_of(lambda: run(QUERY, evolve(options, once=True))) == code
 
 
 @pytest.mark.parametrize("name", ["a[1]", "a%20b", "a\\b"])
