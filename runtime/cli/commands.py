@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import click
 
 from cedilla.grammar.diagnostics.suggestions import suggest
+from cedilla.runtime.terminal.console import open_closed_streams
 
 STOPPED = 130
 """The exit status after Ctrl-C, as a shell has it: 128 and the signal's number."""
@@ -99,6 +100,10 @@ class Commands(click.Group):
         if command is not None:
             _check_values(command, rest)
         return matched_name, command, rest
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        open_closed_streams()
+        return super().main(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C ends it without a trace."""

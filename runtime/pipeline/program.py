@@ -40,6 +40,7 @@ from cedilla.runtime.pipeline.sessions import engine_of, engine_session, interru
 from cedilla.runtime.pipeline.stopping import Stopping, handled
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
+from cedilla.runtime.terminal.console import open_closed_streams
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.permissions import check_modules
 from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder
@@ -141,6 +142,8 @@ def main(query: str, flow: Flow, name: str = "query", params: Mapping[str, str] 
     refused (RQ415): its data would go one way, and its accents another.
     """
     import click
+
+    open_closed_streams()
 
     @click.command(name=name)
     @run_options

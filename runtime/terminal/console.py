@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -185,6 +186,14 @@ def _pace(report: EpochReport) -> str:
 def counted(number: int, noun: str) -> str:
     """Returns a number with a noun in singular or plural."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def open_closed_streams() -> None:
+    """Opens the null device in the place of standard streams that the caller has closed. The next file that a library
+    opens would else have the number of one, and get messages of Java or Sail."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # it stays open
 
 
 def _colors(stream: TextIO) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -284,6 +285,19 @@ def test_output_survives_a_terminal_without_unicode() -> None:
     )
     assert done.returncode == 0
     assert b"\\u2514\\u2500 Aggregate" in done.stdout
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["command", "program"])
+def test_a_run_whose_caller_has_closed_its_streams(call: Call, here: Path, compiled: bool) -> None:
+    """Standard error was `None`, and a run ended at its first message."""
+    (here / "q.rq").write_text('stream r(t: long) from json "r"; emit r to json "out";')
+    (here / "r").mkdir()
+    (here / "r" / "1.jsonl").write_text('{"t": 1}\n')
+    assert call("compile", "q.rq", "-o", "q.py").exit_code == 0
+    program = ["q.py"] if compiled else ["-m", "cedilla.runtime.cli.main", "run", "q.rq"]
+    command = shlex.join([sys.executable, *program, "--once", "--engine", "sail"])
+    subprocess.run(["sh", "-c", f"exec {command} <&- >&- 2>&-"], check=True)
+    assert call("read", "out").stdout == '{"t": 1}\n'
 
 
 # --- what a run says ---
