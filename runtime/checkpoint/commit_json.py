@@ -30,7 +30,7 @@ from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
 
-_VERSION = 3
+_VERSION = 4
 
 
 def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> dict[str, Any]:
@@ -135,6 +135,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "undeclared": dict(state.undeclared),
         "forms": dict(state.forms),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
+        "superseded": _dump_trees(state.superseded, trees, f"{slot} superseded"),
     }
 
 
@@ -166,6 +167,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         swaps=Swaps(_load_trees(data["swaps"], bool, trees, f"{slot} swaps")),
         sentinels=Sentinels(_load_trees(data["sentinels"], bool, trees, f"{slot} sentinels")),
         names=Names(data["names"], _load_trees(data["named"], str, trees, f"{slot} named")),
+        superseded=_load_trees(data["superseded"], bool, trees, f"{slot} superseded"),
     ).next_epoch()
 
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, Facts, StateFacts
-from cedilla.compiler.facts.markers import Accent, Recode, Rename, Swap
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Add,
+    Alter,
+    Drop,
+    Missing,
+    Recode,
+    Rename,
+    SourceAlter,
+    Swap,
+    ToLevel,
+    ToUnit,
+)
 from cedilla.compiler.plan import Plan, Source, StatedAccent, derive
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY
@@ -26,6 +38,12 @@ from cedilla.runtime.control.markers.stated_accents import (
     inverse,
     starting_state,
     with_accents,
+)
+from cedilla.runtime.control.markers.superseded import (
+    attributes_of,
+    stated_attributes,
+    with_region,
+    with_superseded,
 )
 from cedilla.runtime.control.sinks.held_drops import held_drops
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -86,10 +104,39 @@ def _compare(
                 items.append(Change("new checkpoint", where, "accents", _OTHERWISE))
             without = {**without, source.name: undone_by.with_codes()}
         states, _ = with_accents(plan, without, {source.name: new})
+        after = _stating(source, stated_attributes(stated), new, without[source.name], states[source.name])
+        states = {**states, source.name: after}
     except DiagnosticError as error:
         problem = error.diagnostics[0]
         items.append(Change("new checkpoint", where, "accents", f"{problem.message} ({problem.code})"))
     return items, states
+
+
+def _stating(
+    source: Source, before: Set[str], new: Sequence[StatedAccent], without: SourceState, after: SourceState
+) -> SourceState:
+    """Returns a source that begins to record which of its statements the stream supersedes, from the edit on.
+
+    Where a new statement changes nothing, the stream has said it already. `before`: the attributes of the statements
+    before the edit; `without`, `after`: the source without and with the new statements.
+    """
+    stated = stated_attributes(source.accents)
+    superseded = {name: after.superseded.get(name, False) if name in before else False for name in stated}
+    after = evolve(after, superseded=superseded)
+    for single in (single for accent in new for single in single_accents(accent.text)):
+        change = read_epoch_change(without, single)
+        if change is not None:
+            if without.forms.get(change.attribute) == after.forms.get(change.attribute):
+                after = with_superseded(after, change)
+            continue
+        accent = read_accent(source, without, single)
+        if not isinstance(accent.primitive, Swap | Missing):
+            name = accent.primitive.attribute
+            trees = (of for of, kinds in _TREES if isinstance(accent.primitive, kinds))
+            same = (regions.combine(of(without, name), of(after, name), _SAME) for of in trees)
+            where = regions.intersection(without.canonical(accent.description), *same)
+            after = evolve(after, superseded=with_region(after, [name], where))
+    return after
 
 
 @frozen
@@ -113,7 +160,7 @@ class _Undone:
         about other tuples by now. Recodes are left out: `with_codes` gives their values codes again.
         """
         return all(map(self._is_traceable, self.gone)) and all(
-            self._has_right_form(attribute) and all(self._is_right(attribute, tree_of) for tree_of in _TREES)
+            self._has_right_form(attribute) and all(self._is_right(attribute, *tree) for tree in _TREES)
             for attribute in self.now.types
         )
 
@@ -159,11 +206,17 @@ class _Undone:
         states = self.now, self.then, self.first, self.kept
         usual = usual_form(self.now.types[attribute])
         now, then, first, kept = (state.forms.get(attribute, usual) for state in states)
-        return then == now if first == kept else (now, then) == (first, kept)
+        if first == kept:
+            return then == now
+        return (now, then) == (first, kept) and self.now.superseded.get(attribute, False) is False
 
     def _is_traceable(self, accent: Accent) -> bool:
-        """Returns True unless other accents may have changed what has no history: names, functions that bend, and what
-        the accent described."""
+        """Returns True unless the stream supersedes an accent, or other accents may have changed what has no history:
+        names, functions that bend, and what the accent described."""
+        described = self.now.canonical(accent.description)
+        later = (self.now.superseded.get(name, False) for name in attributes_of(accent))
+        if not self._holds(regions.complement(regions.intersection(described, regions.union(*later)))):
+            return False
         attribute = accent.primitive.attribute
         if isinstance(accent.primitive, Rename):
             return self.now.names.all_of(attribute) == self.first.names.all_of(attribute)
@@ -176,19 +229,25 @@ class _Undone:
         same = regions.combine(self.now.written(attribute), self.first.written(attribute), _SAME)
         return attribute not in self.now.bent or self._holds(same)
 
-    def _described(self, attribute: str) -> Tree:
-        """Returns the canonical tuples that accents of an attribute describe by now."""
-        of = (accent.description for accent in self.gone if accent.primitive.attribute == attribute)
+    def _described(self, attribute: str, kinds: tuple[type, ...]) -> Tree:
+        """Returns the canonical tuples that accents of an attribute describe by now. `kinds`: of their primitives."""
+        of = (
+            accent.description
+            for accent in self.gone
+            if accent.primitive.attribute == attribute and isinstance(accent.primitive, kinds)
+        )
         return regions.union(*map(self.now.canonical, of))
 
-    def _is_right(self, attribute: str, tree_of: Callable[[SourceState, str], Tree]) -> bool:
+    def _is_right(
+        self, attribute: str, tree_of: Callable[[SourceState, str], Tree], kinds: tuple[type, ...]
+    ) -> bool:
         now, then, first, kept = (
             tree_of(state, attribute) for state in (self.now, self.then, self.first, self.kept)
         )
         outside = regions.intersection(regions.combine(now, then, _SAME), regions.combine(first, kept, _SAME))
         pairs = regions.combine(now, then, _PAIRS), regions.combine(first, kept, _PAIRS)
         return self._holds(
-            regions.choose(self._described(attribute), regions.combine(*pairs, _BACK), outside)
+            regions.choose(self._described(attribute, kinds), regions.combine(*pairs, _BACK), outside)
         )
 
     def _holds(self, region: Tree) -> bool:
@@ -211,11 +270,12 @@ def _written(state: SourceState, attribute: str) -> Tree:
     return state.units.get(attribute, ORIGINAL) if has_histories else state.written(attribute)
 
 
-_TREES: tuple[Callable[[SourceState, str], Tree], ...] = (
-    _written,
-    lambda state, attribute: state.names.here.get(attribute, attribute),
-    lambda state, attribute: state.present.get(attribute, ABSENT),
+_TREES: tuple[tuple[Callable[[SourceState, str], Tree], tuple[type, ...]], ...] = (
+    (_written, (Add, Alter, Recode, SourceAlter, ToLevel, ToUnit)),
+    (lambda state, attribute: state.names.here.get(attribute, attribute), (Add, Rename)),
+    (lambda state, attribute: state.present.get(attribute, ABSENT), (Add, Drop)),
 )
+"""Trees of an attribute, and the primitives that change them."""
 _SAME = regions.Operation(lambda *_: None, lambda one, other: _last(one) == _last(other))
 _PAIRS = regions.Operation(lambda *_: None, lambda one, other: (one, other))
 _BACK = regions.Operation(lambda *_: None, lambda one, other: _is_back(*one, *other))
@@ -227,9 +287,8 @@ def _is_back(now: Any, then: Any, first: Any, kept: Any) -> bool:
         return True
     if now == first:
         return _last(then) == _last(kept)
-    # The stream has changed the attribute, too: earlier, if the last change is a new one and the inverse undoes it.
-    *earlier, last = now if isinstance(now, tuple) else (now,)
-    return last not in earlier and _last(then) in earlier[-1:]
+    # An edit stated what is gone after other accents: the last change is its, and the inverse undoes it.
+    return isinstance(now, tuple) and _last(then) in now[-2:-1]
 
 
 def _last(leaf: Any) -> Any:

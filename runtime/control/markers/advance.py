@@ -37,6 +37,7 @@ from cedilla.runtime.control.markers.source_marker_parser import (
     read_epoch_change,
     read_punctuation,
 )
+from cedilla.runtime.control.markers.superseded import with_superseded
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about, with_statement
 from cedilla.runtime.control.sources.partitions import within
@@ -287,10 +288,11 @@ def _applied(
     if (change := read_epoch_change(state, text)) is not None:
         if changes(state, plan.source_of[source], change):
             raise EpochMustEnd
-        return state, "accent", ()
+        return with_superseded(state, change), "accent", ()
     accent = read_accent(plan.source_of[source], state, text)
     state = with_ownership(state, plan.source_of[source], accent.description, marker)
     accent = evolve(accent, description=within(accent.description, marker.partition))
+    state = with_superseded(state, accent)
     warnings = tuple(with_statement(source, warning) for warning in warnings_about(state, accent))
     check_doubtful(plan.settings, warnings)
     after = with_accent(state, accent, marker.position, location)

@@ -28,6 +28,7 @@ from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd, alters_of, check_add, misnamed
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_punctuation
+from cedilla.runtime.control.markers.superseded import with_superseded
 from cedilla.runtime.control.markers.warnings import standing, warnings_about
 from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import MAX_ALTERS, SourceState
@@ -280,6 +281,7 @@ def _evolved(
         return None
     if any(warnings_about(state, single) for single in step.one_by_others()):
         return None
+    state = with_superseded(state, accent)
     live = regions.difference(where, state.closed)
     places = step.places()
     name = accent.primitive.attribute

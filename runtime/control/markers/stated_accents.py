@@ -35,6 +35,7 @@ from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.epoch_changes import begun, changes
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
+from cedilla.runtime.control.markers.superseded import stated_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import form_of, usual_form
 from cedilla.runtime.control.sources.unit_names import source_units
@@ -71,7 +72,11 @@ def starting_states(plan: Plan) -> dict[str, SourceState]:
 def start_with_warnings(plan: Plan) -> tuple[dict[str, SourceState], tuple[Diagnostic, ...]]:
     """Returns the sources before their first tuple, and warnings about the accents that the query states."""
     states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
-    return with_accents(plan, states, {s.name: s.accents for s in plan.sources})
+    states, warnings = with_accents(plan, states, {s.name: s.accents for s in plan.sources})
+    for source in plan.sources:
+        stated = dict.fromkeys(stated_attributes(source.accents), False)
+        states[source.name] = evolve(states[source.name], superseded=stated)
+    return states, warnings
 
 
 def with_accents(
@@ -109,7 +114,9 @@ def _with_first(
         span = stated[stop.marker.position].span
         raise DiagnosticError(evolve(d, span=span) for d in stop.diagnostics)
     warnings = [evolve(w.diagnostic, span=stated[w.marker.position].span) for w in effects.warnings]
-    states = {name: state.next_epoch() for name, state in effects.states.items()}
+    # The query says this, and not the stream.
+    after = evolve(effects.states[source], superseded=states[source].superseded)
+    states = {name: state.next_epoch() for name, state in {**effects.states, source: after}.items()}
     return states, warnings, len(stated) if stop is None else stop.marker.position
 
 

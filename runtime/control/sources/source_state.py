@@ -58,6 +58,7 @@ class SourceState:
     values that markers have added to its declared domain; for a domain from a table, all of its values. `undeclared`:
     attribute of skipped markers -> the first accent that changed how its values are written, else empty. `added_units`:
     attribute -> the unit of canonical values that an Add has named; `named_units`: the units that accents have named.
+    `superseded`: attribute that the query's accents change -> the tuples of which the stream has sent some since.
     """
 
     types: Mapping[str, Type]
@@ -83,6 +84,7 @@ class SourceState:
     swaps: Swaps = field(factory=Swaps)
     undeclared: Mapping[str, str] = field(factory=dict[str, str])
     forms: Mapping[str, str] = field(factory=dict[str, str])
+    superseded: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:
