@@ -186,7 +186,7 @@ class Source:
     """The texts in fields of CSV that mean an undefined value."""
     accents: tuple[StatedAccent, ...] = field(default=(), converter=_stated)
     """Accents that the query states, in their order."""
-    own_units: OwnUnits = field(default=NO_OWN_UNITS, eq=False, repr=False)
+    own_units: OwnUnits = field(default=NO_OWN_UNITS, repr=False)
     """Units that the query defines, which markers may name."""
     partitions: int | None = field(default=None, eq=False)
     """The number of partitions of a topic, once the brokers were asked."""

@@ -60,7 +60,9 @@ def checkpoint_of(folder: Path, reference: Reference, epoch: int = 7) -> Path:
 def edited(reference: Reference, text: str, epoch: int = 7) -> tuple[Changes, Reference]:
     """Returns the changes of an edited query, and a reference of it that continues if it can."""
     plan = compile_query(text).plan
-    changes = compare(StoredPlan(0, reference.plan), commit_of(reference, epoch), plan)
+    stored = StoredPlan(0, reference.plan)
+    changes = compare(stored, commit_of(reference, epoch), plan)
+    assert not changes.items or not stored.is_of(plan)  # else `run` would not look at what `plan` shows
     goes_on = Reference(plan)
     if changes.effect != "new checkpoint":
         goes_on.states = dict(changes.commit.sources)

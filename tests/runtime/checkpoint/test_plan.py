@@ -135,6 +135,17 @@ def test_another_unit_is_another_meaning_of_what_was_read(old: str, new: str, ef
 # --- the checkpoint ---
 
 
+@pytest.mark.parametrize("size", ["12 thing", "2 dozen"])
+def test_an_own_unit_of_another_size_is_an_edit(size: str) -> None:
+    """`run` took the queries for equal: `box` meant one size in what it had read, and another from there on."""
+    units = "unit thing; unit dozen = 12 thing; unit box = {};\n"
+    query = 'stream r(x: double unit thing) from json "r"; emit r to json "o";'
+    before = compile_query(units.format(size) + query).plan
+    reference = ran(before, [("r", {"$accent": "[[unit(x, box)]]"})])
+    for after in (units.format("10 thing"), units.format(size).replace("12 thing", "11 thing")):
+        assert edited(reference, after + query)[0].effect == "new checkpoint"
+
+
 def test_plans_are_stored_with_all_that_can_change() -> None:
     plan = compile_query(edit("punctuated on ts => punctuated on ts heartbeat ts delay 5")).plan
     plans = StoredPlans.start(plan)
