@@ -121,13 +121,14 @@ class Reading:
             sender.take_back(number, why.partition(" holds ")[0])
 
     def accent(self, text: str, *, is_stated: bool) -> bool:
-        """Reads an accent; returns False if an operator cannot go on (G13, G15)."""
+        """Reads an accent; returns False if an operator cannot go on (G13, G15), or if the accent cannot be the last of
+        the statements of a query that starts anew."""
         try:
             if not is_stated:
                 return self.step({"$accent": text}) == []
             return self.edit(f"{self.text}accent r {text};\n") is not None
         except DiagnosticError as error:
-            if error.diagnostics[0].code != "RQ209":
+            if not is_stated and error.diagnostics[0].code != "RQ209":
                 raise
             return False
 
@@ -195,9 +196,10 @@ def read_changes(seed: int) -> Reading:
     for _ in range(12):
         if rng.random() < 0.15:
             reading.step({"$punctuation": sender.punctuation(rng)})
+        number = len(sender.accents)
         if (text := sender.accent(rng)) is None:
             continue
-        number, is_stated = len(sender.accents) - 1, rng.random() < 0.15
+        is_stated = rng.random() < 0.15
         if not reading.accent(text, is_stated=is_stated):
             break
         reading.stated |= sender.undoable(number, text) if is_stated else {}
