@@ -117,13 +117,14 @@ def active_recodes(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Re
                 yield Recode(name, code, types[name]), cell
 
 
-def coded(region: Tree, raw: Tree, codes: Codes, forward: Mapping[str, Tree], universe: Universe) -> Tree:
-    """Returns the tuples that a raw region describes, out of its image, a canonical region. `forward`: the functions
-    from canonical to raw values of other attributes.
+def coded(raw: Tree, codes: Codes, forward: Mapping[str, Tree], universe: Universe) -> Tree:
+    """Returns the canonical tuples that a raw region describes. `forward`: the functions from canonical to raw values
+    of other attributes.
 
-    A value that is the code of another one keeps the condition of all others, but may be in another unit than they.
+    A value that no raw value leads to may come later. It keeps the condition of all others, but may be in another unit
+    than they, so the maps from canonical values decide and not those from raw ones.
     """
-    described = mapped_into(region, raw, {**forward, **codes})
+    described = mapped_into(True, raw, {**forward, **codes})
     return regions.difference(described, unspoken(codes, universe, raw))
 
 

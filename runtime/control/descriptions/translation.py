@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from cedilla.compiler import regions
 from cedilla.compiler.regions import Tree
@@ -28,15 +28,17 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
 def mapped_into(region: Tree, image: Tree, maps: Mapping[str, Tree]) -> Tree:
     """Returns the part of a region that `translate` maps into another region."""
     matching: list[Tree] = []
-    for part, functions in _parts(region, maps):
+    for part, functions in _parts(region, maps, regions.attributes(image)):
         back = {name: function.inverse() for name, function in functions.items()}
         matching.append(regions.intersection(part, _image(image, back)))
     return regions.union(*matching)
 
 
-def _parts(region: Tree, maps: Mapping[str, Tree]) -> list[tuple[Tree, dict[str, Function]]]:
-    """Splits a region into parts with one function for each attribute."""
-    mentioned = set(regions.attributes(region))
+def _parts(
+    region: Tree, maps: Mapping[str, Tree], others: Set[str] = frozenset()
+) -> list[tuple[Tree, dict[str, Function]]]:
+    """Splits a region into parts with one function for each attribute. `others`: attributes besides the region's."""
+    mentioned = {*regions.attributes(region), *others}
     needed: dict[str, Tree] = {}
     while more := [n for n in maps if n in mentioned and n not in needed]:
         for name in more:

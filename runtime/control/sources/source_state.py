@@ -170,8 +170,9 @@ class SourceState:
 
     def canonical(self, raw: Tree) -> Tree:
         """Converts a region over raw values at this position to canonical values (G22, N3)."""
-        region = translate(raw, self.original)
-        return coded(region, raw, self.codes, self.forward_maps, self.universe) if self.codes else region
+        if self.codes:
+            return coded(raw, self.codes, self.forward_maps, self.universe)
+        return translate(raw, self.original)
 
     def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
         """Returns the state after a punctuation (theory 3), which closes its region permanently."""
