@@ -99,7 +99,8 @@ def _compare(
             accents = [
                 read_accent(source, now, single) for single in singles if not read_epoch_change(now, single)
             ]
-            undone_by = _Undone(now, then, first, last, accents)
+            stated_of = Counter(name for text in stated for name in stated_attributes([text]))
+            undone_by = _Undone(now, then, first, last, accents, stated_of)
             if not undone_by.leads_back():
                 items.append(Change("new checkpoint", where, "accents", _OTHERWISE))
             without = {**without, source.name: undone_by.with_codes()}
@@ -117,7 +118,8 @@ def _stating(
 ) -> SourceState:
     """Returns a source that begins to record which of its statements the stream supersedes, from the edit on.
 
-    Where a new statement changes nothing, the stream has said it already. `before`: the attributes of the statements
+    Where a new statement changes nothing, the stream has said it already. So it has where an inverse would lead too
+    far. `before`: the attributes of the statements
     before the edit; `without`, `after`: the source without and with the new statements.
     """
     stated = stated_attributes(source.accents)
@@ -134,7 +136,11 @@ def _stating(
             name = accent.primitive.attribute
             trees = (of for of, kinds in _TREES if isinstance(accent.primitive, kinds))
             same = (regions.combine(of(without, name), of(after, name), _SAME) for of in trees)
-            where = regions.intersection(without.canonical(accent.description), *same)
+            described = without.canonical(accent.description)
+            where = regions.intersection(described, *same)
+            if isinstance(accent.primitive, ToLevel | ToUnit) and name in after.bent:
+                # Functions that bend have no history that leads from the declared unit to an earlier one.
+                where = regions.union(where, without.written_otherwise(name, described))
             after = evolve(after, superseded=with_region(after, [name], where))
     return after
 
@@ -144,7 +150,8 @@ class _Undone:
     """A source whose edit removes or moves statements.
 
     `now`, `then`: its states without and with the inverses. `first`, `kept`: its states before its first tuple, with
-    all statements and with those that stay. `gone`: the accents of the others.
+    all statements and with those that stay. `gone`: the accents of the others. `stated_of`: how many statements there
+    were about each attribute.
     """
 
     now: SourceState
@@ -152,6 +159,7 @@ class _Undone:
     first: SourceState
     kept: SourceState
     gone: Sequence[Accent]
+    stated_of: Mapping[str, int]
 
     def leads_back(self) -> bool:
         """Returns True if the source reads tuples after the inverses as if it had never stated what is gone.
@@ -177,22 +185,13 @@ class _Undone:
         return then.next_epoch()
 
     def _decoded_as_kept(self, then: SourceState, attribute: str) -> SourceState:
-        states = self.now, self.first, self.kept
-        decoding = {
-            (kind, name)
-            for kind in _DECODING
-            for state in states
-            for name, tree in _DECODING[kind](state).items()
-            if name == attribute or (kind != "codes" and attribute in regions.attributes(tree))
-        }
-        now, first, kept = ({kind: of(state) for kind, of in _DECODING.items()} for state in states)
-        if any(now[kind].get(name) != first[kind].get(name) for kind, name in decoding):
+        if not self._decodes_as_first(attribute):
             return then
         trees = {kind: dict(of(then)) for kind, of in _DECODING.items()}
-        for kind, name in decoding:
+        for kind, name in self._decoding(attribute):
             trees[kind].pop(name, None)
-            if name in kept[kind]:
-                trees[kind][name] = kept[kind][name]
+            if (tree := _DECODING[kind](self.kept).get(name)) is not None:
+                trees[kind][name] = tree
         return evolve(
             then,
             codes=trees["codes"],
@@ -200,6 +199,21 @@ class _Undone:
             sentinels=Sentinels(trees["sentinels"]),
             swaps=Swaps(trees["swaps"]),
         )
+
+    def _decodes_as_first(self, attribute: str) -> bool:
+        """Returns True if only statements have changed how an attribute is decoded, in their order."""
+        now, first = ({kind: of(state) for kind, of in _DECODING.items()} for state in (self.now, self.first))
+        return all(now[kind].get(name) == first[kind].get(name) for kind, name in self._decoding(attribute))
+
+    def _decoding(self, attribute: str) -> set[tuple[str, str]]:
+        """Returns the trees that decode an attribute, or others by its raw values."""
+        return {
+            (kind, name)
+            for kind, of in _DECODING.items()
+            for state in (self.now, self.first, self.kept)
+            for name, tree in of(state).items()
+            if name == attribute or (kind != "codes" and attribute in regions.attributes(tree))
+        }
 
     def _has_right_form(self, attribute: str) -> bool:
         """Returns True if texts have the form of the statements that stay, or the statements say nothing new of it."""
@@ -220,6 +234,8 @@ class _Undone:
         attribute = accent.primitive.attribute
         if isinstance(accent.primitive, Rename):
             return self.now.names.all_of(attribute) == self.first.names.all_of(attribute)
+        if isinstance(accent.primitive, Recode) and self.stated_of[attribute] > 1:
+            return self._decodes_as_first(attribute)
         if isinstance(accent.primitive, Recode | Swap):
             functions = map(self.now.written, accent.mentions)
             return all(
@@ -287,8 +303,8 @@ def _is_back(now: Any, then: Any, first: Any, kept: Any) -> bool:
         return True
     if now == first:
         return _last(then) == _last(kept)
-    # An edit stated what is gone after other accents: the last change is its, and the inverse undoes it.
-    return isinstance(now, tuple) and _last(then) in now[-2:-1]
+    # An edit stated what is gone after other accents: the last change is its, unless another statement says the same.
+    return isinstance(now, tuple) and _last(first) != _last(kept) and _last(then) in now[-2:-1]
 
 
 def _last(leaf: Any) -> Any:
