@@ -141,9 +141,8 @@ class SourceState:
 
     def facts_during(self, closed_before: Tree) -> Facts:
         """Returns the facts with every attribute that tuples of this epoch may have (Add comes first, theory 3.3)."""
-        return merge_partitions(
-            Facts(self.types, self.universe, self.most_present, self.units, closed_before)
-        )
+        during = Facts(self.types, self.universe, self.most_present, self.units, closed_before)
+        return merge_partitions(during)
 
     # --- markers ---
 
@@ -268,8 +267,7 @@ class SourceState:
         """Returns the tuples of a region that may have an attribute."""
         return regions.within(where, self.present.get(attribute, ABSENT), lambda leaf: leaf is not ABSENT)
 
-    # The following methods apply markers after their checks (`one_accent`). `places`: the positions in the stream at
-    # which they apply.
+    # The following methods apply markers after their checks (`one_accent`), from the positions `places` on.
 
     def with_add(self, added: Add, raw: Tree, where: Tree, places: Tree) -> SourceState:
         """Returns the state after an Add. `raw`, `where`: the tuples described, over raw and over canonical values."""
