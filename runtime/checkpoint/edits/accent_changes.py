@@ -118,9 +118,9 @@ def _stating(
 ) -> SourceState:
     """Returns a source that begins to record which of its statements the stream supersedes, from the edit on.
 
-    Where a new statement changes nothing, the stream has said it already. So it has where an inverse would lead too
-    far. `before`: the attributes of the statements
-    before the edit; `without`, `after`: the source without and with the new statements.
+    Where a new statement changes nothing, the stream has said it already. A statement also counts as superseded where
+    its inverse would lead further back than to what was before. `before`: the attributes of the statements before the
+    edit; `without`, `after`: the source without and with the new statements.
     """
     stated = stated_attributes(source.accents)
     superseded = {name: after.superseded.get(name, False) if name in before else False for name in stated}
