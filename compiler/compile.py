@@ -16,6 +16,7 @@ from cedilla.compiler.passes import plan_query
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.parameters import given_constants
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.diagnostics.printable import as_utf8
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
@@ -32,7 +33,7 @@ class CompiledQuery:
     @cached_property
     def program(self) -> str:
         """The text of the program; most commands need none."""
-        return _as_utf8(generate(self.plan, self.source))
+        return as_utf8(generate(self.plan, self.source))  # comments name the file
 
 
 def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, str]:
@@ -43,9 +44,9 @@ def compiled_query(query: str | Path | CompiledQuery) -> tuple[CompiledQuery, st
     return compiled, compiled.source
 
 
-def _as_utf8(text: str) -> str:
-    """Returns a text in which the name of a file has no bytes that are not UTF-8: no program and no folder may."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def query_name(path: str) -> str:
+    """Returns the name of a query, which names its checkpoint, too. `path`: of its file."""
+    return as_utf8(Path(path).stem.strip("<>")) or "query"
 
 
 def query_text(name: str, read: Callable[[], bytes]) -> str:
@@ -117,8 +118,7 @@ def compile_query(
         expanded = included.expand(parsed)
         if included.texts:  # the text of a plan names no files
             text, params = format_query(expanded), None
-        name = _as_utf8(Path(source).stem.strip("<>"))
-        compiled = plan_query(expanded, name or "query", text, params)
+        compiled = plan_query(expanded, query_name(source), text, params)
     except DiagnosticError as error:
         raise DiagnosticError(included.with_excerpts(error.diagnostics)) from None
     if problems := refusals(compiled.plan, engine):

@@ -56,6 +56,7 @@ from cedilla.grammar.syntax import (
     SetZone,
     SwapAttributes,
     Wildcard,
+    changed_names,
 )
 
 Types = Mapping[str, Type]
@@ -115,7 +116,7 @@ def accent_of(
         raise failure("RQ339", "the form of texts cannot change here", primitive.span, hint=why)
     if isinstance(primitive, SwapAttributes):
         primitive = evolve(primitive, other=names.get(primitive.other, primitive.other))
-    changed = {primitive.name, *((primitive.other,) if isinstance(primitive, SwapAttributes) else ())}
+    changed = set(changed_names(primitive))
     if changed & mentions:
         raise failure(
             "RQ201",

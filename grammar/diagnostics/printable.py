@@ -28,6 +28,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda sign: _escape(sign[0], "\\x"), text)
 
 
+def as_utf8(text: str) -> str:
+    """Returns the text with U+FFFD in place of bytes that are not UTF-8, as names of files and lines may have them."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def one_line(text: str) -> str:
     """Returns the text as `printable` does, on one line."""
     return printable(text).replace("\n", "\\n")

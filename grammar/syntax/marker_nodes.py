@@ -125,6 +125,11 @@ Primitive = (
 )
 
 
+def changed_names(primitive: Primitive) -> tuple[str, ...]:
+    """Returns the names of the attributes that a primitive changes."""
+    return (primitive.name, primitive.other) if isinstance(primitive, SwapAttributes) else (primitive.name,)
+
+
 @frozen
 class AccentText(Node):
     """`[[description, primitive]]` (paper, section 2): the description is a conjunction, possibly empty."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from attrs import frozen
 
+from cedilla.compiler.compile import query_name
 from cedilla.compiler.plan import Emit, Plan
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.commit_json import load_commit
@@ -53,7 +52,7 @@ def no_checkpoint(path: str) -> DiagnosticError:
     """RQ411: nothing has run in a folder."""
     hint = "the folder that `cedilla run` was given by --checkpoint; otherwise .cedilla/NAME"
     if path.endswith(".rq"):
-        hint = f".cedilla/{Path(path).stem}, unless `cedilla run` was given another by --checkpoint"
+        hint = f".cedilla/{query_name(path)}, unless `cedilla run` was given another by --checkpoint"
     return failure("RQ411", f"{path} holds no checkpoint", hint=hint)
 
 

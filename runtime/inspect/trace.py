@@ -159,7 +159,7 @@ class _Tracer:
         units: Mapping[str, Mapping[str, str]],
         original_units: bool = False,
     ) -> Markers:
-        """Returns what a relation, or an output of it, announces after a marker, and notes that it has."""
+        """Returns the markers that a relation, or an output of it, announces after a marker, and records them."""
         states[name], announced = announce(
             states[name],
             most[relation],

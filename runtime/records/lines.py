@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 from attrs import evolve, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
+from cedilla.grammar.diagnostics.printable import as_utf8
 from cedilla.grammar.parser import single_accents
 from cedilla.grammar.syntax.settings import LARGEST, SETTINGS, size, size_text
 from cedilla.runtime.records.json_objects import JsonObject, parse_line
@@ -295,7 +296,7 @@ def _lines(text: io.TextIOWrapper, name: str, limit: int) -> Iterator[Line]:
         if not (fault or line.strip(_BLANK)):
             continue
         is_utf8 = line.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in line)
-        shown = line if is_utf8 else line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        shown = line if is_utf8 else as_utf8(line)
         read = Line(shown, f"{name}:{number}", is_utf8, fault=fault)
         if is_first and not fault and (problem := json_over_lines(shown)) is not None:
             raise DiagnosticError(

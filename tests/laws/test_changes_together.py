@@ -128,8 +128,11 @@ class Reading:
                 return self.step({"$accent": text}) == []
             return self.edit(f"{self.text}accent r {text};\n") is not None
         except DiagnosticError as error:
-            if not is_stated and error.diagnostics[0].code != "RQ209":
-                raise
+            if error.diagnostics[0].code != "RQ209":
+                if not is_stated:
+                    raise
+                with pytest.raises(DiagnosticError):
+                    Reference(compile_query(f"{self.text}accent r {text};\n").plan)
             return False
 
     def check(self, accents: str) -> None:

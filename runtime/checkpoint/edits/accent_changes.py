@@ -42,7 +42,7 @@ from cedilla.runtime.control.markers.stated_accents import (
 from cedilla.runtime.control.markers.superseded import (
     attributes_of,
     stated_attributes,
-    with_region,
+    superseding,
     with_superseded,
 )
 from cedilla.runtime.control.sinks.held_drops import held_drops
@@ -118,9 +118,9 @@ def _stating(
 ) -> SourceState:
     """Returns a source that begins to record which of its statements the stream supersedes, from the edit on.
 
-    Where a new statement changes nothing, the stream has said it already. A statement also counts as superseded where
-    its inverse would lead further back than to what was before. `before`: the attributes of the statements before the
-    edit; `without`, `after`: the source without and with the new statements.
+    Where a new statement changes nothing, an accent of the stream is in force already. A statement also counts as
+    superseded where its inverse would lead further back than to what was before. `before`: the attributes of the
+    statements before the edit; `without`, `after`: the source without and with the new statements.
     """
     stated = stated_attributes(source.accents)
     superseded = {name: after.superseded.get(name, False) if name in before else False for name in stated}
@@ -141,7 +141,7 @@ def _stating(
             if isinstance(accent.primitive, ToLevel | ToUnit) and name in after.bent:
                 # Functions that bend have no history that leads from the declared unit to an earlier one.
                 where = regions.union(where, without.written_otherwise(name, described))
-            after = evolve(after, superseded=with_region(after, [name], where))
+            after = superseding(after, [name], where)
     return after
 
 

@@ -1,7 +1,7 @@
 """Tuples about which the stream itself has sent accents since the query states some (theory N10).
 
 An edit that removes a statement undoes it by its inverse. The inverse leads back only where the statement was the last
-accent. Whatever the stream has said there since must stay, even if it changed nothing: a producer that begins to send
+accent. Later accents of the stream must stay in force, even those that change nothing: a producer that begins to send
 the marker of a statement makes the statement needless, and its unit stays right.
 """
 
@@ -16,15 +16,14 @@ from cedilla.compiler.facts.markers import Accent, EpochChange, Swap
 from cedilla.compiler.plan import StatedAccent
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.parser import parse_accent
-from cedilla.grammar.syntax import SwapAttributes
+from cedilla.grammar.syntax import changed_names
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def stated_attributes(accents: Iterable[StatedAccent]) -> frozenset[str]:
     """Returns the attributes that stated accents change."""
-    primitives = [primitive for accent in accents for primitive in parse_accent(accent.text).primitives]
-    others = (primitive.other for primitive in primitives if isinstance(primitive, SwapAttributes))
-    return frozenset((*(primitive.name for primitive in primitives), *others))
+    primitives = (primitive for accent in accents for primitive in parse_accent(accent.text).primitives)
+    return frozenset(name for primitive in primitives for name in changed_names(primitive))
 
 
 def attributes_of(change: Accent | EpochChange) -> tuple[str, ...]:
@@ -39,10 +38,10 @@ def with_superseded(state: SourceState, change: Accent | EpochChange) -> SourceS
     if not stated:
         return state
     where: Tree = state.canonical(change.description) if isinstance(change, Accent) else True
-    return evolve(state, superseded=with_region(state, stated, where))
+    return superseding(state, stated, where)
 
 
-def with_region(state: SourceState, names: Iterable[str], where: Tree) -> dict[str, Tree]:
-    """Returns the superseded tuples of all attributes with further ones of some."""
-    before = state.superseded
-    return {**before, **{name: regions.union(before.get(name, False), where) for name in names}}
+def superseding(state: SourceState, names: Iterable[str], where: Tree) -> SourceState:
+    """Returns the state in which the statements of some attributes are superseded in further tuples."""
+    more = {name: regions.union(state.superseded.get(name, False), where) for name in names}
+    return evolve(state, superseded={**state.superseded, **more})

@@ -155,6 +155,7 @@ def test_a_query_whose_name_is_not_utf8_runs(sail: SparkSession, here: Path) -> 
     assert cedilla("compile", str(query)).exit_code == 0
     run(query, Options(once=True), spark=sail)
     assert [path.name for path in (here / ".cedilla").iterdir()] == ["gr\ufffd\ufffde"]
+    assert " = help: .cedilla/gr\ufffd\ufffde, unless" in cedilla("status", str(query)).stderr
     assert len(read_output(here / "b")) > 0
 
 
