@@ -149,23 +149,32 @@ class Decoder:
         """
         renamed = {self.names[n]: v for n, v in row.items() if n in self.names and v is not None}
         row = {n: v for n, v in row.items() if n not in self.names} | renamed
-        for _, _, undone in self._back(row, len(self.accents)):
-            row = undone
-        return row
+        return self._canonical_at(row, len(self.accents))
+
+    def _canonical_at(self, row: Item, start: int) -> Item:
+        """Returns the canonical tuple of one with its values after `start` accents."""
+        begun: Item = {}
+        for change, met, earlier in self._back(row, start):
+            if isinstance(change, syntax.AddAttribute) and met and change.name in earlier:
+                begun.setdefault(change.name, earlier[change.name])
+            row = earlier
+        return row | begun
 
     def _back(self, row: Item, start: int) -> Iterator[tuple[syntax.Primitive, bool, Item]]:
         """Yields the accents before a position, the latest first: primitive, match, and the tuple with it
         undone.
 
+        It also undoes what was before an attribute's last Add: earlier descriptions are about the values as they
+        were written then. The engine accepts the Add only if all is undone by then, or if nothing depends on
+        it (RQ467).
+
         `row`: the tuple with its values at the position, by the names of attributes.
         """
-        row, begun = dict(row), set[str]()
+        row = dict(row)
         for index in reversed(range(start)):
             change = self.accents[index].primitive
             met = self._matches(row, index, self.accents[index].description)
-            if isinstance(change, syntax.AddAttribute) and met:
-                begun.add(change.name)
-            elif change.name not in begun and met and _changes(change, row):
+            if met and _changes(change, row):
                 row = {**row, change.name: function_of(change)[1](row[change.name])}
             yield change, met, row
 
@@ -176,9 +185,8 @@ class Decoder:
         with units is about the canonical value.
         """
         if any(map(has_units, conditions)):
-            canonical = next((earlier for *_, earlier in reversed([*self._back(row, accent_count)])), row)
             measured = [self._measured(c) for c in conditions if has_units(c)]
-            return matches(canonical, measured) and self._matches(
+            return matches(self._canonical_at(row, accent_count), measured) and self._matches(
                 row, accent_count, [c for c in conditions if not has_units(c)]
             )
         by = {c.attribute for c in conditions} & self.names.keys()

@@ -65,8 +65,10 @@ def test_values_that_tell_others_apart_do_not_begin_anew(
 
 @pytest.mark.parametrize(("back", "change", "condition", "again"), BACK)
 def test_what_has_come_back_may_begin_anew(back: str, change: str, condition: str, again: list[str]) -> None:
-    """The way out of the hint: both outputs say the same."""
-    it = stepped(QUERY, [change, condition, back, *again]).reference
+    """The way out of the hint: both outputs say the same, and so does a reader of the stream, for whom the condition
+    is about the values as they were written then."""
+    markers = [change, condition, back, *again]
+    it = stepped(QUERY, markers).reference
     rows: list[Item] = [
         {"site": "B", "x": x, "state": state, "t": 6.0, "k": 1}
         for x, state in ((4.0, "M"), (7.0, "F"), (20.0, "F"))
@@ -74,7 +76,11 @@ def test_what_has_come_back_may_begin_anew(back: str, change: str, condition: st
     outputs = it.step([("r", row) for row in rows])
     assert not it.rejected
     few = [row["t"] for output in outputs for row in output["project"].items() if "t" in row]
-    assert sorted(few) == sorted(float(row["t"]) for output in outputs for row in output["r"].canonical)
+    canonical = [dict(row) for output in outputs for row in output["r"].canonical]
+    assert sorted(few) == sorted(float(row["t"]) for row in canonical)
+    assert values_of(decode([*({"$accent": text} for text in markers), *rows]), "t", "x") == values_of(
+        canonical, "t", "x"
+    )
 
 
 def test_others_are_told_by_values_that_never_changed() -> None:
