@@ -27,7 +27,6 @@ from tests.kit.compare import bag, plain
 from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Decoder, Item, complaints
-from tests.kit.tiers import tiered
 from tests.laws.edges import key
 from tests.laws.relational import evaluate_plan
 from tests.laws.senders import SCHEMA, UNITS, Sender, tuples
@@ -254,8 +253,9 @@ def test_a_query_reads_what_a_sender_has_meant_in_many_cases(seed: int) -> None:
     check_changes(seed)
 
 
+@pytest.mark.rest
 @pytest.mark.either_engine
-@pytest.mark.parametrize("seed", tiered(range(4)))
+@pytest.mark.parametrize("seed", range(4))
 def test_an_engine_reads_what_a_sender_has_meant(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check_on_engine(spark, tmp_path, seed)
 

@@ -177,6 +177,7 @@ def test_the_command_says_what_it_does(folder: Path) -> None:
     assert cedilla("status", ".cedilla/q").stdout.splitlines()[0].endswith(" UTC by sail")
 
 
+@pytest.mark.rest
 def test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one(folder: Path) -> None:
     """In the middle of a micro-batch of six epochs, each third of which is too much."""
     program = (

@@ -212,6 +212,7 @@ def test_an_attribute_that_is_dropped_and_added_begins_anew(tmp_path: Path, kept
     assert [suspect["group"] for suspect in actual["suspects"]] == [{"s": 2}]
 
 
+@pytest.mark.rest
 def test_memory_does_not_grow_with_the_stream() -> None:
     series: Series[int] = Series()
     rng = random.Random(1)

@@ -183,6 +183,7 @@ def started(folder: Path, port: int) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.rest
 def test_a_page_stays_while_a_run_dies_and_comes_back(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "q.rq").write_text(QUERY)
     write_lines(tmp_path / "pumps" / "1.jsonl", [pump(0, 1, 100.0)])
