@@ -40,6 +40,14 @@ WHOLLY_IN_REST = {
     "tests/runtime/embedding/test_data_source.py::test_a_declarative_pipeline_reads_an_output",
     # Eight processes, two with Sail; `make test` compiles the queries of the page, and runs what `cedilla init` writes.
     "tests/docs/test_start.py::test_a_first_reader_has_an_own_query_with_a_changed_unit",
+    # On an engine; `make test` asks the same of the reference, and of engines with other laws.
+    "tests/laws/test_changes_together.py::test_an_engine_reads_what_a_sender_has_meant",
+    # They wait until a run dies or a process grows; `make test` has pages of runs that go on, and a run that ends at
+    # its limit of memory.
+    "tests/runtime/ui/test_browser.py::test_a_page_stays_while_a_run_dies_and_comes_back",
+    "tests/runtime/engines/test_engines.py::test_a_process_that_has_grown_too_much_is_replaced_by_a_new_one",
+    # It measures memory in a process of its own.
+    "tests/runtime/stream_tools/test_suspect.py::test_memory_does_not_grow_with_the_stream",
     # Further cases of laws, by names that `make soak` has, too; `make test` has some cases of each.
     "tests/laws/test_reference.py::test_plans_keep_the_laws_in_further_cases",
     "tests/laws/test_certain.py::test_certain_answers_in_further_cases",

@@ -147,9 +147,8 @@ SIZES = {
 }
 
 
-@pytest.mark.rest
-@pytest.mark.parametrize("size", ["all", "small", "large"])
-@pytest.mark.parametrize("kind", QUIET)
+@pytest.mark.parametrize("size", tiered(["all", "small", "large"]))
+@pytest.mark.parametrize("kind", tiered(QUIET))
 def test_what_is_no_change_of_unit_is_not_told(kind: str, size: str) -> None:
     rng = random.Random(f"{kind} {size}")
     values = {s: QUIET[kind](random.Random(f"{kind} {size} {s}")) for s in (1, 2, 3)}

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines.frames import of_table
 from cedilla.runtime.engines.sail import _ENVIRONMENT, sail_session
+from tests.kit.tiers import tiered
 
 
 def test_a_session_has_the_settings_of_sparks(sail: SparkSession) -> None:
@@ -95,8 +96,7 @@ with sail.sail_session() as session:
 """
 
 
-@pytest.mark.rest
-@pytest.mark.parametrize(("seconds", "survives"), [(None, True), ("1", False)])
+@pytest.mark.parametrize(("seconds", "survives"), tiered([(None, True), ("1", False)]))
 def test_a_session_survives_hours_without_work(seconds: str | None, survives: bool) -> None:
     """The second case shows that Sail reads the variable of this name."""
     name = "SAIL_SPARK__SESSION_TIMEOUT_SECS"
