@@ -87,7 +87,7 @@ def _encoding(name: str, type_: Type, written_type: Type) -> _Encoding:
         return _in_doubles(value, kind)
     if (double := as_double(name, value, data_type(type_), kind)) is not None:
         return _in_doubles(f"({double})", kind)
-    before, after = _innermost(type_), _innermost(written_type)
+    before, after = type_.innermost, written_type.innermost
     return lambda f: element_wise(
         partial(encoded_sql, type_=before, function=f, wanted=after, failure=beyond_failure(name)),
         value,
@@ -100,10 +100,6 @@ def _in_doubles(value: str, kind: DataType) -> _Encoding:
         lambda f: value if f.is_identity else element_wise(f.sql, value, kind),
         lambda numbers: element_wise(lambda e: sql_over(e, numbers), value, kind),
     )
-
-
-def _innermost(type_: Type) -> Type:
-    return type_ if type_.element is None else _innermost(type_.element)
 
 
 def element_wise(function: Callable[[str], str], value: str, kind: DataType) -> str:

@@ -73,7 +73,7 @@ class _State:
         self, types: Mapping[str, Type], before: SinkState, after: SinkState, units: Mapping[str, str]
     ) -> None:
         self._before, self._after, self._units = before, after, units
-        self._exact = {name for name, type_ in types.items() if is_exact(type_.element or type_)}
+        self._exact = {name for name, type_ in types.items() if is_exact(type_.innermost)}
 
     @classmethod
     def of(cls, folder: CheckpointFolder, emit: Emit) -> _State:

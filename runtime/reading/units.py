@@ -76,6 +76,11 @@ def type_of_value(value: Any) -> Type:
             return STRING
 
 
+def _of_doubles(type_: Type) -> Type:
+    """Returns the type of an array whose values an Alter turns into doubles."""
+    return DOUBLE if type_.element is None else array_of(_of_doubles(type_.element))
+
+
 class Units:
     """Takes a stream's accents in order. `state`: the state after them; `declared`: types that are not
     inferred.
@@ -95,19 +100,21 @@ class Units:
     def learn(self, item: Item) -> None:
         """Declares a tuple's new attributes.
 
-        An Alter before any tuple cannot distinguish a number from an array of numbers.
+        An Alter before any tuple cannot distinguish a number from an array of numbers, and an empty array does not show
+        the type of its elements.
         """
         types = self.state.types
         new = {n: type_of_value(v) for n, v in item.items() if n not in types and v is not None}
         if new:
             self.declare(new)
-        arrays = [
-            n
+        arrays = {
+            n: _of_doubles(type_of_value(v))
             for n, v in item.items()
-            if isinstance(v, list) and types.get(n) == DOUBLE and n not in self.declared
-        ]
-        if arrays:
-            self.state = evolve(self.state, types={**types, **dict.fromkeys(arrays, array_of(DOUBLE))})
+            if isinstance(v, list) and n in types and n not in self.declared
+        }
+        deeper = {n: array for n, array in arrays.items() if array.depth > types[n].depth}
+        if deeper:
+            self.state = evolve(self.state, types={**types, **deeper})
 
     def declare(self, types: Mapping[str, Type]) -> None:
         """Declares unknown attributes as present from the start."""
@@ -155,10 +162,9 @@ class Units:
             )
             if self.came_back is None and not regions.is_empty(lost, before.universe):
                 self.came_back = text
-        element = before.types.get(name, DOUBLE).element
         state = evolve(with_accent(before, accent, position), dropped={})
-        if element is not None:  # an Alter turns its values into doubles
-            state = evolve(state, types={**state.types, name: array_of(DOUBLE)})
+        if (array := before.types.get(name, DOUBLE)) != array.innermost:
+            state = evolve(state, types={**state.types, name: _of_doubles(array)})
         self.state, self._scale = state, None
         maps = (*state.original.items(), *state.units.items())
         self._needed = frozenset(n for name, tree in maps for n in (name, *regions.attributes(tree)))
@@ -234,7 +240,10 @@ def _output_value(value: Value, came: Any, *, is_exact: bool) -> Any:
     if is_exact and isinstance(value, int | Fraction) and (text := decimal_notation(value)) is not None:
         return Decimal(text)
     if isinstance(value, tuple):
-        return [c if _is_not_finite(c) else number_to_json(v) for v, c in zip(value, came, strict=True)]
+        return [
+            c if _is_not_finite(c) else _output_value(v, c, is_exact=False)
+            for v, c in zip(value, came, strict=True)
+        ]
     is_whole = isinstance(came, int) and isinstance(value, int) and abs(value) >= LARGEST
     return value if is_whole or isinstance(value, str | bool) else number_to_json(value)
 

@@ -113,10 +113,12 @@ def function_of(alter: Change) -> tuple[Callable[[Any], Any], Callable[[Any], An
 
 
 def _elementwise(function: Callable[[Fraction], Fraction]) -> Callable[[Any], Any]:
-    def one(y: Any) -> Any:
+    def mapped(y: Any) -> Any:
+        if isinstance(y, list):
+            return list(map(mapped, y))
         return y if isinstance(y, str) or is_odd(y) else function(Fraction(as_it_is("", y)))
 
-    return lambda y: list(map(one, y)) if isinstance(y, list) else one(y)
+    return mapped
 
 
 def _changes(change: syntax.Primitive, row: Item) -> TypeGuard[Change]:

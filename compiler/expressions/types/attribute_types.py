@@ -83,6 +83,16 @@ class Type:
         return f"{self.name}({','.join(map(str, self.parameters))})" if self.parameters else self.name
 
     @property
+    def depth(self) -> int:
+        """The number of arrays around the values: 0 for a type that is no array."""
+        return 0 if self.element is None else 1 + self.element.depth
+
+    @property
+    def innermost(self) -> Type:
+        """The type of the values in an array, however deep; of another type itself."""
+        return self if self.element is None else self.element.innermost
+
+    @property
     def is_numeric(self) -> bool:
         return self.name in ("int", "long", "double", "decimal")
 

@@ -22,7 +22,7 @@ from tests.kit.command import cedilla
 from tests.kit.compare import plain
 from tests.kit.lines import write_lines
 from tests.kit.sensor_streams import random_stream, wild_stream
-from tests.kit.stream import Decoder, Item
+from tests.kit.stream import Decoder, Item, decode
 from tests.kit.tiers import tiered
 
 PUMPS = """
@@ -350,6 +350,35 @@ def test_spark_reads_arrays_that_were_altered_first(spark: SparkSession, tmp_pat
     )
     rows = read(folder).spark(spark).collect()
     assert sorted((row["k"], row["c"]) for row in rows) == [(1, [2.0, 0.5]), (2, [5.0])]
+
+
+NESTED: list[list[Item]] = [
+    [{"k": 1, "a": []}, {"$accent": "[[k = 2, alter(a, y -> y * 100)]]"}],
+    [{"k": 2, "a": [[200.0, "NaN"], []]}, {"k": 1, "a": [[3.0]]}, {"$accent": "[[alter(a, y -> y / 10)]]"}],
+    [{"k": 2, "a": [[20.0], [-5.0, 10.0]]}],
+]
+OF_NESTED = [[], [[2.0, "NaN"], []], [[3.0]], [[2.0], [-0.5, 1.0]]]
+
+
+@pytest.mark.parametrize("schema", [None, "k: long, a: array<array<double>>"])
+def test_arrays_of_arrays_are_read_element_by_element(tmp_path: Path, schema: str | None) -> None:
+    """Engines wrote them, and `read` refused them after an Alter (RQ423)."""
+    folder = output_of(tmp_path / "out", NESTED)
+    assert [row["a"] for row in read(folder, schema=schema).rows()] == OF_NESTED
+    latest = [[], [[20.0, "NaN"], []], [[0.3]], [[20.0], [-5.0, 10.0]]]
+    assert [row["a"] for row in read(folder, "latest", schema=schema).rows()] == latest
+    arrow = read(folder, schema=schema).arrow().column("a").to_pylist()
+    assert str(arrow) == str(OF_NESTED).replace("'NaN'", "nan")
+    assert [row["a"] for row in decode(item for epoch in NESTED for item in epoch)] == OF_NESTED
+
+
+@pytest.mark.either_engine
+def test_spark_reads_arrays_of_arrays(spark: SparkSession, tmp_path: Path) -> None:
+    folder = output_of(tmp_path / "out", NESTED)
+    rows = read(folder, schema="k: long, a: array<array<double>>").spark(spark).collect()
+    assert sorted(str(row["a"]) for row in rows) == sorted(
+        str(value).replace("'NaN'", "nan") for value in OF_NESTED
+    )
 
 
 def test_a_schema_whose_array_has_no_such_element_is_refused(tmp_path: Path) -> None:
