@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from random import Random
@@ -77,6 +77,21 @@ class _Growing:
     chain: bool = False
     """True: each operator reads the one before it."""
     _types: dict[str, dict[str, str]] = field(init=False, factory=dict[str, dict[str, str]])
+
+    def grow(self, size: int, kinds: tuple[str, ...]) -> None:
+        """Adds lines with random operators, until there are `size` or too many were wrong."""
+        for _ in range(4 * size):
+            name = f"q{len(self.lines)}"
+            if len(self.lines) >= size:
+                return
+            try:
+                self.lines.append(f"{name} := {self.operator(kinds)};\n")
+                self.types(name)
+            except DiagnosticError:
+                if self.lines and self.lines[-1].startswith(f"{name} :="):
+                    self.lines.pop()
+                continue
+            self.names.append(name)
 
     def types(self, name: str) -> dict[str, str]:
         if name not in self._types:
@@ -293,20 +308,17 @@ def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL, edges: int = 0) 
     if extra and ODD not in extra and rng.random() < 0.3:
         extra = (ODD, *extra[1:])
     growing = _Growing(rng, sources(extra), chain=kinds is ORDERED)
-    tries = 0
-    while len(growing.lines) < size and tries < 4 * size:
-        tries += 1
-        name = f"q{len(growing.lines)}"
-        try:
-            growing.lines.append(f"{name} := {growing.operator(kinds)};\n")
-            growing.types(name)
-        except DiagnosticError:
-            if growing.lines and growing.lines[-1].startswith(f"{name} :="):
-                growing.lines.pop()
-            continue
-        growing.names.append(name)
+    growing.grow(size, kinds)
     text = f"{growing.sources}{''.join(growing.lines)}emit {growing.names[-1]} to json 'out';"
     return World(text, compile_query(text).plan, extra)
+
+
+def random_lines(rng: Random, size: int, first: Sequence[str] = ()) -> list[str]:
+    """The lines of a random query over `SOURCES`, of which the first are given."""
+    growing = _Growing(rng, lines=[*first])
+    growing.names += [f"q{number}" for number in range(len(first))]
+    growing.grow(size, ALL)
+    return growing.lines
 
 
 # --- streams ---

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from attrs import evolve, frozen
+from attrs import fields, frozen
 
 from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Emit, Plan
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
@@ -97,10 +98,17 @@ def _structure(
         key = source.name if source.name in intact else (source.name, side)
         classes[source.name] = numbers.setdefault(("source", key), len(numbers))
     for operator in plan.operators:
-        key = (repr(evolve(operator, name="", inputs=(), line=0)), tuple(classes[i] for i in operator.inputs))
+        key = (type(operator), _parameters(operator), tuple(classes[i] for i in operator.inputs))
         number = numbers.setdefault(key, len(numbers))
         classes[operator.name] = classes[counted_as[operator.name]] if operator.name in counted_as else number
     return classes
+
+
+def _parameters(operator: Operator) -> tuple[str, ...]:
+    """Returns the parameters of an operator as texts. The order of names in a mapping means nothing, as in equality."""
+    names = [f.name for f in fields(type(operator)) if f.eq and f.name not in ("name", "inputs")]
+    values = [getattr(operator, name) for name in names]
+    return tuple(repr(sorted(value.items()) if isinstance(value, Mapping) else value) for value in values)
 
 
 def match_emits(stored: StoredPlan, new: Plan, matched: Match) -> dict[str, Emit]:

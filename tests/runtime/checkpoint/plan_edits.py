@@ -8,11 +8,13 @@ from typing import Any
 
 from cedilla.compiler import Plan, compile_query
 from cedilla.compiler.operators import Operator
+from cedilla.compiler.plan import derive
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.edits.change import Changes
 from cedilla.runtime.checkpoint.edits.plan_comparison import compare
 from cedilla.runtime.checkpoint.edits.plan_matching import SIDES
 from cedilla.runtime.checkpoint.stored_plan import StoredPlan
+from cedilla.runtime.reference.grouping import Aggregate
 from cedilla.runtime.reference.node import Node
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.state.segments import Segment
@@ -78,5 +80,10 @@ def edited(reference: Reference, text: str, epoch: int = 7) -> tuple[Changes, Re
                 node.operator = operator
                 goes_on.nodes[operator.name] = node
         goes_on.after = {}
+        facts = derive(plan, {n: s.facts() for n, s in goes_on.states.items()}, goes_on.state_facts)
+        for operator in plan.operators:  # the group of all tuples, which has passed before the edit
+            node = goes_on.nodes[operator.name]
+            if isinstance(node, Aggregate) and not operator.groups and facts[operator.name].closed is True:
+                node.groups.clear()
         goes_on.arrived = reference.arrived
     return changes, goes_on

@@ -132,6 +132,28 @@ def test_another_unit_is_another_meaning_of_what_was_read(old: str, new: str, ef
     assert edited(ran(compile_query(before).plan, STREAM), after)[0].effect == effect
 
 
+REORDERED = """
+stream r(k: int in {1, 2}, t: double) from json "r" punctuated on k;
+warm := project[k, t as warm, t * 2 as double_warm](r);
+sums := aggregate[sum(warm) as total, count() as n by k](warm);
+emit sums to json "sums";
+"""
+
+
+def test_the_order_of_names_is_no_edit() -> None:
+    """`run` went on with it, and `plan` said that a sum would lose its state. With another edit `run` said so, too."""
+    reference = ran(compile_query(REORDERED).plan, [("r", {"k": 1, "t": 2.0})])
+    text = REORDERED.replace("k, t as warm, t * 2 as double_warm", "t * 2 as double_warm, t as warm, k")
+    text = text.replace("sum(warm) as total, count() as n", "count() as n, sum(warm) as total")
+    assert edited(reference, text)[0].items == ()
+    changes, goes_on = edited(reference, text + 'emit warm to json "warm";')
+    assert [(change.effect, change.where) for change in changes.items] == [
+        ("at once", "output warm (line 6)")
+    ]
+    rows = outputs_after(goes_on, "sums", [("r", {"$punctuation": "[k = 1]"})])
+    assert rows[0] == {"k": 1, "total": 2.0, "n": 1}
+
+
 # --- the checkpoint ---
 
 
