@@ -16,6 +16,7 @@ from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.expression_sql import sql
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
 from cedilla.compiler.expressions.types.rounding import bound_sql, rounded_sql, window_numbers_sql
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import WHOLE
 from cedilla.compiler.expressions.unit_conversions.exact_conversions import conversion_sql
 from cedilla.compiler.operators import (
     Operator,
@@ -212,25 +213,28 @@ _WRITERS: dict[type[Operator], tuple[Callable[..., str | None], Callable[..., st
 
 
 def _widening(types: Types, text: Callable[[Types], str]) -> str | None:
-    """Names an attribute whose change to a double changes some SQL, or returns `None`."""
+    """Names an attribute of which another type, after an Alter, changes some SQL, or returns `None`."""
     plain = text(types)
     for name, wider in _widened(types):
+        why = f"`{name}` may become a {wider[name].name}"
         try:
             if text(wider) != plain:
-                return f"`{name}` may become a double"
+                return why
         except DiagnosticError:  # the operator does not exist on doubles
-            return f"`{name}` may become a double"
+            return why
     return None
 
 
 def _widened(types: Types) -> Iterator[tuple[str, Types]]:
-    """Yields types with a double for each alterable attribute, alone and together with all before it."""
-    together = dict(types)
-    for name, type_ in types.items():
-        if _may_widen(type_):
-            together[name] = DOUBLE
-            yield name, {**types, name: DOUBLE}
-            yield name, dict(together)
+    """Yields types with a double for each alterable attribute, alone and together with all before it. For whole numbers
+    also with the decimal that they become if they stay exact (theory N12)."""
+    for wide in (DOUBLE, WHOLE):
+        together = dict(types)
+        for name, type_ in types.items():
+            if _may_widen(type_) and (type_.is_integral or wide == DOUBLE):
+                together[name] = wide
+                yield name, {**types, name: wide}
+                yield name, dict(together)
 
 
 def _may_widen(type_: Type) -> bool:
