@@ -55,6 +55,7 @@ from cedilla.compiler.regions.trees import (
     union,
     update,
     within,
+    without,
 )
 from cedilla.compiler.regions.value_sets import Box, box, ceiling, defined, interval, renamed, values
 
@@ -112,4 +113,5 @@ __all__ = [
     "update",
     "values",
     "within",
+    "without",
 ]

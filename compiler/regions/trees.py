@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Set
 from operator import and_, is_, or_  # pyright: ignore[reportUnknownVariableType]
 from typing import Any
 
@@ -274,6 +274,17 @@ def map_leaves(tree: Tree, change: Callable[[Any], Tree]) -> Tree:
         return memo[id(node)]
 
     return mapped(tree)
+
+
+def without(tree: Tree, names: Set[str]) -> Tree:
+    """Returns a tree of tuples that are undefined on some attributes: it decides by the others only."""
+
+    def left(node: Tree) -> Tree:
+        if not isinstance(node, Level):
+            return node
+        return left(node.undefined) if node.attribute in names else map_children(node, left)
+
+    return left(tree) if names else tree
 
 
 def map_children(node: Level, change: Callable[[Tree], Tree]) -> Tree:

@@ -49,24 +49,28 @@ def encoded(
     With `during`, the facts of the current epoch, values are left out inside announced Drops (`set drop = eager`).
     Without it, the frame no longer contains such values. An attribute that exists for no tuple has no column, unless
     there would be no column at all. `emit`: the sink's name, under which large tables of points are cached.
+
+    After an edit a relation may lack attributes by which the sink announced units: its tuples are undefined on them.
     """
     lookups = Lookups(Tables.of(frame.sparkSession), facts.types, {})
     texts: list[str] = []
     existing = [name for name in facts.types if sink.present.get(name, ABSENT) is not ABSENT]
     types = {name: facts.types[name] for name in existing or facts.types}
-    written_types = {
-        name: written_type(type_, sink.scale.get(name, IDENTITY)) for name, type_ in types.items()
-    }
+    lacking = (sink.types.keys() | sink.present.keys()) - facts.types.keys()
+    scale = {name: regions.without(sink.scale.get(name, IDENTITY), lacking) for name in types}
+    written_types = {name: written_type(type_, scale[name]) for name, type_ in types.items()}
     columns = columns_of(written_types)
     for name, kind in columns.items():
         text = lookups.expression(
             ("encoded", emit, name, kind.simpleString()),
-            sink.scale.get(name, IDENTITY),
+            scale[name],
             *_encoding(name, types[name], written_types[name]),
         )
         if during is not None:
             presence = regions.combine(
-                sink.present.get(name, ABSENT), during.present.get(name, ABSENT), PRESENT_IF_ANY
+                regions.without(sink.present.get(name, ABSENT), lacking),
+                during.present.get(name, ABSENT),
+                PRESENT_IF_ANY,
             )
             absent = regions.map_leaves(presence, lambda leaf: leaf is ABSENT)
             if absent is not False:

@@ -290,7 +290,7 @@ class _Comparison:
             self._add("new checkpoint", where, f"to {old.format} → to {emit.format}", why)
         was, now = self.before[old.relation], self.after[emit.relation]
         if self.matched.same.get(emit.relation) == old.relation:
-            for why in self._contradicted(self.sinks[emit.name], now):
+            for why in self._contradicted(self.sinks[emit.name], now, was):
                 self._add("new checkpoint", where, "a wider domain", why)
             if retyped := "; ".join(self._retyped(was, now)):
                 self._add("new checkpoint", where, "another type", f"{retyped}. {_ANOTHER_FOLDER}")
@@ -314,9 +314,19 @@ class _Comparison:
             if name in now.types and now.types[name] != type_:
                 yield f"`{name}` would be {now.types[name]}, its readers know it as {type_}"
 
-    def _contradicted(self, sink: SinkState, now: Facts) -> Iterator[str]:
-        """Yields a message if tuples of the edited query may break punctuations of the output."""
+    def _contradicted(self, sink: SinkState, now: Facts, same: Facts | None = None) -> Iterator[str]:
+        """Yields a message if tuples of the edited query may break punctuations of the output.
+
+        `same`: the facts before, if the relation is the same. All that these have closed once stays closed in the old
+        domain, although a sort does not know it any more after an Alter of whole numbers.
+        """
         closed: Tree = sink.closed
+        if same is not None:
+            once = regions.difference(closed, same.closed)
+            domains = [
+                same.universe[name].members for name in regions.attributes(once) & same.universe.keys()
+            ]
+            closed = regions.difference(closed, regions.intersection(once, *domains))
         for name in regions.attributes(closed) - now.types.keys():
             closed = regions.intersection(closed, regions.complement(regions.defined(name)))
             closed = regions.exists(closed, {name}, {})

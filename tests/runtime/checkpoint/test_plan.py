@@ -154,6 +154,23 @@ def test_the_order_of_names_is_no_edit() -> None:
     assert rows[0] == {"k": 1, "total": 2.0, "n": 1}
 
 
+def test_what_a_sort_has_closed_contradicts_no_edit() -> None:
+    """Between two whole numbers lies nothing, until an Alter: the sort did not know any more what it had closed, and
+    `plan` took its output's punctuations for broken by the same relation."""
+    text = """
+    stream s(ts: long, q?: double) from json "s";
+    latest := sort[ts desc](s);
+    emit latest to json "latest";
+    """
+    markers = ("[ts > 12]", "[q <= 0]", "[q > 0]")
+    items: Items = [
+        *(("s", {"$punctuation": text}) for text in markers),
+        ("s", {"$accent": "[[alter(ts, y -> y * 2)]]"}),
+    ]
+    changes, _ = edited(ran(compile_query(text).plan, items), text + 'emit s to json "all";')
+    assert [change.where for change in changes.items] == ["output s (line 5)"]
+
+
 # --- the checkpoint ---
 
 
@@ -272,6 +289,28 @@ def test_an_edited_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     run.write("sensors", [{"$punctuation": "[ts < 30]"}])
     executor.process(2, {"sensors": run.files(executor)["sensors"][-2:]})
     assert [item["t"] for item in run.output("average") if item.get("wid") == 2] == [5.0]
+
+
+@pytest.mark.either_engine
+def test_an_output_goes_on_without_what_its_units_depend_on(spark: SparkSession, tmp_path: Path) -> None:
+    """Engines looked for `k` to find the unit of `t`, and failed in every run (RQ325)."""
+    text = """
+    stream r(ts: long, k: int in {1, 2}, t: double) from json "in/r";
+    emit project[ts, k, t](r) to json "out";
+    """
+    run = Query(spark, tmp_path, text, yes=True)
+    executor = run.executor()
+    run.write("r", [{"$accent": "[[k = 1, alter(t, y -> y * 2)]]"}])
+    run.go_on(executor, 0)
+    run.query = text.replace("ts, k, t", "ts, t")
+    run.write("r", [{"ts": 1, "k": 1, "t": 20.0}, {"ts": 2, "k": 2, "t": 5.0}])
+    run.go_on(run.executor(), 1)
+    run.query = text
+    run.write("r", [{"ts": 3, "k": 1, "t": 20.0}, {"ts": 4, "k": 2, "t": 5.0}])
+    run.go_on(run.executor(), 2)
+    rows = {row["ts"]: row["t"] for row in run.output("project") if "ts" in row}
+    assert rows == {1: 10.0, 2: 5.0, 3: 20.0, 4: 5.0}
+    assert sorted(row["t"] for row in run.rows("project")) == [5.0, 5.0, 10.0, 10.0]
 
 
 # --- a wider type ---
