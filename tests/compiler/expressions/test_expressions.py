@@ -102,6 +102,9 @@ def test_types(text: str, expected: str) -> None:
         ("date_trunc('fortnight', ts)", "RQ103", "'fortnight'"),
         ("rlike(s, '(?=a)')", "RQ103", "'(?=a)'"),
         ("rlike(s, '(a')", "RQ103", "'(a'"),
+        # Sail's regular expressions take sets away from sets, Java's and Python's do not.
+        ("rlike(s, '[a-z--m]')", "RQ103", "'[a-z--m]'"),
+        ("rlike(s, '[a~~b]')", "RQ103", "'[a~~b]'"),
         ("rlike(s, 'a{٢}')", "RQ103", "'a{٢}'"),
         ("regexp_extract(s, '(a)b', 2)", "RQ103", "2"),
         ("year('today')", "RQ103", "'today'"),
