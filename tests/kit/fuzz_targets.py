@@ -61,8 +61,9 @@ def follow(rng: Random, lines: Iterator[str]) -> None:
         if number % 50 == 0:
             checker = StreamChecker(rng.choice(schemas))
         with in_time(text):
-            _, diagnostics = checker.take(Line(text, "f:1"))
-            assert all(diagnostic.code.startswith("RQ") for diagnostic in diagnostics)
+            for single in Line(text, "f:1").singles:
+                _, diagnostics = checker.take(single)
+                assert all(diagnostic.code.startswith("RQ") for diagnostic in diagnostics)
 
 
 def write_file(path: Path, name: str, lines: Sequence[str]) -> Path:

@@ -107,7 +107,8 @@ def begin(
     for name, presence in during.present.items():
         announced_presence = present.get(name, ABSENT)
         new = regions.difference(_came(presence, announced_presence), during.closed)
-        new = regions.exists(new, {name}, during.universe)  # an Add does not name its attribute (G23)
+        # An Add does not name its attribute (G23), and is about tuples that are defined on it.
+        new = regions.exists(regions.intersection(new, regions.defined(name)), {name}, during.universe)
         nowhere = during.closed
         for other in sorted(always & regions.attributes(new)):
             new = regions.intersection(new, regions.defined(other))
