@@ -1,8 +1,8 @@
 """Writes stateless operators as DataFrame code, in Spark's own calls if these stay right after any accent.
 
-An Alter can turn a whole number or a decimal into a double; an Add or a Drop changes the set of attributes.
-If the SQL depends on that, the generated program calls the epoch, which writes it for the types of the epoch's
-facts.
+An Alter can turn a whole number into a decimal, and either into a double; an Add or a Drop changes the set of
+attributes. If the SQL depends on that, the generated program calls the epoch, which writes it for the types of the
+epoch's facts.
 """
 
 from __future__ import annotations
@@ -213,14 +213,14 @@ _WRITERS: dict[type[Operator], tuple[Callable[..., str | None], Callable[..., st
 
 
 def _widening(types: Types, text: Callable[[Types], str]) -> str | None:
-    """Names an attribute of which another type, after an Alter, changes some SQL, or returns `None`."""
+    """Names an attribute that an Alter may give another type, if that changes some SQL; else returns `None`."""
     plain = text(types)
     for name, wider in _widened(types):
         why = f"`{name}` may become a {wider[name].name}"
         try:
             if text(wider) != plain:
                 return why
-        except DiagnosticError:  # the operator does not exist on doubles
+        except DiagnosticError:  # the operator does not exist on such numbers
             return why
     return None
 

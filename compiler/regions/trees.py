@@ -278,11 +278,15 @@ def map_leaves(tree: Tree, change: Callable[[Any], Tree]) -> Tree:
 
 def without(tree: Tree, names: Set[str]) -> Tree:
     """Returns a tree of tuples that are undefined on some attributes: it decides by the others only."""
+    memo: dict[int, Tree] = {}
 
     def left(node: Tree) -> Tree:
         if not isinstance(node, Level):
             return node
-        return left(node.undefined) if node.attribute in names else map_children(node, left)
+        if id(node) not in memo:
+            is_undefined = node.attribute in names
+            memo[id(node)] = left(node.undefined) if is_undefined else map_children(node, left)
+        return memo[id(node)]
 
     return left(tree) if names else tree
 

@@ -28,7 +28,7 @@ from cedilla.runtime.topics.query_topics import Topics
 @define(eq=False)
 class EpochCommitter:
     """Commits one running epoch after the other. `in_order`: a user's function takes the epochs, in the thread of the
-    run. `at`: when it last committed an epoch, by the monotonic clock; `None` before the first."""
+    run. `committed_at`: when it last committed an epoch, by the monotonic clock; `None` before the first."""
 
     plan: Plan
     opened: OpenedCheckpoint
@@ -38,7 +38,7 @@ class EpochCommitter:
     watches: Watches
     engine: Engine
     in_order: bool
-    at: float | None = field(init=False, default=None)
+    committed_at: float | None = field(init=False, default=None)
     _releases: tuple[Release, ...] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -81,8 +81,8 @@ class EpochCommitter:
         opened.quarantine.publish(number)
         opened.state.commit(running.record.segments, segments, running.unused)
         now = time.monotonic()
-        since = max(running.started, self.at or running.started)
-        self.at = now
+        since = max(running.started, self.committed_at or running.started)
+        self.committed_at = now
         report = evolve(
             running.report,
             tuples=sum(read.values()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import define, evolve
+from attrs import evolve, frozen
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.plan import Plan
@@ -24,7 +24,7 @@ from cedilla.runtime.pipeline.outputs import Outputs
 from cedilla.runtime.state.segments import StateStore
 
 
-@define(eq=False)
+@frozen(eq=False)
 class OpenedCheckpoint:
     """A checkpoint with its outputs, quarantine, state and journal. `last`: the last commit; `notes`: messages about an
     edit of the query, for the next epoch."""

@@ -107,12 +107,12 @@ class Units:
         new = {n: type_of_value(v) for n, v in item.items() if n not in types and v is not None}
         if new:
             self.declare(new)
-        arrays = {
-            n: _of_doubles(type_of_value(v))
+        deeper = {
+            n: array
             for n, v in item.items()
             if isinstance(v, list) and n in types and n not in self.declared
+            if (array := _of_doubles(type_of_value(v))).depth > types[n].depth
         }
-        deeper = {n: array for n, array in arrays.items() if array.depth > types[n].depth}
         if deeper:
             self.state = evolve(self.state, types={**types, **deeper})
 
@@ -163,7 +163,7 @@ class Units:
             if self.came_back is None and not regions.is_empty(lost, before.universe):
                 self.came_back = text
         state = evolve(with_accent(before, accent, position), dropped={})
-        if (array := before.types.get(name, DOUBLE)) != array.innermost:
+        if (array := before.types.get(name, DOUBLE)).element is not None:
             state = evolve(state, types={**state.types, name: _of_doubles(array)})
         self.state, self._scale = state, None
         maps = (*state.original.items(), *state.units.items())

@@ -13,17 +13,13 @@ from cedilla.compiler.plan import Emit
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.edits.change import Changes
 from cedilla.runtime.reference.reference import Reference
-from tests.kit.stream import Item
-from tests.laws.reference_runs import TABLE, Items, accepted
+from tests.laws.reference_runs import TABLE, Items, Outputs, accepted, drive
 from tests.laws.worlds import SOURCES, random_lines, stream
 from tests.runtime.checkpoint.plan_edits import edited
 
-Outputs = dict[str, list[Item]]
-"""Folder of an output -> its items."""
-
 
 @frozen
-class Query:
+class RandomQuery:
     """The lines of a query, and the relation of each output by its folder."""
 
     lines: Sequence[str]
@@ -39,7 +35,7 @@ class Query:
         plan = compile_query(self.text).plan
         needed = {name for emit in plan.emits for name in ancestors(plan, emit)}
         lines = [line for line, name in zip(self.lines, _names(self.lines), strict=True) if name in needed]
-        return compile_query(Query(lines, self.outputs).text).plan
+        return compile_query(RandomQuery(lines, self.outputs).text).plan
 
 
 def _names(lines: Sequence[str]) -> list[str]:
@@ -91,11 +87,11 @@ def _edited_lines(rng: Random, lines: Sequence[str]) -> tuple[str, list[str]]:
     return kind, after
 
 
-def _places(query: Query) -> list[int]:
+def _places(query: RandomQuery) -> list[int]:
     return [_names(query.lines).index(relation) for relation in query.outputs.values()]
 
 
-def _edited_query(rng: Random, query: Query) -> tuple[str, Query]:
+def _edited_query(rng: Random, query: RandomQuery) -> tuple[str, RandomQuery]:
     """Outputs stay in their folders, and are of the relations with the same places, or of others."""
     kind, lines = _edited_lines(rng, query.lines)
     names = _names(lines)
@@ -105,28 +101,7 @@ def _edited_query(rng: Random, query: Query) -> tuple[str, Query]:
     }
     if kind == "more":
         outputs["new"] = names[-1]
-    return kind, Query(lines, outputs)
-
-
-def folders(plan: Plan) -> dict[str, str]:
-    return {emit.name: emit.path for emit in plan.emits}
-
-
-def drive(reference: Reference, items: Items, outputs: Outputs) -> Items:
-    """The items that are neither refused, as some markers by some operators, nor set aside."""
-    kept: Items = []
-    for item in items:
-        before = len(reference.rejected)
-        try:
-            steps = reference.step([item])
-        except DiagnosticError:
-            continue
-        for step in steps:
-            for name, folder in folders(reference.plan).items():
-                outputs.setdefault(folder, []).extend(step[name].items())
-        if len(reference.rejected) == before:
-            kept.append(item)
-    return kept
+    return kind, RandomQuery(lines, outputs)
 
 
 @frozen
@@ -135,8 +110,8 @@ class EditedRun:
     `streams`: all that the outputs say; `early`: what they have said before the edit."""
 
     kind: str
-    query: Query
-    edited: Query
+    query: RandomQuery
+    edited: RandomQuery
     plan: Plan
     new: Plan
     changes: Changes
@@ -167,7 +142,7 @@ def edited_run(seed: int) -> EditedRun | None:
     outputs = {"out": names[-1]}
     if rng.random() < 0.5 and names[1:]:
         outputs["mid"] = rng.choice(names[:-1])
-    query = Query(lines, outputs)
+    query = RandomQuery(lines, outputs)
     kind, other = _edited_query(rng, query)
     try:
         plan, new = query.compiled(), other.compiled()

@@ -31,6 +31,8 @@ from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import ALL, NAMES, World, canonical, stream, world
 
 Items = list[tuple[str, Item]]
+Outputs = dict[str, list[Item]]
+"""Folder of an output -> its items."""
 
 
 TABLE: Items = [*(("d", dict(row)) for row in NAMES), ("d", {"$punctuation": "[]"})]
@@ -61,15 +63,24 @@ def accepted(plan: Plan, items: Items) -> Items:
     """The items without markers that some operator must refuse (S3, J2, ...) and without what follows from
     them: tuples that are defined where a refused Add would have made it so."""
     reference = Reference(plan)
-    for outputs in TABLE:
-        reference.step([outputs])
+    for item in TABLE:
+        reference.step([item])
+    return drive(reference, items, {})
+
+
+def drive(reference: Reference, items: Items, outputs: Outputs) -> Items:
+    """The items that are neither refused, as some markers by some operators, nor set aside; `outputs` gets what the
+    outputs say."""
     kept: Items = []
     for item in items:
         before = len(reference.rejected)
         try:
-            reference.step([item])
+            steps = reference.step([item])
         except DiagnosticError:
             continue
+        for step in steps:
+            for emit in reference.plan.emits:
+                outputs.setdefault(emit.path, []).extend(step[emit.name].items())
         if len(reference.rejected) == before:
             kept.append(item)
     return kept

@@ -23,8 +23,8 @@ from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, complaints, read_output
 from tests.kit.tiers import tiered
 from tests.laws.edges import read
-from tests.laws.edited_queries import EditedRun, Outputs, ancestors, drive, edited_run
-from tests.laws.reference_runs import TABLE, Items, bag, decoded
+from tests.laws.edited_queries import EditedRun, ancestors, edited_run
+from tests.laws.reference_runs import TABLE, Items, Outputs, bag, decoded, drive
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import canonical
 from tests.runtime.checkpoint.plan_edits import state_keys

@@ -84,7 +84,7 @@ class Type:
 
     @property
     def depth(self) -> int:
-        """The number of arrays around the values: 0 for a type that is no array."""
+        """The number of arrays around the values, 0 for other types."""
         return 0 if self.element is None else 1 + self.element.depth
 
     @property

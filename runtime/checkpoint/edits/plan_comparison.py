@@ -327,9 +327,7 @@ class _Comparison:
                 same.universe[name].members for name in regions.attributes(once) & same.universe.keys()
             ]
             closed = regions.difference(closed, regions.intersection(once, *domains))
-        for name in regions.attributes(closed) - now.types.keys():
-            closed = regions.intersection(closed, regions.complement(regions.defined(name)))
-            closed = regions.exists(closed, {name}, {})
+        closed = regions.without(closed, regions.attributes(closed) - now.types.keys())
         if not regions.is_empty(regions.difference(closed, now.closed), now.universe):
             yield "tuples may come that its punctuations have excluded"
 
