@@ -190,6 +190,15 @@ def fold_closed(facts: Facts, over: Set[str]) -> Tree:
     return regions.forall(facts.closed, over, facts.universe)
 
 
+def closed_for_readers(closed: Tree, universe: Universe) -> Tree:
+    """Returns a closed region as readers know it: what is closed for all listed values of an attribute is closed for
+    those, too, that the list gains later (theory N1)."""
+    for name, domain in universe.items():
+        if domain.is_list:
+            closed = regions.union(closed, regions.forall(closed, {name}, universe))
+    return closed
+
+
 def map_history(tree: Tree, change: Callable[[Affine], Affine]) -> Tree:
     """Replaces every function of a tree of histories.
 

@@ -40,6 +40,7 @@ def check_growth(rng: Random, size: int, length: int) -> str:
     start = made.plan.start[emit.relation]
     initial = {name for name in start.types if start.may_have(name) is not False}
     assert list(complaints(output, initial)) == [], context
+    readable(small, output, context)
     return "grown"
 
 
@@ -97,6 +98,37 @@ def test_a_stream_that_says_how_it_grows_says_what_the_wide_one_says(seeds: rang
 def test_growth_by_markers_in_many_cases(seed: int) -> None:
     rng = Random(seed)
     check_marker(rng, rng.randint(1, 6), rng.randint(10, 60))
+
+
+def _grown_output(relation: str, before: str) -> list[Item]:
+    """What a relation over `s` says for a punctuation, a growth by 7, and a tuple of it."""
+    text = f"stream s(k: long in {{0, 2, 3}}, v: double) from json 'in'; emit {relation} to json 'out';"
+    plan = compile_query(text).plan
+    items = [{"$punctuation": before}, {"$accent": "[[grow(k, {7})]]"}, {"k": 7, "v": 1.0}]
+    output = list[Item]()
+    drive(Reference(plan), plan.emits[0].name, [("s", item) for item in items], output)
+    return output
+
+
+def test_an_output_closes_no_value_that_may_come_later() -> None:
+    """The other values of `k >= 1` are closed, but 7 may come."""
+    assert _grown_output("s", "[k >= 1, k <= 5]") == [
+        {"$punctuation": "[k in [1, 6)]"},
+        {"$accent": "[[grow(k, {7})]]"},
+        {"k": 7, "v": 1.0},
+    ]
+
+
+def test_a_growth_is_refused_once_an_output_is_closed_for_all_old_values() -> None:
+    """The selection closes 0 and the punctuation the others, so that readers take all below 5 for closed (N1)."""
+    with pytest.raises(DiagnosticError) as caught:
+        _grown_output("select[k > 0](s)", "[k > 0, k < 5, v < 5]")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ222"
+    assert diagnostic.message == (
+        "the domain of `k` cannot grow: output `select` cannot continue: readers would take tuples of "
+        "[v < 5] for late, because it has closed this for all old values"
+    )
 
 
 # --- growth of a table that gives the domain (N1) ---

@@ -396,7 +396,7 @@ class _Source:
                     [
                         f"[ts < {self.now - 2}]",
                         f"[k = {k}, ts <= {self.now}]",
-                        f"[k = {k}]",
+                        f"[k in [{k}, {k + 1})]" if k < 3 and self.now % 2 else f"[k = {k}]",
                         f"[v > {cut}]",
                         f"[k = {k}, ts > {cut}]",
                     ]

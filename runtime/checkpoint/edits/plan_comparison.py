@@ -12,7 +12,7 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.facts import ABSENT, Facts
+from cedilla.compiler.facts.facts import ABSENT, Facts, closed_for_readers
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Emit, Plan, Source, derive, follow
@@ -290,14 +290,14 @@ class _Comparison:
             self._add("new checkpoint", where, f"to {old.format} → to {emit.format}", why)
         was, now = self.before[old.relation], self.after[emit.relation]
         if self.matched.same.get(emit.relation) == old.relation:
-            for why in self._contradicted(self.sinks[emit.name], now, was):
+            for why in self._contradicted(self.sinks[emit.name], was, now, is_same=True):
                 self._add("new checkpoint", where, "a wider domain", why)
             if retyped := "; ".join(self._retyped(was, now)):
                 self._add("new checkpoint", where, "another type", f"{retyped}. {_ANOTHER_FOLDER}")
             if self.matched.same[emit.relation] != emit.relation or emit.name != old.name:
                 self._add("at once", where, f"is called {emit.name}, was {old.name}")
             return
-        broken = [*self._retyped(was, now), *self._contradicted(self.sinks[emit.name], now)]
+        broken = [*self._retyped(was, now), *self._contradicted(self.sinks[emit.name], was, now)]
         broken += [_read([t]) for t in sorted(set(self._read_tables(emit.relation)))]
         if broken:
             why = f"{'; '.join(broken)}. {_ANOTHER_FOLDER}"
@@ -314,18 +314,18 @@ class _Comparison:
             if name in now.types and now.types[name] != type_:
                 yield f"`{name}` would be {now.types[name]}, its readers know it as {type_}"
 
-    def _contradicted(self, sink: SinkState, now: Facts, same: Facts | None = None) -> Iterator[str]:
+    def _contradicted(
+        self, sink: SinkState, was: Facts, now: Facts, *, is_same: bool = False
+    ) -> Iterator[str]:
         """Yields a message if tuples of the edited query may break punctuations of the output.
 
-        `same`: the facts before, if the relation is the same. All that these have closed once stays closed in the old
-        domain, although a sort does not know it any more after an Alter of whole numbers.
+        `is_same`: the relation is the same. All that it has closed once stays closed in the old domain, although a sort
+        does not know it any more after an Alter of whole numbers.
         """
-        closed: Tree = sink.closed
-        if same is not None:
-            once = regions.difference(closed, same.closed)
-            domains = [
-                same.universe[name].members for name in regions.attributes(once) & same.universe.keys()
-            ]
+        closed = closed_for_readers(sink.closed, was.universe)
+        if is_same:
+            once = regions.difference(closed, was.closed)
+            domains = [was.universe[name].members for name in regions.attributes(once) & was.universe.keys()]
             closed = regions.difference(closed, regions.intersection(once, *domains))
         closed = regions.without(closed, regions.attributes(closed) - now.types.keys())
         if not regions.is_empty(regions.difference(closed, now.closed), now.universe):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import closed_for_readers
 from cedilla.compiler.facts.markers import Grow
-from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Attribute, Plan, Source, derive
 from cedilla.compiler.regions import Tree
@@ -95,26 +95,35 @@ def check_growth(
     what: str,
     span: Span | None,
 ) -> None:
-    """Raises `DiagnosticError` RQ222 if a growth opens a closed region, or needs tuples that a join has released
-    (theory N1, G8).
+    """Raises `DiagnosticError` RQ222 if a growth opens a closed region of an operator or of an output, or needs tuples
+    that a join has released (theory N1, G8).
 
     `what`: the refused change, for the message. `span`: its position.
     """
     was = derive(plan, {name: state.facts() for name, state in before.items()})
     now = derive(plan, {name: state.facts() for name, state in after.items()})
     for operator in plan.operators:
-        name = operator.name
+        name, title = operator.name, f"{operator.title} `{operator.name}`"
         opened = regions.difference(was[name].closed, now[name].closed)
         if not regions.is_empty(opened, now[name].universe):
             why = "its inputs have closed something together, for the old values only"
-            raise _stuck(what, operator, why, span)
+            raise _stuck(what, title, why, span)
         for side, relation in enumerate(operator.inputs):
             if released_too_much(operator, operator, side, was, now) is not False:
                 why = f"it has kept nothing of `{relation}` for the new values"
-                raise _stuck(what, operator, why, span)
+                raise _stuck(what, title, why, span)
+    for emit in plan.emits:
+        old, new = was[emit.relation], now[emit.relation]
+        opened = regions.difference(closed_for_readers(old.closed, old.universe), new.closed)
+        if not regions.is_empty(opened, new.universe):
+            text = region_texts(new, opened)[0]
+            why = (
+                f"readers would take tuples of {text} for late, because it has closed this for all old values"
+            )
+            raise _stuck(what, f"output `{emit.name}`", why, span)
 
 
-def _stuck(what: str, operator: Operator, why: str, span: Span | None) -> DiagnosticError:
-    message = f"{what}: {operator.title} `{operator.name}` cannot continue: {why}"
+def _stuck(what: str, who: str, why: str, span: Span | None) -> DiagnosticError:
+    message = f"{what}: {who} cannot continue: {why}"
     hint = "`cedilla plan` tells what a wider domain in the query's text would do"
     return failure("RQ222", message, span, hint=hint)

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import announcing
-from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts
+from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts, closed_for_readers
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -193,14 +193,18 @@ def _drops(
 
 def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tree]:
     """Returns punctuations in the units of the tuples that they follow (theory 3.3), and the region that is closed
-    after them. The region includes values outside a domain, which may grow (theory N1)."""
+    after them. A list of values may grow: no punctuation closes values outside of it unless all of its values are
+    closed (theory N1)."""
     new = regions.difference(after.closed, before.closed)
     more = regions.difference(before.closed, after.closed)
     closed = after.closed if more is False else regions.union(after.closed, more)
     if regions.is_empty(new, after.universe):
         return (), closed
     texts: list[str] = []
-    for box in simple_boxes(new, after.universe, after.closed):
+    fixed = {name: domain for name, domain in after.universe.items() if not domain.is_list}
+    for box in simple_boxes(new, fixed, closed_for_readers(after.closed, after.universe)):
+        if regions.is_empty(regions.box(box), after.universe):
+            continue
         if regions.difference(regions.box(box), after.closed) is not False:
             closed = regions.union(closed, regions.box(box))
         raw = translate(regions.box(box), before.scale)
