@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType, DecimalType
+from pyspark.sql.types import ArrayType, DataType
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, column, quote
@@ -22,22 +22,22 @@ TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 """Format of timestamps in text, with the full precision of Spark; its own default cuts them to milliseconds."""
 
 
-def timestamp_text(value: str) -> str:
-    """Returns SQL for the text of a timestamp."""
-    return f"date_format({value}, {quote(TIMESTAMP)})"
+def timestamp_text(value: str, kind: DataType) -> str:
+    """Returns SQL for the text of a timestamp, or for the texts of an array of them."""
+    return element_wise(lambda element: f"date_format({element}, {quote(TIMESTAMP)})", value, kind)
 
 
-def is_decimal(kind: DataType) -> bool:
-    """Returns True for a decimal and for an array of decimals."""
-    return isinstance(kind.elementType if isinstance(kind, ArrayType) else kind, DecimalType)
+def innermost(kind: DataType) -> DataType:
+    """Returns the type of the values in an array, however deep; of another type itself."""
+    return innermost(kind.elementType) if isinstance(kind, ArrayType) else kind
 
 
 def digits_text(value: str, kind: DataType) -> str:
     """Returns SQL for the JSON of a decimal, or of an array of decimals: `to_json` may lose digits."""
     if not isinstance(kind, ArrayType):
         return f"CAST({value} AS STRING)"
-    texts = f"transform({value}, e -> coalesce(CAST(e AS STRING), 'null'))"
-    return f"concat('[', concat_ws(',', {texts}), ']')"
+    texts = f"transform({value}, e -> coalesce({digits_text('e', kind.elementType)}, 'null'))"
+    return f"concat('[', array_join({texts}, ','), ']')"
 
 
 def encoded(

@@ -129,7 +129,7 @@ def _text(value: str, kind: DataType) -> tuple[str, str | None]:
         text = f"IF(is_valid_utf8({value}), CAST({value} AS STRING), NULL)"
         return text, f"{value} IS NOT NULL AND {text} IS NULL"
     if isinstance(kind, TimestampType | TimestampNTZType):
-        return timestamp_text(value), None
+        return timestamp_text(value, kind), None
     if isinstance(kind, FloatType | DoubleType):
         return java_text(value), None
     if isinstance(kind, ArrayType | MapType | StructType):

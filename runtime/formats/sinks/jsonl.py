@@ -9,12 +9,12 @@ from typing import ClassVar
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, DoubleType, TimestampType
+from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, TimestampType
 
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.formats.encode import TIMESTAMP, digits_text, is_decimal, timestamp_text
+from cedilla.runtime.formats.encode import TIMESTAMP, digits_text, innermost, timestamp_text
 from cedilla.runtime.formats.sinks.sink import TextSink
 
 
@@ -48,31 +48,26 @@ def _changed(tuples: DataFrame, columns: Columns, change: Callable[[str, DataTyp
 
 def _moment(value: str, kind: DataType) -> str | None:
     """Returns SQL that converts a moment to text."""
-    if isinstance(kind, TimestampType):
-        return timestamp_text(value)
-    if isinstance(kind, ArrayType) and isinstance(kind.elementType, TimestampType):
-        return f"transform({value}, e -> {timestamp_text('e')})"
-    return None
+    return timestamp_text(value, kind) if isinstance(innermost(kind), TimestampType) else None
 
 
 def _finite(value: str, kind: DataType) -> str | None:
     """Returns SQL that checks a number; the job fails if JSON has no form for it."""
-    refused = f"raise_error({quote(_NO_NUMBER)})"
-    if isinstance(kind, DoubleType):
-        return f"CASE WHEN {_has_no_form(value)} THEN {refused} ELSE {value} END"
-    if isinstance(kind, ArrayType) and isinstance(kind.elementType, DoubleType):
-        return f"CASE WHEN exists({value}, e -> {_has_no_form('e')}) THEN {refused} ELSE {value} END"
-    return None
+    if not isinstance(innermost(kind), DoubleType):
+        return None
+    return f"CASE WHEN {_has_no_form(value, kind)} THEN raise_error({quote(_NO_NUMBER)}) ELSE {value} END"
 
 
-def _has_no_form(value: str) -> str:
+def _has_no_form(value: str, kind: DataType) -> str:
+    if isinstance(kind, ArrayType):
+        return f"exists({value}, e -> {_has_no_form('e', kind.elementType)})"
     return f"isnan({value}) OR abs({value}) = double('Infinity')"
 
 
 def _object(columns: Columns) -> str:
     """Returns SQL that converts a tuple to a JSON object without undefined attributes; its moments are texts already.
     Engines agree on the result of `to_json` for all types except decimals, which may lose digits."""
-    exact = {name: kind for name, kind in columns.items() if is_decimal(kind)}
+    exact = {name: kind for name, kind in columns.items() if isinstance(innermost(kind), DecimalType)}
     rest = [column(name) for name in columns if name not in exact]
     texts = f"to_json(struct({', '.join(rest)}))"
     parts = [f"nullif(substr({texts}, 2, length({texts}) - 2), '')"] if rest else []

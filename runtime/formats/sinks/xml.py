@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, DoubleType, StringType, TimestampType
+from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, StringType, TimestampType
 
 from cedilla.compiler.expressions.scalars.conversion_sql import java_text
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.columns import Columns
-from cedilla.runtime.formats.encode import digits_text, is_decimal, timestamp_text
+from cedilla.runtime.formats.encode import digits_text, innermost, timestamp_text
 from cedilla.runtime.formats.sinks.sink import TextSink
 from cedilla.runtime.records import xmltext
 
@@ -43,9 +43,10 @@ def _element(name: str, kind: DataType) -> str:
 
 
 def _text(value: str, kind: DataType) -> str:
-    if isinstance(kind, TimestampType):  # the same form as in JSON
-        return timestamp_text(value)
-    if is_decimal(kind):
+    if isinstance(innermost(kind), TimestampType):  # the same form as in JSON
+        texts = timestamp_text(value, kind)
+        return f"to_json({texts})" if isinstance(kind, ArrayType) else texts
+    if isinstance(innermost(kind), DecimalType):
         return digits_text(value, kind)
     if isinstance(kind, DoubleType):  # engines write infinities in different words
         return java_text(value)
