@@ -23,7 +23,8 @@ _ALL_DIGITS = Context(prec=38)
 
 
 def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
-    """Returns the values of each attribute, `None` for undefined ones, with its declared or common type.
+    """Returns the values of each attribute, `None` for undefined ones, with its declared or common type. An Alter makes
+    doubles of a declared number; the common type replaces them if they would round an exact value.
 
     Raises `DiagnosticError` RQ423 if a value is not of its declared type.
     """
@@ -40,12 +41,22 @@ def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
     result: dict[str, tuple[Type, list[Any]]] = {}
     for name, values in values_of.items():
         values.extend([None] * (count - len(values)))
-        type_ = histories.get(name) or _common(values)
+        type_ = histories.get(name)
+        if type_ is None or not all(_keeps_digits(type_, v) for v in values):
+            type_ = _common(values)
         try:
             result[name] = type_, [None if v is None else _typed(type_, v) for v in values]
         except (ValueError, TypeError, ArithmeticError) as problem:
             raise unreadable(f"`{name}`", problem) from None
     return result
+
+
+def _keeps_digits(type_: Type, value: Any) -> bool:
+    """Returns False for an exact number that a type of doubles would round: a `long` that an Alter has changed."""
+    if isinstance(value, list):
+        return type_.element is None or all(_keeps_digits(type_.element, element) for element in value)
+    is_exact = isinstance(value, int | Decimal) and not isinstance(value, bool)
+    return type_ != DOUBLE or not is_exact or Decimal(repr(float(value))) == value
 
 
 def _common(values: Iterable[Any]) -> Type:
@@ -55,13 +66,22 @@ def _common(values: Iterable[Any]) -> Type:
         return LONG if all(-(2**63) <= v < 2**63 for v in shown) else Type("decimal", (38, 0))
     types = {type_of_value(v) for v in shown}
     if types and all(t.is_numeric for t in types):
-        scales = [t.parameters[1] for t in types if t.parameters]
-        return Type("decimal", (38, max(scales))) if scales else DOUBLE
+        return _of_decimals(shown) if any(t.parameters for t in types) else DOUBLE
     if len(types) == 1:
         (type_,) = types
         return array_of(_common(v for group in shown for v in group)) if type_.element else type_
     arrays = types and all(t.element is not None for t in types)
     return array_of(_common(v for group in shown for v in group)) if arrays else STRING
+
+
+def _of_decimals(values: Iterable[Any]) -> Type:
+    """Returns the decimal type that keeps all digits of decimals and doubles; double if none does."""
+    numbers = [Decimal(str(value)) for value in values]
+    if not all(number.is_finite() for number in numbers):
+        return DOUBLE
+    places = max(0, *(-int(number.normalize().as_tuple().exponent) for number in numbers))
+    whole_digits = max(number.adjusted() + 1 for number in numbers)
+    return Type("decimal", (38, places)) if whole_digits + places <= 38 else DOUBLE
 
 
 def _typed(type_: Type, value: Any) -> Any:

@@ -26,10 +26,10 @@ from cedilla.compiler.expressions.types import (
     array_of,
     decimal_notation,
 )
-from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds, keeps_digits
 from cedilla.compiler.facts.facts import ORIGINAL
 from cedilla.compiler.facts.marker_parser import read_accent
-from cedilla.compiler.facts.markers import Add, SourceAlter, ToLevel
+from cedilla.compiler.facts.markers import Add, Alter, SourceAlter, ToLevel
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -94,6 +94,8 @@ class Units:
         self.state = evolve(_start(types), closed=True)
         self.came_back: str | None = None
         """The first accent that adds an attribute which had other units when it was dropped."""
+        self._rounded: set[str] = set()
+        """The arrays that an Alter has turned into doubles."""
         self._scale: Mapping[str, Tree] | None = None
         self._needed: frozenset[str] = frozenset()
 
@@ -165,6 +167,8 @@ class Units:
         state = evolve(with_accent(before, accent, position), dropped={})
         if (array := before.types.get(name, DOUBLE)).element is not None:
             state = evolve(state, types={**state.types, name: _of_doubles(array)})
+            if isinstance(accent.primitive, Alter) and not keeps_digits(accent.primitive.function):
+                self._rounded.add(name)
         self.state, self._scale = state, None
         maps = (*state.original.items(), *state.units.items())
         self._needed = frozenset(n for name, tree in maps for n in (name, *regions.attributes(tree)))
@@ -196,20 +200,40 @@ class Units:
             raw |= more
             final = {n: _through(end.scale.get(n, IDENTITY), canonical, v) for n, v in canonical.items()}
         result = dict(item)
-        exact = (self if end is None else end).state.numbers.raw_types
+        units = self if end is None else end
         result.update(
-            {n: _output_value(v, item[n], is_exact=n in exact) for n, v in final.items() if v != raw[n]}
+            {
+                n: _output_value(v, item[n], is_exact=units._is_exact(n))
+                for n, v in final.items()
+                if v != raw[n]
+            }
         )
         return result
+
+    def _is_exact(self, name: str) -> bool:
+        """Returns True for altered decimals, alone or in arrays, that keep all of their digits."""
+        if name in self.state.numbers.raw_types:
+            return True
+        declared = self.declared.get(name, DOUBLE)
+        return (
+            declared.element is not None
+            and declared.innermost.name == "decimal"
+            and name not in self._rounded
+        )
 
     def _value(self, name: str, value: Any) -> Value:
         """Converts a value for the control plane; values without functions stay unchanged."""
         if self.state.types[name].has_units and _is_not_finite(value):
             # Increasing functions keep infinities; NaN is ordered above all numbers, as in Spark.
             return -math.inf if str(value).startswith("-") else math.inf  # type: ignore[return-value]
-        if self.state.types[name].is_numeric and isinstance(value, int | float | Decimal):
+        return self._typed(self.state.types[name], value)
+
+    def _typed(self, type_: Type, value: Any) -> Value:
+        if type_.is_numeric and isinstance(value, int | float | Decimal) and not _is_not_finite(value):
             return exact(Fraction(str(value)))
-        return value_of_json(self.state.types[name], _plain(value))
+        if type_.element is not None and isinstance(value, list) and None not in value:
+            return tuple(self._typed(type_.element, element) for element in value)  # type: ignore[return-value]
+        return value_of_json(type_, _plain(value))
 
 
 def _is_not_finite(value: Any) -> bool:
@@ -241,7 +265,7 @@ def _output_value(value: Value, came: Any, *, is_exact: bool) -> Any:
         return Decimal(text)
     if isinstance(value, tuple):
         return [
-            c if _is_not_finite(c) else _output_value(v, c, is_exact=False)
+            c if _is_not_finite(c) else _output_value(v, c, is_exact=is_exact)
             for v, c in zip(value, came, strict=True)
         ]
     is_whole = isinstance(came, int) and isinstance(value, int) and abs(value) >= LARGEST
