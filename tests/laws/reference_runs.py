@@ -187,6 +187,11 @@ def readable(plan: Plan, output: Sequence[Item], context: str, exact: Collection
     assert bag(decoded(second), exact) == bag(decoded(output), exact), context
 
 
+def first_attributes(start: Facts) -> set[str]:
+    """Returns the attributes that an output has from its start, by its facts then."""
+    return {name for name in start.types if start.may_have(name) is not False}
+
+
 def described(world: World, items: Items) -> str:
     return world.text + "\n" + "\n".join(f"{source} {item}" for source, item in items)
 
@@ -206,8 +211,7 @@ def keep_the_laws(rng: Random, made: World, items: Items) -> None:
     expected = bag(evaluate_plan(made.plan, canonical(items))[emit.relation], exact)
     assert bag(whole.passed, exact) == expected, context  # element at a time, before encoding
     assert bag(decoded(whole.output), exact) == expected, context  # Figure 3: decode(out) = op(decode(in))
-    start = made.plan.start[emit.relation]
-    initial = {name for name in start.types if start.may_have(name) is not False}
+    initial = first_attributes(made.plan.start[emit.relation])
     assert list(complaints(whole.output, initial, read)) == [], context  # O2
     readable(made.plan, whole.output, context, exact)
     other = run(made.plan, cut(rng, items), purge=False)

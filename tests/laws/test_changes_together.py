@@ -28,6 +28,7 @@ from tests.kit.query import Query
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Decoder, Item, complaints
 from tests.laws.edges import key
+from tests.laws.reference_runs import first_attributes
 from tests.laws.relational import evaluate_plan
 from tests.laws.senders import SCHEMA, UNITS, Sender, tuples
 from tests.runtime.checkpoint.plan_edits import edited
@@ -145,7 +146,7 @@ class Reading:
             rows = bag(compared(self.passed[name]))
             assert rows == bag(compared(relations[emit.relation])), context
             assert rows == bag(compared(decoded(self.written[name]))), context
-            initial = {n for n in start.types if start.may_have(n) is not False}
+            initial = first_attributes(start)
             assert list(complaints(self.written[name], initial)) == [], context
 
 

@@ -24,7 +24,7 @@ from tests.kit.stream import Item, complaints, read_output
 from tests.kit.tiers import tiered
 from tests.laws.edges import read
 from tests.laws.edited_queries import EditedRun, ancestors, edited_run
-from tests.laws.reference_runs import TABLE, Items, Outputs, bag, decoded, drive
+from tests.laws.reference_runs import TABLE, Items, Outputs, bag, decoded, drive, first_attributes
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import canonical
 from tests.runtime.checkpoint.plan_edits import state_keys
@@ -76,8 +76,7 @@ def _initial(ran: EditedRun, emit: Emit) -> set[str]:
     """The attributes that an output has from its start."""
 
     def of(plan: Plan) -> set[str]:
-        start = next(plan.start[e.relation] for e in plan.emits if e.path == emit.path)
-        return {name for name in start.types if start.may_have(name) is not False}
+        return first_attributes(next(plan.start[e.relation] for e in plan.emits if e.path == emit.path))
 
     return of(ran.plan if emit.path in ran.early else ran.new)
 

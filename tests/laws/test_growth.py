@@ -17,7 +17,7 @@ from tests.kit.strategies import HEAVY
 from tests.kit.stream import Item, complaints, decode
 from tests.kit.tiers import tiered
 from tests.laws.growth_cases import GROWTHS, drive, from_table, meaning, random_case
-from tests.laws.reference_runs import TABLE, bag, cut, readable, run
+from tests.laws.reference_runs import TABLE, bag, cut, first_attributes, readable, run
 from tests.runtime.checkpoint.plan_edits import edited
 
 
@@ -37,8 +37,7 @@ def check_growth(rng: Random, size: int, length: int) -> str:
     kick = ("r", {"$punctuation": "[ts < -1000]"})
     drive(grown, emit.name, [kick, *items[cut:]], output)
     assert bag(decode(output)) == meaning(made, items, grown.rejected, context), context
-    start = made.plan.start[emit.relation]
-    initial = {name for name in start.types if start.may_have(name) is not False}
+    initial = first_attributes(made.plan.start[emit.relation])
     assert list(complaints(output, initial)) == [], context
     readable(small, output, context)
     return "grown"
@@ -75,8 +74,7 @@ def check_marker(rng: Random, size: int, length: int) -> str:
         return "refused"
     late = whole.reference.rejected
     expected = meaning(made, items, late, context)
-    start = small.start[made.plan.emits[0].relation]
-    initial = {name for name in start.types if start.may_have(name) is not False}
+    initial = first_attributes(small.start[made.plan.emits[0].relation])
     for ran in (whole, run(small, cut(rng, items), purge=False), run(small, [items])):
         assert ran.reference.rejected == late, context
         assert bag(decode(ran.output)) == expected, context
@@ -154,8 +152,7 @@ def check_table(rng: Random, size: int, length: int) -> str:
         return "refused"
     drive(reference, emit.name, items[bound:], output)
     assert bag(decode(output)) == meaning(made, items, reference.rejected, context), context
-    start = small.start[emit.relation]
-    initial = {name for name in start.types if start.may_have(name) is not False}
+    initial = first_attributes(small.start[emit.relation])
     assert list(complaints(output, initial)) == [], context
     readable(small, output, context)
     return "grown"
