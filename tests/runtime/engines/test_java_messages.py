@@ -41,10 +41,10 @@ child = [sys.executable, "-c", "import sys; print(sys.argv[1], file=sys.stderr)"
 with without_remarks():
     subprocess.run([*child, "Setting default log level to WARN"])
     subprocess.run([*child, "an error"])
-    print("Python's own", file=sys.stderr, flush=True)
+    sys.stderr.write("Python's own\\n")
     late = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read(); print('late', file=sys.stderr)"],
                             stdin=subprocess.PIPE)
-print("afterwards", file=sys.stderr, flush=True)
+sys.stderr.write("afterwards\\n")  # at once, as the filter may still write a line; `print` writes the end on its own
 late.communicate()
 time.sleep(0.5)
 if len(sys.argv) > 1:
