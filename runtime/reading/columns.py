@@ -41,10 +41,12 @@ def columns(rows: Iterable[Mapping[str, Any]], units: Units) -> Columns:
     result: dict[str, tuple[Type, list[Any]]] = {}
     for name, values in values_of.items():
         values.extend([None] * (count - len(values)))
-        type_ = histories.get(name)
-        if type_ is None or not all(_keeps_digits(type_, v) for v in values):
-            type_ = _common(values)
         try:
+            type_ = histories.get(name)
+            if type_ is None or (
+                type_.innermost == DOUBLE and not all(_keeps_digits(type_, v) for v in values)
+            ):
+                type_ = _common(values)
             result[name] = type_, [None if v is None else _typed(type_, v) for v in values]
         except (ValueError, TypeError, ArithmeticError) as problem:
             raise unreadable(f"`{name}`", problem) from None

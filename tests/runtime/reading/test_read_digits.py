@@ -5,7 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
+
 from cedilla import read
+from cedilla.grammar.diagnostics import DiagnosticError
 
 LONG_DECIMAL, LARGE = "12345678901234567.25", 2**53 + 1
 
@@ -50,3 +53,9 @@ def test_a_common_type_of_decimals_and_doubles_rounds_neither(tmp_path: Path) ->
     assert values == [Decimal(LONG_DECIMAL), Decimal("0.125"), Decimal("1e-7")]
     far = _output(tmp_path / "far", f'{{"d": {LONG_DECIMAL}}}\n{{"d": 1e-30}}\n{{"d": "NaN"}}\n')
     assert str(read(far).arrow().column("d").to_pylist()) == "[1.2345678901234568e+16, 1e-30, nan]"
+
+
+def test_a_number_beyond_doubles_is_refused(tmp_path: Path) -> None:
+    folder = _output(tmp_path / "out", f'{{"x": {10**400}}}\n')
+    with pytest.raises(DiagnosticError, match="RQ423"):
+        read(folder, schema="x: double").arrow()
