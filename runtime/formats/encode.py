@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -12,6 +12,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, column, quote
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import encoded_sql, written_type
 from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.control.sinks.announce import SinkState
@@ -52,11 +53,13 @@ def encoded(
 
     After an edit a relation may lack attributes by which the sink announced units: its tuples are undefined on them.
     """
+    lacking = (sink.types.keys() | sink.present.keys()) - facts.types.keys()
+    if during is not None:
+        frame = _without_dropped(frame, facts.types, _dropped(sink, facts.types, lacking, during), emit)
     lookups = Lookups(Tables.of(frame.sparkSession), facts.types, {})
     texts: list[str] = []
     existing = [name for name in facts.types if sink.present.get(name, ABSENT) is not ABSENT]
     types = {name: facts.types[name] for name in existing or facts.types}
-    lacking = (sink.types.keys() | sink.present.keys()) - facts.types.keys()
     scale = {name: regions.without(sink.scale.get(name, IDENTITY), lacking) for name in types}
     written_types = {name: written_type(type_, scale[name]) for name, type_ in types.items()}
     columns = columns_of(written_types)
@@ -66,17 +69,40 @@ def encoded(
             scale[name],
             *_encoding(name, types[name], written_types[name]),
         )
-        if during is not None:
-            presence = regions.combine(
-                regions.without(sink.present.get(name, ABSENT), lacking),
-                during.present.get(name, ABSENT),
-                PRESENT_IF_ANY,
-            )
-            absent = regions.map_leaves(presence, lambda leaf: leaf is ABSENT)
-            if absent is not False:
-                text = f"IF({lookups.predicate(('left out', emit, name), absent)}, NULL, {text})"
         texts.append(text if text == column(name) else f"{text} AS {column(name)}")
     return lookups.joined(frame).selectExpr(*texts), columns
+
+
+def _dropped(sink: SinkState, types: Iterable[str], lacking: Set[str], during: Facts) -> dict[str, Tree]:
+    """Returns the regions inside announced Drops of attributes, without those that have none."""
+    regions_of = {name: regions.without(sink.present.get(name, ABSENT), lacking) for name in types}
+    dropped = {
+        name: regions.map_leaves(
+            regions.combine(announced, during.present.get(name, ABSENT), PRESENT_IF_ANY),
+            lambda leaf: leaf is ABSENT,
+        )
+        for name, announced in regions_of.items()
+    }
+    return {name: region for name, region in dropped.items() if region is not False}
+
+
+def _without_dropped(
+    frame: DataFrame, types: Mapping[str, Type], dropped: Mapping[str, Tree], emit: str
+) -> DataFrame:
+    """Leaves out values inside announced Drops. Readers evaluate conditions without these values: those of other
+    attributes' functions, and those by which further attributes exist, which are then left out, too."""
+    changed = dropped.keys()
+    for _ in dropped:
+        lookups = Lookups(Tables.of(frame.sparkSession), types, {})
+        texts = {name: column(name) for name in types}
+        for name in changed:
+            is_dropped = lookups.predicate(("left out", emit, name), dropped[name])
+            texts[name] = f"IF({is_dropped}, NULL, {column(name)}) AS {column(name)}"
+        frame = lookups.joined(frame).selectExpr(*texts.values())
+        changed = {name for name, region in dropped.items() if regions.attributes(region) & changed}
+        if not changed:
+            break
+    return frame
 
 
 _Encoding = tuple[Callable[[Affine], str], Callable[[Sequence[str]], str] | None]

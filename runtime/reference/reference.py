@@ -338,7 +338,8 @@ class Reference:
             sink, adds = begin(sink, during, always, names.units)
         blank = (during or after) if self.plan.settings["drop"] == "eager" else None
         rows = without_places(rows)
-        encoded = tuple(self._encoded(emit, row, sink, blank, after) for row in rows)
+        kept = rows if blank is None else (_without_dropped(row, sink, blank) for row in rows)
+        encoded = tuple(self._encoded(emit, row, sink, after) for row in kept)
         markers = Markers()
         if during is not None:
             self.sinks[emit.name], markers = finish(
@@ -346,17 +347,11 @@ class Reference:
             )
         return Output(tuple(rows), encoded, markers)
 
-    def _encoded(self, emit: Emit, row: Row, sink: SinkState, during: Facts | None, after: Facts) -> Row:
+    def _encoded(self, emit: Emit, row: Row, sink: SinkState, after: Facts) -> Row:
         """Returns a row in the units that the sink has announced (theory D0)."""
         result: Row = {}
         start = self.plan.start[emit.relation]
         for name, value in row.items():
-            if during is not None:
-                presence = regions.combine(
-                    sink.present.get(name, ABSENT), during.present.get(name, ABSENT), PRESENT_IF_ANY
-                )
-                if value_at(presence, row) is ABSENT:
-                    continue
             function = value_at(sink.scale.get(name, IDENTITY), row)
             if isinstance(value, int | Fraction) and _was_exact(start, name, after) and loses_digits(value):
                 raise beyond(name)
@@ -366,6 +361,20 @@ class Reference:
             else:
                 result[name] = write_value(type_, applied(function, value))
         return result
+
+
+def _without_dropped(row: Row, sink: SinkState, during: Facts) -> Row:
+    """Leaves out values inside announced Drops, and then those that exist only by such values."""
+    kept = {
+        name: value
+        for name, value in row.items()
+        if value_at(
+            regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), PRESENT_IF_ANY),
+            row,
+        )
+        is not ABSENT
+    }
+    return row if kept.keys() == row.keys() else _without_dropped(kept, sink, during)
 
 
 _KINDS = ("accent", "punctuation", "malformed", "columns")

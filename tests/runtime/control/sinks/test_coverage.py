@@ -38,6 +38,25 @@ def test_a_drop_waits_for_the_state_unless_it_is_eager(
     assert bool(run.reports[1].held) == (drop == "exact")
 
 
+HELD = """
+stream r(ts: long, v: double, q?: double) from json "in/r" punctuated on ts;
+q := sort[ts](r);
+emit q to json "out/q";
+"""
+
+
+def test_values_are_written_by_what_is_left_of_a_tuple(spark: SparkSession, tmp_path: Path) -> None:
+    """Readers do not know a value that an eager Drop leaves out: its conditions hold for no tuple without it."""
+    run = Query(spark, tmp_path, HELD)
+    run.write("r", [{"$accent": "[[+(q: double)]]"}, {"$accent": "[[q <= 1, alter(v, y -> y * 100)]]"}])
+    run.write("r", [{"$accent": "[[q <= 1, +(z: double)]]"}])
+    run.write("r", [{"ts": 1, "v": 500.0, "q": 0.5, "z": 3.0}, {"ts": 2, "v": 5.0, "q": 2.0}])
+    run.write("r", [{"$accent": "[[-(q)]]"}, {"ts": 3, "v": 5.0}])
+    run.write("r", [{"$punctuation": "[]"}])
+    run.process(files_per_epoch=1, settings={"drop": "eager"})
+    assert [i for i in run.output("q") if is_tuple(i)] == [{"ts": t, "v": 5.0} for t in (1, 2, 3)]
+
+
 def test_an_added_attribute_that_has_no_average_is_left_out_and_said(
     spark: SparkSession, tmp_path: Path
 ) -> None:
