@@ -154,7 +154,8 @@ class Session(Operator):
                 for n in source.units
                 if n != self.on
             },
-            regions.union(closed_keys, state.closed),
+            # State has told what was closed for the domains of that time; a growth opens some of it again (N1).
+            regions.union(closed_keys, regions.intersection(state.closed, self.done(source, None))),
             source.lacking,
         )
 

@@ -121,7 +121,7 @@ class _Tracer:
     def traced(self, source: str, text: str, number: int) -> MarkerTrace:
         """Applies a marker of one accent or punctuation, and returns its effects."""
         plan, before, begun = self.plan, self.facts, self.states[source]
-        self.states, warnings, aside = _advanced(plan, self.states, source, text, number)
+        self.states, warnings, aside = _advanced(plan, self.states, self.kept, source, text, number)
         if aside is not None:
             none = (f"set aside ({aside.code}): it changes nothing",)
             effect = RelationEffect(source, "", plan.source_of[source].line, Markers(), none)
@@ -206,14 +206,19 @@ def _derived(
 
 
 def _advanced(
-    plan: Plan, states: Mapping[str, SourceState], source: str, text: str, number: int
+    plan: Plan,
+    states: Mapping[str, SourceState],
+    kept: Mapping[str, StateFacts],
+    source: str,
+    text: str,
+    number: int,
 ) -> tuple[dict[str, SourceState], tuple[Diagnostic, ...], SetAside | None]:
     """Returns the states after a marker, its warnings, and the marker if it is set aside."""
     # A marker ends an epoch: earlier ones are announced before it.
     begun = {name: state.next_epoch() for name, state in states.items()}
     kind = "accent" if _is_accent(text) else "punctuation"
     marker = MarkerLine(kind, text, 0)
-    effects = advance(plan, begun, {source: [marker]}, lambda *_: marker_name(number), {source})
+    effects = advance(plan, begun, {source: [marker]}, lambda *_: marker_name(number), {source}, kept)
     for stop in effects.failures:
         raise DiagnosticError([_placed(d, text, number) for d in stop.diagnostics])
     aside = next(iter(effects.set_aside), None)

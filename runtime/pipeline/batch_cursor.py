@@ -133,8 +133,8 @@ class BatchCursor:
         def place(source: str, marker: MarkerLine) -> str:
             return whole[source].files[marker.file].shown
 
-        states = self.topics.grown(self.tables.grown(self.plan, self.base.sources))
-        return advance(self.plan, states, markers, place, first)
+        states = self.topics.grown(self.tables.grown(self.plan, self.base.sources, self.base.state_facts))
+        return advance(self.plan, states, markers, place, first, self.base.state_facts)
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Returns the positions at which sources stop at a marker."""

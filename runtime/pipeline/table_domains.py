@@ -8,6 +8,7 @@ from attrs import define, evolve, field
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.expressions.types import column
+from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.facts.markers import ToForm
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import Tree, Value
@@ -69,12 +70,14 @@ class TableDomains:
                 warning for warning in gone(plan, states, self.values) if warning not in self._said
             ]
 
-    def grown(self, plan: Plan, states: Mapping[str, SourceState]) -> Mapping[str, SourceState]:
+    def grown(
+        self, plan: Plan, states: Mapping[str, SourceState], state_facts: Mapping[str, StateFacts]
+    ) -> Mapping[str, SourceState]:
         """The sources with what tables have that domains do not. Raises `DiagnosticError` RQ222."""
         values = {(s.name, a.name): states[s.name].grown.get(a.name, False) for s, a, _ in listed(plan)}
         if all(self._covered.get(name) is tree for name, tree in values.items()):
             return states
-        after = grown(plan, states, self.values)
+        after = grown(plan, states, self.values, state_facts)
         if after is states:
             self._covered = values
         return after

@@ -1,5 +1,4 @@
-"""Converts raw tuples to canonical ones: undoes swaps and sentinels, then the function of each value (D0, N11), and
-back."""
+"""Converts raw tuples to canonical ones: undoes swaps and sentinels, then the function of each value (D0, N11)."""
 
 from __future__ import annotations
 
@@ -7,16 +6,14 @@ from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Bent, Shift, takes
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.sources.source_state import SourceState
-from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.node import Row, control
-from cedilla.runtime.reference.scalars.arithmetic import double, loses_digits
 from cedilla.runtime.reference.scalars.decoded import decoded
 
 NO_CODE = object()
@@ -60,20 +57,3 @@ def applied(function: Affine | ValueMapping | Bent, value: Any) -> Any:
     if isinstance(function, Bent) and not takes(function, value):
         return NO_CODE
     return decoded(function, value)
-
-
-def encoded_decimal(name: str, function: Affine, value: Any, written_type: Type) -> Any:
-    """Returns an exact number, or a list of them, in the units of an output. Raises `DiagnosticError` RQ310 if the type
-    that is written does not keep its digits."""
-    if isinstance(value, list):
-        return [
-            encoded_decimal(name, function, element, written_type.element or written_type)
-            for element in value
-        ]
-    if written_type != DOUBLE:
-        if not holds(written_type, image := function(value)):
-            raise beyond(name)
-        return image
-    if loses_digits(value):
-        raise beyond(name)
-    return applied(function, double(value))

@@ -15,13 +15,12 @@ from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, patterns
-from cedilla.compiler.expressions.unit_conversions.altered_decimals import written_type
-from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, PRESENT_IF_ANY, Facts, StateFacts
+from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
 from cedilla.compiler.plan.field_paths import outer_keys
 from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
-from cedilla.compiler.regions.affine import IDENTITY, exact
+from cedilla.compiler.regions.affine import exact
 from cedilla.compiler.units.own import short
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
@@ -38,15 +37,16 @@ from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, outp
 from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.marker import STRAY, MarkerLine
 from cedilla.runtime.records.nested import after_renames
-from cedilla.runtime.records.rejections import FOREIGN, NO_OBJECT, beyond, is_ignored, of_fault, reason
+from cedilla.runtime.records.rejections import FOREIGN, NO_OBJECT, is_ignored, of_fault, reason
 from cedilla.runtime.records.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
+from cedilla.runtime.reference.encode import encoded_row
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
-from cedilla.runtime.reference.raw_values import NO_CODE, applied, canonical_values, encoded_decimal, value_at
-from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd, loses_digits
+from cedilla.runtime.reference.raw_values import NO_CODE, canonical_values, value_at
+from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd
 from cedilla.runtime.reference.scalars.decoded import nearest
-from cedilla.runtime.reference.values import misfit_of, read_value, write_value
+from cedilla.runtime.reference.values import misfit_of, read_value
 
 Item = Mapping[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
@@ -133,7 +133,9 @@ class Reference:
             if (marker := _marker(item, position)) is not None:
                 at = self.place(item)
                 first = {source} if position == 0 else set[str]()
-                effects = advance(self.plan, states, {source: [marker]}, lambda *_, at=at: at, first)
+                effects = advance(
+                    self.plan, states, {source: [marker]}, lambda *_, at=at: at, first, self.state_facts
+                )
                 if source not in effects.stops:
                     states = dict(effects.states)
                     began[source] = effects.begun[source].closed if position == 0 else began[source]
@@ -173,7 +175,7 @@ class Reference:
     def grow(self, values: Values) -> None:
         """Adds values to the domains that come from tables (theory N1). Raises `DiagnosticError` RQ222."""
         states = {name: state.next_epoch() for name, state in self.states.items()}
-        self.states = dict(grown(self.plan, states, values))
+        self.states = dict(grown(self.plan, states, values, self.state_facts))
         self.after = derive(self.plan, {n: s.facts() for n, s in self.states.items()}, self.closed_by_state)
         self._has_new_facts = True
 
@@ -338,43 +340,14 @@ class Reference:
             sink, adds = begin(sink, during, always, names.units)
         blank = (during or after) if self.plan.settings["drop"] == "eager" else None
         rows = without_places(rows)
-        kept = rows if blank is None else (_without_dropped(row, sink, blank) for row in rows)
-        encoded = tuple(self._encoded(emit, row, sink, after) for row in kept)
+        start = self.plan.start[emit.relation]
+        encoded = tuple(encoded_row(row, sink, start, after, blank) for row in rows)
         markers = Markers()
         if during is not None:
             self.sinks[emit.name], markers = finish(
                 sink, adds, after, original_units=emit.original_units, names=names
             )
         return Output(tuple(rows), encoded, markers)
-
-    def _encoded(self, emit: Emit, row: Row, sink: SinkState, after: Facts) -> Row:
-        """Returns a row in the units that the sink has announced (theory D0)."""
-        result: Row = {}
-        start = self.plan.start[emit.relation]
-        for name, value in row.items():
-            function = value_at(sink.scale.get(name, IDENTITY), row)
-            if isinstance(value, int | Fraction) and _was_exact(start, name, after) and loses_digits(value):
-                raise beyond(name)
-            type_ = after.types[name]
-            if name in sink.scale and (sent_type := written_type(type_, sink.scale[name])) != type_:
-                result[name] = write_value(sent_type, encoded_decimal(name, function, value, sent_type))
-            else:
-                result[name] = write_value(type_, applied(function, value))
-        return result
-
-
-def _without_dropped(row: Row, sink: SinkState, during: Facts) -> Row:
-    """Leaves out values inside announced Drops, and then those that exist only by such values."""
-    kept = {
-        name: value
-        for name, value in row.items()
-        if value_at(
-            regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), PRESENT_IF_ANY),
-            row,
-        )
-        is not ABSENT
-    }
-    return row if kept.keys() == row.keys() else _without_dropped(kept, sink, during)
 
 
 _KINDS = ("accent", "punctuation", "malformed", "columns")
@@ -402,8 +375,3 @@ def _beaten(beat: Heartbeat, state: SourceState, came: Sequence[tuple[Row, Item]
         cut = patterns.before(state.types[beat.attribute], exact(Fraction(value) - beat.delay))
         state = state.close(within(regions.interval(beat.attribute, None, cut), partition))
     return state
-
-
-def _was_exact(start: Facts, name: str, after: Facts) -> bool:
-    """Returns True if an Alter has turned an attribute into doubles since the query began."""
-    return after.types[name] == DOUBLE and start.types.get(name, DOUBLE) != DOUBLE

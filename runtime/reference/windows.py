@@ -111,7 +111,8 @@ class Session(Node):
         self.rows = {key: rows for key, rows in self.rows.items() if rows}
         times = (row[o.on] for row in self.stored() if o.on in row)
         least = min(map(control, times), default=None)
-        self.done = regions.union(self.done, o.done(inputs[0], least))
+        supported = regions.intersection(self.done, o.done(inputs[0], None))  # a domain may have grown
+        self.done = regions.union(supported, o.done(inputs[0], least))
         return passed
 
     def _sessions(self, rows: Rows) -> Iterator[Rows]:

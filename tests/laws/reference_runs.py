@@ -16,7 +16,7 @@ from attrs import frozen
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Aggregate
+from cedilla.compiler.operators import Aggregate, Running
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.records.json_objects import json_text, parse_line
@@ -153,9 +153,8 @@ def readable(plan: Plan, output: Sequence[Item], context: str, exact: Collection
     facts = plan.start[emit.relation]
     if not facts.types or any(t.element is not None for t in facts.types.values()):
         return  # no stream can declare an array (RQ208)
-    computed = any(
-        isinstance(operator, Aggregate) for operator in plan.operators
-    )  # a result may be undefined
+    # A result may be undefined: a mean of nothing, or the value before the first.
+    computed = any(isinstance(operator, Aggregate | Running) for operator in plan.operators)
     certain = [n for n in facts.types if n in ("k", "ts", "v") or n.startswith("w")]  # and window numbers
     required = [n for n in certain if not (computed or facts.may_be_undefined(n))]
     attributes = ", ".join(

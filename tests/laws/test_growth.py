@@ -100,7 +100,9 @@ def test_growth_by_markers_in_many_cases(seed: int) -> None:
 
 def _grown_output(relation: str, before: str) -> list[Item]:
     """What a relation over `s` says for a punctuation, a growth by 7, and a tuple of it."""
-    text = f"stream s(k: long in {{0, 2, 3}}, v: double) from json 'in'; emit {relation} to json 'out';"
+    text = (
+        f"stream s(k: long in {{0, 2, 3}}, v: double) from json 'in'; q := {relation}; emit q to json 'out';"
+    )
     plan = compile_query(text).plan
     items = [{"$punctuation": before}, {"$accent": "[[grow(k, {7})]]"}, {"k": 7, "v": 1.0}]
     output = list[Item]()
@@ -124,9 +126,18 @@ def test_a_growth_is_refused_once_an_output_is_closed_for_all_old_values() -> No
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "RQ222"
     assert diagnostic.message == (
-        "the domain of `k` cannot grow: output `select` cannot continue: readers would take tuples of "
+        "the domain of `k` cannot grow: output `q` cannot continue: readers would take tuples of "
         "[v < 5] for late, because it has closed this for all old values"
     )
+
+
+def test_a_growth_is_refused_once_sessions_are_closed_for_all_old_values() -> None:
+    """Their state has closed them up to `v < 5`, whatever `k` is; 7 would bring another session."""
+    with pytest.raises(DiagnosticError) as caught:
+        _grown_output("session[3 on v as w](select[k > 0](s))", "[k > 0, k < 5, v < 5]")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "RQ222"
+    assert "Session `q` cannot continue: its inputs have closed something together" in diagnostic.message
 
 
 # --- growth of a table that gives the domain (N1) ---

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.facts import closed_for_readers
+from cedilla.compiler.facts.facts import StateFacts, closed_for_readers
 from cedilla.compiler.facts.markers import Grow
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Attribute, Plan, Source, derive
@@ -94,14 +94,15 @@ def check_growth(
     after: Mapping[str, SourceState],
     what: str,
     span: Span | None,
+    state_facts: Mapping[str, StateFacts] | None = None,
 ) -> None:
     """Raises `DiagnosticError` RQ222 if a growth opens a closed region of an operator or of an output, or needs tuples
     that a join has released (theory N1, G8).
 
-    `what`: the refused change, for the message. `span`: its position.
+    `what`: the refused change, for the message. `span`: its position. `state_facts`: of the operators' state.
     """
-    was = derive(plan, {name: state.facts() for name, state in before.items()})
-    now = derive(plan, {name: state.facts() for name, state in after.items()})
+    was = derive(plan, {name: state.facts() for name, state in before.items()}, state_facts)
+    now = derive(plan, {name: state.facts() for name, state in after.items()}, state_facts)
     for operator in plan.operators:
         name, title = operator.name, f"{operator.title} `{operator.name}`"
         opened = regions.difference(was[name].closed, now[name].closed)

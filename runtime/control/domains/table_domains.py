@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve
 
 from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.plan import Attribute, Plan, Source, TableColumn
 from cedilla.compiler.regions import Level, Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -106,7 +107,12 @@ def is_longer(plan: Plan, states: Mapping[str, SourceState]) -> bool:
     )
 
 
-def grown(plan: Plan, states: Mapping[str, SourceState], values: Values) -> Mapping[str, SourceState]:
+def grown(
+    plan: Plan,
+    states: Mapping[str, SourceState],
+    values: Values,
+    state_facts: Mapping[str, StateFacts] | None = None,
+) -> Mapping[str, SourceState]:
     """Returns the sources after adding new values of tables to their domains: all domains grow in one step.
 
     Called only at the beginning of an epoch. Raises `DiagnosticError`: RQ222 if an operator cannot continue, RQ466 if
@@ -123,7 +129,7 @@ def grown(plan: Plan, states: Mapping[str, SourceState], values: Values) -> Mapp
     if not columns:
         return states
     named = ", ".join(f"`{'.'.join(column)}`" for column in columns)
-    check_growth(plan, states, after, f"the domain {named} cannot grow", None)
+    check_growth(plan, states, after, f"the domain {named} cannot grow", None, state_facts)
     return after
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import StateFacts
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Grow
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
@@ -102,14 +103,16 @@ def advance(
     new_markers: Mapping[str, Sequence[MarkerLine]],
     location_of: Callable[[str, MarkerLine], str] = lambda source, marker: "",
     first: Set[str] = frozenset(),
+    state_facts: Mapping[str, StateFacts] | None = None,
 ) -> MarkerEffects:
     """Applies the markers of every source, in the order of the sources' declarations.
 
     A marker that aborts stops only its own source, so that everything before it is committed. `location_of`: returns
     the position of a marker of a source, for messages. `first`: the sources whose first marker precedes all tuples of
-    the epoch; only there can a domain grow, or texts get another form (theory N1, N13).
+    the epoch; only there can a domain grow, or texts get another form (theory N1, N13). `state_facts`: of the
+    operators' state.
     """
-    result = _begun(plan, MarkerEffects(states, states), new_markers, first)
+    result = _begun(plan, MarkerEffects(states, states), new_markers, first, state_facts)
     for source in plan.sources:
         every = new_markers.get(source.name, ())
         markers, at = [m for m in every if not m.in_data] if source.markers_only else every, 0
@@ -309,7 +312,11 @@ def _applied(
 
 
 def _begun(
-    plan: Plan, result: MarkerEffects, new_markers: Mapping[str, Sequence[MarkerLine]], first: Set[str]
+    plan: Plan,
+    result: MarkerEffects,
+    new_markers: Mapping[str, Sequence[MarkerLine]],
+    first: Set[str],
+    state_facts: Mapping[str, StateFacts] | None,
 ) -> MarkerEffects:
     """Returns the sources after growths and other forms of texts at the epoch's beginning. The marker itself is counted
     later and then adds nothing."""
@@ -325,7 +332,7 @@ def _begun(
             states = {**result.begun, source.name: begun(state, change)}
             if isinstance(change, Grow):
                 what = f"the domain of `{change.attribute}` cannot grow"
-                check_growth(plan, result.begun, states, what, change.span)
+                check_growth(plan, result.begun, states, what, change.span, state_facts)
         except DiagnosticError as error:
             if is_set_aside(plan, error) or _passed_over(plan, state, source.name, marker, error) is not None:
                 continue

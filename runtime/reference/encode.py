@@ -1,0 +1,72 @@
+"""Encodes a canonical tuple for an output (theory D0)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from cedilla.compiler import regions
+from cedilla.compiler.expressions.types import DOUBLE, Type
+from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds, written_type
+from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
+from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.runtime.control.sinks.announce import SinkState
+from cedilla.runtime.records.rejections import beyond
+from cedilla.runtime.reference.node import Row
+from cedilla.runtime.reference.raw_values import applied, value_at
+from cedilla.runtime.reference.scalars.arithmetic import double, loses_digits
+from cedilla.runtime.reference.values import write_value
+
+
+def encoded_row(row: Row, sink: SinkState, start: Facts, after: Facts, during: Facts | None) -> Row:
+    """Returns a row in the units that the sink has announced. `start`, `after`: the relation's facts when the query
+    began and now. `during`: as in `runtime.formats.encode.encoded`. Raises `DiagnosticError` RQ310 for a number whose
+    digits the written type does not keep."""
+    result: Row = {}
+    row = row if during is None else _without_dropped(row, sink, during)
+    for name, value in row.items():
+        function = value_at(sink.scale.get(name, IDENTITY), row)
+        if isinstance(value, int | Fraction) and _was_exact(start, name, after) and loses_digits(value):
+            raise beyond(name)
+        type_ = after.types[name]
+        if name in sink.scale and (sent_type := written_type(type_, sink.scale[name])) != type_:
+            result[name] = write_value(sent_type, _encoded_decimal(name, function, value, sent_type))
+        else:
+            result[name] = write_value(type_, applied(function, value))
+    return result
+
+
+def _without_dropped(row: Row, sink: SinkState, during: Facts) -> Row:
+    """Leaves out values inside announced Drops, and then those that exist only by such values."""
+    kept = {
+        name: value
+        for name, value in row.items()
+        if value_at(
+            regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), PRESENT_IF_ANY),
+            row,
+        )
+        is not ABSENT
+    }
+    return row if kept.keys() == row.keys() else _without_dropped(kept, sink, during)
+
+
+def _was_exact(start: Facts, name: str, after: Facts) -> bool:
+    """Returns True if an Alter has turned an attribute into doubles since the query began."""
+    return after.types[name] == DOUBLE and start.types.get(name, DOUBLE) != DOUBLE
+
+
+def _encoded_decimal(name: str, function: Affine, value: Any, written_type: Type) -> Any:
+    """Returns an exact number, or a list of them, in the units of an output. Raises `DiagnosticError` RQ310 if the type
+    that is written does not keep its digits."""
+    if isinstance(value, list):
+        return [
+            _encoded_decimal(name, function, element, written_type.element or written_type)
+            for element in value
+        ]
+    if written_type != DOUBLE:
+        if not holds(written_type, image := function(value)):
+            raise beyond(name)
+        return image
+    if loses_digits(value):
+        raise beyond(name)
+    return applied(function, double(value))
