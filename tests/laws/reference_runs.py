@@ -16,7 +16,8 @@ from attrs import frozen
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.operators import Aggregate, Running
+from cedilla.compiler.operators import Aggregate
+from cedilla.compiler.operators.running import Running
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.records.json_objects import json_text, parse_line

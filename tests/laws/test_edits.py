@@ -54,7 +54,7 @@ def check_edit(seed: int) -> list[str]:
         if how == "as before" and not never.rejected:
             expected = bag(decoded(undisturbed[emit.path])[len(decoded(early)) :])
         elif how == "again":
-            expected = bag(row for row in meaning[emit.relation] if not inside(_closed(ran, emit), row))
+            expected = bag([row for row in meaning[emit.relation] if not inside(_closed(ran, emit), row)])
         else:
             continue
         rows = bag(decoded(output)[len(decoded(early)) :])
