@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +19,9 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Aggregate
 from cedilla.compiler.operators.running import Running
 from cedilla.compiler.plan import Plan
+from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.parser import parse_accent
 from cedilla.runtime.records.json_objects import json_text, parse_line
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
@@ -190,6 +192,17 @@ def readable(plan: Plan, output: Sequence[Item], context: str, exact: Collection
 def first_attributes(start: Facts) -> set[str]:
     """Returns the attributes that an output has from its start, by its facts then."""
     return {name for name in start.types if start.may_have(name) is not False}
+
+
+def said_gone(output: list[Item]) -> set[str]:
+    """The attributes that an output has dropped somewhere."""
+    accents = (parse_accent(item["$accent"]).primitive for item in output if "$accent" in item)
+    return {accent.name for accent in accents if isinstance(accent, syntax.DropAttribute)}
+
+
+def without(names: Collection[str], rows: Iterable[Item]) -> list[dict[str, Any]]:
+    """The rows without some attributes."""
+    return [{n: v for n, v in row.items() if n not in names} for row in rows]
 
 
 def described(world: World, items: Items) -> str:
