@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import announcing
-from cedilla.compiler.facts.facts import ABSENT, PRESENT, Facts, closed_for_readers
+from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, PRESENT, Facts, closed_for_readers
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -233,7 +233,9 @@ def _alters(
         for function, cell in regions.cells(change).items():
             if function.is_identity:
                 continue
-            where = _without(name, regions.difference(cell, after.closed), after)
+            live = regions.difference(cell, after.closed)
+            nowhere = regions.union(after.closed, _unfed(units, old, live))
+            where = _without(name, live, nowhere, after.universe)
             if regions.is_empty(where, after.universe):
                 continue
             announced: Tree = False
@@ -244,7 +246,7 @@ def _alters(
                 else None
             )
             for text, box in accents_of(
-                where, after, scale, after.closed, alter, outer=False, primitive_for=primitive_for
+                where, after, scale, nowhere, alter, outer=False, primitive_for=primitive_for
             ):
                 # A Drop that extended into closed tuples may have removed it for readers.
                 if all(_has(box, name, of.present, after.universe) for of in (after, before)):
@@ -295,15 +297,26 @@ def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
     )
 
 
-def _without(name: str, region: Tree, facts: Facts) -> Tree:
+def _unfed(units: Tree, scale: Tree, live: Tree) -> Tree:
+    """Returns the region in which no tuples come to a relation any more and readers know the same units as in `live`.
+    Its waiting tuples can go over to new units with the others, so that their Alter does not tell them apart: readers
+    could not take it after an Add of an attribute by which it does (RQ467)."""
+    if NO_FEEDER not in regions.leaves(units):
+        return False
+    unfed = regions.map_leaves(units, lambda history: history == NO_FEEDER)
+    known = [cell for cell in regions.cells(scale).values() if regions.intersection(cell, live) is not False]
+    return regions.intersection(unfed, known[0]) if len(known) == 1 else False
+
+
+def _without(name: str, region: Tree, nowhere: Tree, universe: Universe) -> Tree:
     """Returns a region without a condition on an attribute, because its own Alter must not describe tuples by it (G23).
-    The region extends into closed tuples if that is enough. Otherwise it is `False`, and the output absorbs the Alter.
+    The region extends `nowhere` if that is enough. Otherwise it is `False`, and the output absorbs the Alter.
     """
     if name not in regions.attributes(region):
         return region
-    grown = regions.exists(region, {name}, facts.universe)
-    gained = regions.difference(regions.difference(grown, region), facts.closed)
-    return grown if regions.is_empty(gained, facts.universe) else False
+    grown = regions.exists(region, {name}, universe)
+    gained = regions.difference(regions.difference(grown, region), nowhere)
+    return grown if regions.is_empty(gained, universe) else False
 
 
 def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:

@@ -130,3 +130,34 @@ def test_an_alter_is_not_of_tuples_that_no_text_of_it_describes() -> None:
     assert [float(row["t"]) for out in outputs for row in out.canonical] == [13, 13, 13, 13, 14]
     read = [decoder.feed(item) for out in outputs for item in out.items()]
     assert [float(row["t"]) for row in read if row is not None] == [13, 13, 13, 13, 14]
+
+
+SESSIONS = """
+stream r(ts: long, x: double, p?: double) from json "r" punctuated on ts;
+visits := session[3 on ts as since](r);
+emit visits to json "visits";
+"""
+
+
+def test_an_alter_does_not_tell_tuples_apart_that_only_wait() -> None:
+    """Tuples with `p > 500` come no more, but sessions may still contain some. An Alter of `x` by `p` could not be
+    followed by an Add of `p` in other units (RQ467), which the stream itself takes."""
+    reference = Reference(compile_query(SESSIONS).plan)
+    lines: list[Item] = [
+        {"ts": 1, "x": 5.0, "p": 7.0},
+        {"$accent": "[[alter(p, y -> y / 10)]]"},
+        {"$punctuation": "[p > 500]"},
+        {"$accent": "[[alter(x, y -> y / 1000)]]"},
+        {"$accent": "[[+(p: double)]]"},
+        {"ts": 1, "x": 0.004, "p": 1000.0},
+        {"$punctuation": "[]"},
+    ]
+    output = [
+        item for line in lines for out in reference.step([("r", line)]) for item in out["visits"].items()
+    ]
+    assert {"$accent": "[[alter(x, y -> y / 1000)]]"} in output
+    decoder = Decoder()
+    assert [*filter(None, map(decoder.feed, output))] == [
+        {"ts": 1, "since": 1, "x": 5, "p": 7},
+        {"ts": 1, "since": 1, "x": 4, "p": 1000},
+    ]
