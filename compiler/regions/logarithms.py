@@ -59,7 +59,7 @@ class Logarithm(_Scale):
         return (low, 0), (high, 1)
 
     def __call__(self, value: Number) -> Number:
-        ratio = Fraction(value) / self.reference
+        ratio = Fraction(_nearest(self.domain, value)) / self.reference
         digits = _CONTEXT.log10(_CONTEXT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator)))
         return exact(round(self.step * Fraction(digits), _PLACES))
 
@@ -86,7 +86,7 @@ class Power(_Scale):
         return (-end, 0), (end, 1)
 
     def __call__(self, value: Number) -> Number:
-        return exact(Fraction(repr(self.of_double(float(value)))))
+        return exact(Fraction(repr(self.of_double(float(_nearest(self.domain, value))))))
 
     def inverse(self) -> Logarithm:
         return Logarithm(self.step, self.reference)
@@ -117,6 +117,13 @@ class Power(_Scale):
 
     def text(self, parameter: str) -> str:
         return Affine(self.reference, 0).text(f"pow(10, {Affine(1 / self.step, 0).text(parameter)})")
+
+
+def _nearest(domain: tuple[Bound, Bound], value: Number) -> Number:
+    """Returns the nearest value in a domain. A bound of a marker may lie beside it, as results of an earlier function
+    are rounded."""
+    (low, _), (high, _) = domain
+    return min(max(value, low), high)
 
 
 def joined(first: object, last: object) -> Affine | Logarithm | Power | None:

@@ -61,6 +61,25 @@ def test_powers_of_ten_are_exact() -> None:
     ]
 
 
+@pytest.mark.parametrize("power", POWERS)
+def test_a_bound_beside_the_domain_counts_as_its_end(power: Power) -> None:
+    """Two levels of one attribute round the ends of what they take together."""
+    for function in (power, power.inverse()):
+        (low, _), (high, _) = function.domain
+        assert [function(low - 1), function(high + 1)] == [function(low), function(high)]
+
+
+def test_a_condition_in_units_may_follow_two_levels() -> None:
+    """0 dBW, which is 1 W, is no power of a further level."""
+    reference = Reference(
+        compile_query('stream r(g: double unit mW, v: double) from json "r"; emit r to json "o";').plan
+    )
+    for text in ("[[unit(g, dBW)]]", "[[alter(g, y -> 10 * log10(y))]]", "[[g > 1 W, alter(v, y -> y * 2)]]"):
+        reference.step([("r", {"$accent": text})])
+    (output,) = reference.step([("r", {"g": 10, "v": 8})])
+    assert [*output["r"].canonical] == [{"g": 10000, "v": 4}]
+
+
 @pytest.mark.either_engine
 def test_an_engine_has_the_same_bits(spark: SparkSession) -> None:
     values = [n * 0.74 for n in range(-310, 310)] + [10.0 * n for n in range(-25, 26)]
