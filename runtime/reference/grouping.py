@@ -46,6 +46,7 @@ class Aggregate(Groups):
         call = self.operator.results(inputs[0]).get(attribute)
         groups_there = regions.exists(region, regions.attributes(region) - frozenset(self.operator.by), {})
         return call is not None and any(
-            result(call, [row], inputs[0].types) not in (None, []) and inside(groups_there, row)
-            for row in self.stored()
+            result(call, rows, inputs[0].types) not in (None, []) and inside(groups_there, rows[0])
+            for rows in self.groups.values()
+            if rows
         )

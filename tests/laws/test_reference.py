@@ -102,6 +102,20 @@ def test_what_is_closed_and_stored_has_not_lost_its_attributes() -> None:
     assert list(complaints(output, {"k", "ts", "v", "q", "k_0", "ts_0"})) == []
 
 
+def test_a_variance_of_stored_tuples_is_not_dropped_before_it_comes() -> None:
+    """One tuple has none, but the two of the group do (G13)."""
+    text = f"{SOURCES} q0 := aggregate[var(v) as x by k](r union project[k, ts](s)); emit q0 to json 'out';"
+    items: Items = [
+        ("r", {"k": 3, "ts": 0, "v": 0.5}),
+        ("r", {"k": 3, "ts": 1, "v": 0.5}),
+        ("r", {"$punctuation": "[]"}),
+        ("s", {"$punctuation": "[]"}),
+    ]
+    output = run(compile_query(text).plan, [[item] for item in items]).output
+    assert output[-2] == {"k": 3, "x": 0}
+    assert list(complaints(output, {"k", "x"})) == []
+
+
 def test_what_is_closed_stays_closed_between_whole_numbers() -> None:
     """An Alter lets values lie between whole numbers; a closed range keeps no hole for them (P-alter)."""
     plan = compile_query("stream r(b: int) from json 'r'; emit select[b > 0](r) to json 'out';").plan
