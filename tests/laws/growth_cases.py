@@ -63,7 +63,8 @@ def from_table(world: World) -> str:
     )
 
 
-def drive(reference: Reference, emit: str, items: Items, output: list[Item]) -> None:
+def feed(reference: Reference, emit: str, items: Items, output: list[Item]) -> None:
+    """Adds to `output` what an emit says of items. Raises `DiagnosticError` where a marker ends the query."""
     for item in items:
         for outputs in reference.step([item]):
             output += outputs[emit].items()

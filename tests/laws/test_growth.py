@@ -16,7 +16,7 @@ from cedilla.runtime.reference.reference import Reference
 from tests.kit.strategies import HEAVY
 from tests.kit.stream import Item, complaints, decode
 from tests.kit.tiers import tiered
-from tests.laws.growth_cases import GROWTHS, drive, from_table, meaning, random_case
+from tests.laws.growth_cases import GROWTHS, feed, from_table, meaning, random_case
 from tests.laws.reference_runs import TABLE, bag, cut, first_attributes, readable, run
 from tests.runtime.checkpoint.plan_edits import edited
 
@@ -27,7 +27,7 @@ def check_growth(rng: Random, size: int, length: int) -> str:
     context = f"{made.text}\n{cut} of " + "\n".join(f"{source} {item}" for source, item in items)
     (emit,) = made.plan.emits
     reference, output = Reference(small), list[Item]()
-    drive(reference, emit.name, [*TABLE, *items[:cut]], output)
+    feed(reference, emit.name, [*TABLE, *items[:cut]], output)
     assert reference.rejected == [], context
     changes, grown = edited(reference, made.text)
     if changes.effect == "new checkpoint":
@@ -35,7 +35,7 @@ def check_growth(rng: Random, size: int, length: int) -> str:
     if changes.effect == "continues after":
         return "let go"  # what an input had of the newcomer before is to be sent again
     kick = ("r", {"$punctuation": "[ts < -1000]"})
-    drive(grown, emit.name, [kick, *items[cut:]], output)
+    feed(grown, emit.name, [kick, *items[cut:]], output)
     assert bag(decode(output)) == meaning(made, items, grown.rejected, context), context
     initial = first_attributes(made.plan.start[emit.relation])
     assert list(complaints(output, initial)) == [], context
@@ -106,7 +106,7 @@ def _grown_output(relation: str, before: str) -> list[Item]:
     plan = compile_query(text).plan
     items = [{"$punctuation": before}, {"$accent": "[[grow(k, {7})]]"}, {"k": 7, "v": 1.0}]
     output = list[Item]()
-    drive(Reference(plan), plan.emits[0].name, [("s", item) for item in items], output)
+    feed(Reference(plan), plan.emits[0].name, [("s", item) for item in items], output)
     return output
 
 
@@ -153,7 +153,7 @@ def check_table(rng: Random, size: int, length: int) -> str:
     context = f"{text}\n{bound} of " + "\n".join(f"{source} {item}" for source, item in items)
     (emit,) = made.plan.emits
     reference, output = Reference(small), list[Item]()
-    drive(reference, emit.name, [("fleet", {"$punctuation": "[]"}), *TABLE, *items[:bound]], output)
+    feed(reference, emit.name, [("fleet", {"$punctuation": "[]"}), *TABLE, *items[:bound]], output)
     assert reference.rejected == [], context
     try:
         reference.grow({FLEET: frozenset({2, 3})})  # 1 has gone from the table: it stays in the domain
@@ -161,7 +161,7 @@ def check_table(rng: Random, size: int, length: int) -> str:
         if [diagnostic.code for diagnostic in error.diagnostics] != ["RQ222"]:
             raise
         return "refused"
-    drive(reference, emit.name, items[bound:], output)
+    feed(reference, emit.name, items[bound:], output)
     assert bag(decode(output)) == meaning(made, items, reference.rejected, context), context
     initial = first_attributes(small.start[emit.relation])
     assert list(complaints(output, initial)) == [], context

@@ -304,8 +304,10 @@ def _unfed(units: Tree, scale: Tree, live: Tree) -> Tree:
     if NO_FEEDER not in regions.leaves(units):
         return False
     unfed = regions.map_leaves(units, lambda history: history == NO_FEEDER)
-    known = [cell for cell in regions.cells(scale).values() if regions.intersection(cell, live) is not False]
-    return regions.intersection(unfed, known[0]) if len(known) == 1 else False
+    in_units = [
+        cell for cell in regions.cells(scale).values() if regions.intersection(cell, live) is not False
+    ]
+    return regions.intersection(unfed, in_units[0]) if len(in_units) == 1 else False
 
 
 def _without(name: str, region: Tree, nowhere: Tree, universe: Universe) -> Tree:
