@@ -243,6 +243,17 @@ class Chain:
 Bent = Reciprocal | ByPoints | Logarithm | Power | Shift | Chain
 
 
+def affine_of(function: Affine | Bent) -> Affine | None:
+    """Returns a function as an affine one, which may fall; `None` if it bends."""
+    match function:
+        case Affine():
+            return function
+        case Chain((Affine() as only,)):
+            return only
+        case _:
+            return None
+
+
 def takes(function: Bent, value: Number | float) -> bool:
     """Returns True if a value is in the domain of a function; infinities and NaN are in none. A double means its
     shortest decimal."""

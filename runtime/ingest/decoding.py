@@ -8,6 +8,7 @@ from functools import partial
 from cedilla.compiler.expressions.types import LARGEST, Type, column
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import decoded_sql
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.bent import Bent, affine_of
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -40,7 +41,7 @@ def decoded_value(source: str, name: str, state: SourceState, lookups: Lookups) 
         )
     if (raw := state.numbers.raw_types.get(name)) is not None:
         return lookups.expression(
-            ("decoded", source, name), tree, lambda f: decoded_sql(value, raw, f, state.types[name])
+            ("decoded", source, name), tree, partial(_exact, value, raw, state.types[name])
         )
     return lookups.expression(
         ("decoded", source, name),
@@ -48,6 +49,12 @@ def decoded_value(source: str, name: str, state: SourceState, lookups: Lookups) 
         lambda f: f.sql(value),
         partial(sql_over, value),
     )
+
+
+def _exact(value: str, raw: Type, type_: Type, function: Affine | Bent) -> str:
+    affine = affine_of(function)
+    assert affine is not None  # others make doubles of an attribute
+    return decoded_sql(value, raw, affine, type_)
 
 
 def _uncoded(value: str, type_: Type, function: Affine | ValueMapping) -> str:

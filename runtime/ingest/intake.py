@@ -259,7 +259,7 @@ def _canonical(
         noted.append(f"CASE {' '.join(beyond)} END AS {column(_BEYOND)}")
     if uncoded := [
         f"WHEN {column(n)} IS NOT NULL AND {decoded[n]} IS NULL THEN {quote(f'{code} {n}')}"
-        for code, names in (("RQ314", state.codes), ("RQ315", state.bent), ("RQ334", state.numbers.raw_types))
+        for code, names in (("RQ314", state.codes), ("RQ334", state.numbers.raw_types), ("RQ315", state.bent))
         for n in sorted(names)
     ]:
         noted.append(f"CASE {' '.join(uncoded)} END AS {column(_UNCODED)}")

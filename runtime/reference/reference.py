@@ -212,7 +212,7 @@ class Reference:
                 raw.setdefault(attribute, fields[name])
         row = canonical_values(state, raw)
         if strange := sorted(name for name, value in row.items() if value is NO_CODE):
-            kinds = (("RQ314", state.codes), ("RQ315", state.bent), ("RQ334", state.numbers.raw_types))
+            kinds = (("RQ314", state.codes), ("RQ334", state.numbers.raw_types), ("RQ315", state.bent))
             code, name = next((code, name) for code, names in kinds for name in strange if name in names)
             return {}, (code, reason(code, name))
         for name in sorted(state.inexact & row.keys()):

@@ -51,9 +51,8 @@ only: another function would make doubles of it."""
 WIDE = "zwide"
 """The attribute of amounts of so many digits that their sums are in two parts; Alters make doubles of them. They are
 exact in binary."""
-FALLING = "y -> 3 - y"
-EXACT = ("y -> y * 100", "y -> y / 100", "y -> y * 8", "y -> y + 0.5", "y -> y * 1.25 - 3", FALLING)
-"""Functions under which decimals keep all of their digits (theory N12), and one that makes doubles of them."""
+EXACT = ("y -> y * 100", "y -> y / 100", "y -> y * 8", "y -> y + 0.5", "y -> y * 1.25 - 3", "y -> 3 - y")
+"""Functions under which decimals keep all of their digits (theory N12)."""
 # Names begin with `z`: no arithmetic is done with the others.
 EDGES = {
     CENTS: Edge("decimal(10, 2)", tuple(map(Decimal, ("0.29", "0.57", "2.30", "-0.30", "0.00", "19.99")))),

@@ -20,7 +20,7 @@ from cedilla.compiler.expressions.types.decimals import Digits, digits_of_number
 from cedilla.compiler.expressions.unit_conversions.conversions import is_decimal
 from cedilla.compiler.regions import Tree, leaves
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.regions.bent import Bent
+from cedilla.compiler.regions.bent import Bent, affine_of
 
 WHOLE = Type("decimal", (28, 9))
 """The type of altered whole numbers that stay exact: each long, with as many digits after the point as nanoseconds
@@ -54,7 +54,8 @@ def raw_type(type_: Type, functions: Iterable[Affine | Bent], least: Type | None
         return None
     declared, distinct = digits_of_type(type_), set(functions)
     held = [declared, *([] if least is None else [digits_of_type(least)])]
-    exact = [function for function in distinct if isinstance(function, Affine) and keeps_digits(function)]
+    affine = filter(None, map(affine_of, distinct))
+    exact = [function for function in affine if keeps_digits(function)]
     if len(exact) < len(distinct):
         return None
     held += (_image(declared, function) for function in exact)
@@ -93,8 +94,8 @@ def written_type(type_: Type, scale: Tree) -> Type:
 
 
 def keeps_digits(function: Affine) -> bool:
-    """Returns True if an increasing function and its inverse have decimals as values of decimals."""
-    return function.rises and all(map(is_decimal, (function.slope, 1 / function.slope, function.shift)))
+    """Returns True if a function and its inverse have decimals as values of decimals."""
+    return all(map(is_decimal, (function.slope, 1 / function.slope, function.shift)))
 
 
 def _image(digits: Digits, function: Affine) -> Digits:
@@ -102,7 +103,7 @@ def _image(digits: Digits, function: Affine) -> Digits:
     exponent = _exponent(function.slope)
     after = digits.after + (places_of(function.slope) if exponent is None else -exponent)
     after = max(after, places_of(function.shift))
-    return Digits(_before(function.slope * 10**digits.before + abs(function.shift)), after)
+    return Digits(_before(abs(function.slope) * 10**digits.before + abs(function.shift)), after)
 
 
 def _before(end: Fraction) -> int:

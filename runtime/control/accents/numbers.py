@@ -81,6 +81,12 @@ class Numbers:
                 return before
         return raw_type(type_, _last_functions(histories))
 
+    def raw_type_bent(self, attribute: str, type_: Type, functions: Tree) -> Type | None:
+        """Returns the raw type of a decimal under functions of which some fall; `None` if one is not exact.
+        `functions`: from canonical to raw values."""
+        before = self.raw_types.get(attribute)
+        return None if before == type_ == WHOLE else raw_type(type_, regions.leaves(functions), before)
+
 
 def _without(mapping: Mapping[str, T], attribute: str) -> dict[str, T]:
     return {name: value for name, value in mapping.items() if name != attribute}

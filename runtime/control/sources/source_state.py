@@ -322,10 +322,10 @@ class SourceState:
         by_many = len(regions.attributes(units[attribute])) >= _MANY_ATTRIBUTES
         if by_many and len(regions.leaves(units[attribute])) > _MAX_HISTORIES:
             raise regions.too_many_cases()
-        state = self if attribute not in self.bent else self._with_forward(attribute, where)
-        exact = state.numbers.raw_type_after(attribute, self.types[attribute], units[attribute], where)
-        exact = exact if attribute not in self.bent else None
-        return evolve(state._undoing(attribute, raw, places, exact), units=units)
+        if attribute in self.bent:
+            return evolve(self.with_bent(attribute, raw, where, places), units=units)
+        exact = self.numbers.raw_type_after(attribute, self.types[attribute], units[attribute], where)
+        return evolve(self._undoing(attribute, raw, places, exact), units=units)
 
     def with_alter(self, alter: Alter, described: Tree) -> SourceState:
         """Returns the state after an Alter of the tuples of a raw region that precedes all tuples of the epoch."""
@@ -334,12 +334,10 @@ class SourceState:
 
     def with_bent(self, attribute: str, raw: Tree, where: Tree, places: Tree) -> SourceState:
         """Returns the state after functions that only the source undoes; arguments as in `with_functions`."""
-        return self._with_forward(attribute, where)._undoing(attribute, raw, places)
-
-    def _with_forward(self, attribute: str, where: Tree) -> SourceState:
         before = {**self.bent, attribute: self.forward(attribute)}
         after = changed_by(before, attribute, IDENTITY, where, lambda first, last: composed(last, first))
-        return evolve(self, bent=after)
+        exact = self.numbers.raw_type_bent(attribute, self.types[attribute], after[attribute])
+        return evolve(self, bent=after)._undoing(attribute, raw, places, exact)
 
     def _undoing(self, attribute: str, raw: Tree, places: Tree, exact: Type | None = None) -> SourceState:
         """Returns the state that undoes further functions of an attribute. Numbers are doubles from here on, unless
