@@ -114,7 +114,10 @@ class Reading:
         """Takes a statement away, if an accent undoes it."""
         number = rng.choice([*self.stated])
         text = self.stated[number]
-        changes = self.edit(self.text.replace(f"accent r {text};\n", "", 1))
+        try:
+            changes = self.edit(self.text.replace(f"accent r {text};\n", "", 1))
+        except DiagnosticError:  # the statements that are left are none of a query that starts anew
+            return
         if changes is not None:
             del self.stated[number]
             (why,) = (item.why for item in changes.items if item.what.endswith("is gone"))

@@ -16,7 +16,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types.zones import shown
-from cedilla.compiler.facts.markers import Accent
+from cedilla.compiler.facts.markers import Accent, Alter, Recode, SourceAlter, ToLevel, ToUnit
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents.trees import conditions_renamed
@@ -122,3 +122,18 @@ def check_order(sentinels: Sentinels, accent: Accent) -> None:
         hint = "one of the descriptions must name another attribute"
         message = f"missing values of {names} would depend on each other"
         raise failure("RQ239", message, accent.span, hint=hint) from None
+
+
+def check_changed(sentinels: Sentinels, accent: Accent) -> None:
+    """Raises `DiagnosticError` RQ239 if an accent changes an attribute by which sentinels of another one are described,
+    for tuples that it describes by these. Tuples with and without the sentinel would then be written alike."""
+    if not isinstance(accent.primitive, Alter | ToUnit | ToLevel | SourceAlter | Recode):
+        return
+    name = accent.primitive.attribute
+    for other in sorted(accent.mentions & sentinels.here.keys() - {name}):
+        tree = sentinels.here[other]
+        values = regions.exists(tree, regions.attributes(tree) - {other}, {})
+        if name in regions.attributes(tree) and regions.intersection(accent.description, values) is not False:
+            message = f"missing values of `{other}` depend on `{name}`, which would change by these values"
+            hint = f"the description must not name `{other}`, or leave out its missing values"
+            raise failure("RQ239", message, accent.span, hint=hint)

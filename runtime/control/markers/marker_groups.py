@@ -25,6 +25,7 @@ from cedilla.compiler.regions import Level, Operation, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
+from cedilla.runtime.control.accents.sentinels import check_changed
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd, alters_of, check_add, misnamed
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_punctuation
@@ -146,6 +147,7 @@ class _GroupParser:
                 if len(node.primitives) > 1:
                     return None
                 meaning = read_accent(self.source, self.state, text)
+                check_changed(self.state.sentinels, meaning)
                 region, conditions, key = meaning.description, node.description, _round_key(meaning)
             else:
                 meaning = read_punctuation(self.source, self.state, text)

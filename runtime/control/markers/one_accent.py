@@ -26,7 +26,7 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents import unit_accents
 from cedilla.runtime.control.accents.codes import check_recode, no_codes
 from cedilla.runtime.control.accents.names import renamed_to
-from cedilla.runtime.control.accents.sentinels import check_order
+from cedilla.runtime.control.accents.sentinels import check_changed, check_order
 from cedilla.runtime.control.accents.swaps import check_descriptions, check_swap, check_swapped
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.added_again import check_added_again
@@ -54,6 +54,7 @@ def with_accent(state: SourceState, accent: Accent, position: int, location: str
     `EpochMustEnd` if it adds an attribute that this epoch dropped.
     """
     check_swapped(state.swaps, accent, state.types)
+    check_changed(state.sentinels, accent)
     after = _applied(state, accent, position, location)
     if after.sentinels is not state.sentinels:
         check_order(after.sentinels, accent)

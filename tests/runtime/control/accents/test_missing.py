@@ -168,6 +168,10 @@ WRONG: dict[str, tuple[list[str], str]] = {
         ],
         "RQ239",
     ),
+    "of what changes by them": (
+        ["[[k = a, missing(x, {1000})]]", "[[x > 500, recode(k, {b: a, c: b})]]"],
+        "RQ239",
+    ),
     "a description by one of them": (["[[missing(x, {-999})]]", "[[x = -999, missing(k, {a})]]"], "RQ216"),
 }
 
