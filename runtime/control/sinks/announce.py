@@ -234,7 +234,7 @@ def _alters(
             if function.is_identity:
                 continue
             live = regions.difference(cell, after.closed)
-            nowhere = regions.union(after.closed, _unfed(units, old, live))
+            nowhere = regions.union(after.closed, _unfed(units, scale.get(name, IDENTITY), live))
             where = _without(name, live, nowhere, after.universe)
             if regions.is_empty(where, after.universe):
                 continue
