@@ -154,10 +154,15 @@ class Session(Operator):
                 for n in source.units
                 if n != self.on
             },
-            # State has told what was closed for the domains of that time; a growth opens some of it again (N1).
-            regions.union(closed_keys, regions.intersection(state.closed, self.done(source, None))),
+            regions.union(closed_keys, self._still_closed(source, state)),
             source.lacking,
         )
+
+    def _still_closed(self, source: Facts, state: StateFacts) -> Tree:
+        """Returns what state has closed, without the part that a growth of a domain has opened since (N1)."""
+        if state.closed is False:
+            return False
+        return regions.intersection(state.closed, self.done(source, None))
 
     def _up(self, tree: Tree, operation: Operation, start: Tree, domain: Domain) -> Tree:
         """Returns a tree over times as a tree over starts: times at or after a start may feed it (D1, G29)."""

@@ -120,8 +120,8 @@ class Power(_Scale):
 
 
 def _nearest(domain: tuple[Bound, Bound], value: Number) -> Number:
-    """Returns the nearest value in a domain. A bound of a marker may lie beside it, as results of an earlier function
-    are rounded."""
+    """Returns the nearest value in a domain. A bound of a marker may lie outside, as results of an earlier
+    function are rounded."""
     (low, _), (high, _) = domain
     return min(max(value, low), high)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, DataType
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, column, quote
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import encoded_sql, written_type
-from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
+from cedilla.compiler.facts.facts import ABSENT, Facts
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over
@@ -53,13 +53,13 @@ def encoded(
 
     After an edit a relation may lack attributes by which the sink announced units: its tuples are undefined on them.
     """
-    lacking = (sink.types.keys() | sink.present.keys()) - facts.types.keys()
     if during is not None:
-        frame = _without_dropped(frame, facts.types, _dropped(sink, facts.types, lacking, during), emit)
+        frame = _without_dropped(frame, facts.types, sink.dropped(during), emit)
     lookups = Lookups(Tables.of(frame.sparkSession), facts.types, {})
     texts: list[str] = []
     existing = [name for name in facts.types if sink.present.get(name, ABSENT) is not ABSENT]
     types = {name: facts.types[name] for name in existing or facts.types}
+    lacking = (sink.types.keys() | sink.present.keys()) - facts.types.keys()
     scale = {name: regions.without(sink.scale.get(name, IDENTITY), lacking) for name in types}
     written_types = {name: written_type(type_, scale[name]) for name, type_ in types.items()}
     columns = columns_of(written_types)
@@ -71,19 +71,6 @@ def encoded(
         )
         texts.append(text if text == column(name) else f"{text} AS {column(name)}")
     return lookups.joined(frame).selectExpr(*texts), columns
-
-
-def _dropped(sink: SinkState, types: Iterable[str], lacking: Set[str], during: Facts) -> dict[str, Tree]:
-    """Returns the regions inside announced Drops of attributes, without those that have none."""
-    regions_of = {name: regions.without(sink.present.get(name, ABSENT), lacking) for name in types}
-    dropped = {
-        name: regions.map_leaves(
-            regions.combine(announced, during.present.get(name, ABSENT), PRESENT_IF_ANY),
-            lambda leaf: leaf is ABSENT,
-        )
-        for name, announced in regions_of.items()
-    }
-    return {name: region for name, region in dropped.items() if region is not False}
 
 
 def _without_dropped(

@@ -17,6 +17,7 @@ from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.undecodable import undecodable
 from cedilla.runtime.control.sources.validity import Rejection, rejections
 from cedilla.runtime.engines.frames import in_one_part, is_connect
 from cedilla.runtime.engines.jobs import Jobs
@@ -259,7 +260,7 @@ def _canonical(
         noted.append(f"CASE {' '.join(beyond)} END AS {column(_BEYOND)}")
     if uncoded := [
         f"WHEN {column(n)} IS NOT NULL AND {decoded[n]} IS NULL THEN {quote(f'{code} {n}')}"
-        for code, names in (("RQ314", state.codes), ("RQ334", state.numbers.raw_types), ("RQ315", state.bent))
+        for code, names in undecodable(state)
         for n in sorted(names)
     ]:
         noted.append(f"CASE {' '.join(uncoded)} END AS {column(_UNCODED)}")

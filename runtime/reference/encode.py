@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds, written_type
-from cedilla.compiler.facts.facts import ABSENT, PRESENT_IF_ANY, Facts
+from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.records.rejections import beyond
-from cedilla.runtime.reference.node import Row
+from cedilla.runtime.reference.node import Row, inside
 from cedilla.runtime.reference.raw_values import applied, value_at
 from cedilla.runtime.reference.scalars.arithmetic import double, loses_digits
 from cedilla.runtime.reference.values import write_value
 
 
-def encoded_row(row: Row, sink: SinkState, start: Facts, after: Facts, during: Facts | None) -> Row:
+def encoded_row(row: Row, sink: SinkState, start: Facts, after: Facts, dropped: Mapping[str, Tree]) -> Row:
     """Returns a row in the units that the sink has announced. `start`, `after`: the relation's facts when the query
-    began and now. `during`: as in `runtime.formats.encode.encoded`. Raises `DiagnosticError` RQ310 for a number whose
-    digits the written type does not keep."""
+    began and now. `dropped`: the regions in which values are left out. Raises `DiagnosticError` RQ310 for a number
+    whose digits the written type does not keep."""
     result: Row = {}
-    row = row if during is None else _without_dropped(row, sink, during)
+    row = _without_dropped(row, dropped)
     for name, value in row.items():
         function = value_at(sink.scale.get(name, IDENTITY), row)
         if isinstance(value, int | Fraction) and _was_exact(start, name, after) and loses_digits(value):
@@ -36,18 +37,10 @@ def encoded_row(row: Row, sink: SinkState, start: Facts, after: Facts, during: F
     return result
 
 
-def _without_dropped(row: Row, sink: SinkState, during: Facts) -> Row:
-    """Leaves out values inside announced Drops, and then those that exist only by such values."""
-    kept = {
-        name: value
-        for name, value in row.items()
-        if value_at(
-            regions.combine(sink.present.get(name, ABSENT), during.present.get(name, ABSENT), PRESENT_IF_ANY),
-            row,
-        )
-        is not ABSENT
-    }
-    return row if kept.keys() == row.keys() else _without_dropped(kept, sink, during)
+def _without_dropped(row: Row, dropped: Mapping[str, Tree]) -> Row:
+    """Leaves out dropped values, and then those that exist only by such values."""
+    kept = {name: value for name, value in row.items() if not inside(dropped.get(name, False), row)}
+    return row if kept.keys() == row.keys() else _without_dropped(kept, dropped)
 
 
 def _was_exact(start: Facts, name: str, after: Facts) -> bool:

@@ -33,6 +33,7 @@ from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
+from cedilla.runtime.control.sources.undecodable import undecodable
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.marker import STRAY, MarkerLine
@@ -212,8 +213,9 @@ class Reference:
                 raw.setdefault(attribute, fields[name])
         row = canonical_values(state, raw)
         if strange := sorted(name for name, value in row.items() if value is NO_CODE):
-            kinds = (("RQ314", state.codes), ("RQ334", state.numbers.raw_types), ("RQ315", state.bent))
-            code, name = next((code, name) for code, names in kinds for name in strange if name in names)
+            code, name = next(
+                (code, name) for code, names in undecodable(state) for name in strange if name in names
+            )
             return {}, (code, reason(code, name))
         for name in sorted(state.inexact & row.keys()):
             if is_beyond(raw[name]) or is_beyond(row[name]):
@@ -338,10 +340,11 @@ class Reference:
         sink, adds = self.sinks[emit.name], ()
         if during is not None:
             sink, adds = begin(sink, during, always, names.units)
-        blank = (during or after) if self.plan.settings["drop"] == "eager" else None
+        is_eager = self.plan.settings["drop"] == "eager"
+        dropped = sink.dropped(during or after) if is_eager else dict[str, Tree]()
         rows = without_places(rows)
         start = self.plan.start[emit.relation]
-        encoded = tuple(encoded_row(row, sink, start, after, blank) for row in rows)
+        encoded = tuple(encoded_row(row, sink, start, after, dropped) for row in rows)
         markers = Markers()
         if during is not None:
             self.sinks[emit.name], markers = finish(

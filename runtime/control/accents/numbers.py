@@ -82,7 +82,7 @@ class Numbers:
         return raw_type(type_, _last_functions(histories))
 
     def raw_type_bent(self, attribute: str, type_: Type, functions: Tree) -> Type | None:
-        """Returns the raw type of a decimal under functions of which some fall; `None` if one is not exact.
+        """Returns the raw type of a decimal under functions that may fall; `None` if one is not exact.
         `functions`: from canonical to raw values."""
         before = self.raw_types.get(attribute)
         return None if before == type_ == WHOLE else raw_type(type_, regions.leaves(functions), before)

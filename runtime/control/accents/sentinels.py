@@ -125,15 +125,17 @@ def check_order(sentinels: Sentinels, accent: Accent) -> None:
 
 
 def check_changed(sentinels: Sentinels, accent: Accent) -> None:
-    """Raises `DiagnosticError` RQ239 if an accent changes an attribute by which sentinels of another one are described,
-    for tuples that it describes by these. Tuples with and without the sentinel would then be written alike."""
+    """Raises `DiagnosticError` RQ239 if sentinels of one attribute depend on another, and an accent that describes
+    tuples by these sentinels changes the other. Tuples with and without the sentinel would then be written alike."""
     if not isinstance(accent.primitive, Alter | ToUnit | ToLevel | SourceAlter | Recode):
         return
     name = accent.primitive.attribute
     for other in sorted(accent.mentions & sentinels.here.keys() - {name}):
         tree = sentinels.here[other]
+        if name not in regions.attributes(tree):
+            continue
         values = regions.exists(tree, regions.attributes(tree) - {other}, {})
-        if name in regions.attributes(tree) and regions.intersection(accent.description, values) is not False:
+        if regions.intersection(accent.description, values) is not False:
             message = f"missing values of `{other}` depend on `{name}`, which would change by these values"
             hint = f"the description must not name `{other}`, or leave out its missing values"
             raise failure("RQ239", message, accent.span, hint=hint)

@@ -94,7 +94,7 @@ def check_growth(
     after: Mapping[str, SourceState],
     what: str,
     span: Span | None,
-    state_facts: Mapping[str, StateFacts] | None = None,
+    state_facts: Mapping[str, StateFacts] | None,
 ) -> None:
     """Raises `DiagnosticError` RQ222 if a growth opens a closed region of an operator or of an output, or needs tuples
     that a join has released (theory N1, G8).

@@ -111,7 +111,7 @@ def grown(
     plan: Plan,
     states: Mapping[str, SourceState],
     values: Values,
-    state_facts: Mapping[str, StateFacts] | None = None,
+    state_facts: Mapping[str, StateFacts],
 ) -> Mapping[str, SourceState]:
     """Returns the sources after adding new values of tables to their domains: all domains grow in one step.
 

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import announcing
-from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, PRESENT, Facts, closed_for_readers
+from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, PRESENT, PRESENT_IF_ANY, Facts, closed_for_readers
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -40,6 +40,20 @@ class SinkState:
     @classmethod
     def start(cls, facts: Facts) -> SinkState:
         return cls(dict(facts.present), types=dict(facts.types), domains=_lists(facts))
+
+    def dropped(self, during: Facts) -> dict[str, Tree]:
+        """Returns the regions in which attributes are dropped for readers and in an epoch, without empty ones.
+
+        `during`: the relation's facts with all attributes that tuples of the epoch may have.
+        """
+        lacking = (self.types.keys() | self.present.keys()) - during.types.keys()
+        announced = {n: regions.without(self.present.get(n, ABSENT), lacking) for n in during.types}
+        present = {
+            name: regions.combine(presence, during.present.get(name, ABSENT), PRESENT_IF_ANY)
+            for name, presence in announced.items()
+        }
+        absent = {n: regions.complement(_may_be(presence)) for n, presence in present.items()}
+        return {name: region for name, region in absent.items() if region is not False}
 
 
 @frozen
@@ -312,7 +326,8 @@ def _unfed(units: Tree, scale: Tree, live: Tree) -> Tree:
 
 def _without(name: str, region: Tree, nowhere: Tree, universe: Universe) -> Tree:
     """Returns a region without a condition on an attribute, because its own Alter must not describe tuples by it (G23).
-    The region extends `nowhere` if that is enough. Otherwise it is `False`, and the output absorbs the Alter.
+    The region extends into `nowhere`, without tuples to come, if that is enough. Otherwise it is `False`, and the output
+    absorbs the Alter.
     """
     if name not in regions.attributes(region):
         return region
