@@ -326,8 +326,8 @@ def _unfed(units: Tree, scale: Tree, live: Tree) -> Tree:
 
 def _without(name: str, region: Tree, nowhere: Tree, universe: Universe) -> Tree:
     """Returns a region without a condition on an attribute, because its own Alter must not describe tuples by it (G23).
-    The region extends into `nowhere`, without tuples to come, if that is enough. Otherwise it is `False`, and the output
-    absorbs the Alter.
+    The region extends into `nowhere`, without tuples to come, if that is enough. Otherwise it is `False`, and the
+    output absorbs the Alter.
     """
     if name not in regions.attributes(region):
         return region
