@@ -6,6 +6,7 @@ Covers the syntax that they use: calls, names, constants, lists, tuples and dict
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 WIDTH = 110
@@ -15,7 +16,12 @@ _STEP = 4
 
 
 def lay_out(prefix: str, code: str, indent: int = 0, comment: str = "") -> str:
-    """Lays out a statement: `prefix`, the expression `code`, and the comment at the end of its last line."""
+    """Lays out a statement: `prefix`, the expression `code`, and the comment at the end of its last line.
+
+    Raises `ValueError` for a comment that another line would follow as code.
+    """
+    if not comment.isprintable():
+        raise ValueError(f"a comment of a program has a control sign: {comment!r}")
     tail = f"  # {comment}" if comment else ""
     margin = " " * indent
     node = ast.parse(code, mode="eval").body
@@ -25,13 +31,28 @@ def lay_out(prefix: str, code: str, indent: int = 0, comment: str = "") -> str:
 def quoted(text: str) -> str:
     """Returns a string constant in the quotes that need fewer escapes."""
     quote = "'" if text.count('"') > text.count("'") else '"'
-    return quote + "".join(_escaped(character, quote) for character in text) + quote
+    return quote + _escaped(text).replace(quote, f"\\{quote}") + quote
 
 
-def _escaped(character: str, quote: str) -> str:
-    if character in (quote, "\\"):
-        return f"\\{character}"
-    return character if character.isprintable() else repr(character)[1:-1]
+def inside_three_quotes(text: str) -> str:
+    """Returns the inside of a string constant in three double quotes, with the lines of the text."""
+    lines = "\n".join(map(_escaped, text.split("\n")))
+    return _ENDS_CONSTANT.sub(r"\\\g<0>", lines)
+
+
+_ENDS_CONSTANT = re.compile(r'"(?=""|\Z)')
+"""A quote before two more, or before those that close the constant."""
+
+
+def on_one_line(text: str) -> str:
+    """Returns a text for a comment, with `?` for ends of lines and control signs."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+def _escaped(text: str) -> str:
+    """Returns the inside of a string constant, but for its quotes."""
+    signs = text.replace("\\", "\\\\")
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in signs)
 
 
 def _group(node: ast.expr) -> tuple[str, list[tuple[str, ast.expr]], str] | None:

@@ -6,7 +6,7 @@ import keyword
 import unicodedata
 from collections.abc import Iterable
 
-from cedilla.compiler.codegen.layout import lay_out
+from cedilla.compiler.codegen.layout import inside_three_quotes, lay_out, on_one_line
 from cedilla.compiler.codegen.statements import Statement, statement
 from cedilla.compiler.plan import Plan, Source
 from cedilla.grammar.diagnostics.printable import without_secrets
@@ -19,13 +19,19 @@ _RESERVED = {
 
 def generate(plan: Plan, path: str) -> str:
     """Returns the program's text. `path` is the query's file, named in its comments."""
-    shown = "".join(c if c.isprintable() else "?" for c in path)
-    flow = flow_text(plan, shown)
+    flow = flow_text(plan, path)
     imports = "from pyspark.sql import DataFrame\n"
     imports += "from pyspark.sql import functions as F\n" if "F.expr(" in flow else ""
     imports += "\nfrom cedilla.runtime import Epoch, main\n"
-    query = f'QUERY = """\\\n{_constant(without_secrets(plan.text))}"""\n'
-    return f"{_docstring(shown)}\n{imports}\n{query}\n\n{flow}\n\n{_guard(plan)}"
+    docstring = inside_three_quotes(f"Compiled by Cedilla from {on_one_line(path)}.\n\n{_USE}")
+    query = inside_three_quotes(without_secrets(plan.text))
+    return f'"""{docstring}"""\n\n{imports}\nQUERY = """\\\n{query}"""\n\n\n{flow}\n\n{_guard(plan)}'
+
+
+_USE = """\
+`spark-submit` of this file runs the query, with the options of `cedilla run`. `flow` is the code of
+`QUERY`: edit the text in the file that it comes from, and compile that again.
+"""
 
 
 def flow_text(plan: Plan, path: str = "") -> str:
@@ -41,7 +47,7 @@ def flow_text(plan: Plan, path: str = "") -> str:
             made = statement(plan, node, tuple(names[relation] for relation in node.inputs))
         position = f"{path if node.span is None else node.span.source}:{node.line}"
         comment = position if made.why is None else f"{position}: {made.why}"
-        body += lay_out(f"{names[node.name]} = ", made.code, 4, comment)
+        body += lay_out(f"{names[node.name]} = ", made.code, 4, on_one_line(comment))
     table = ", ".join(f"{emit.name!r}: {names[emit.relation]}" for emit in plan.emits)
     return f"def flow(epoch: Epoch) -> dict[str, DataFrame]:\n{body}{lay_out('return ', f'{{{table}}}', 4)}"
 
@@ -59,24 +65,6 @@ def variables(names: Iterable[str]) -> dict[str, str]:
             variable += "_"
         chosen[name] = variable
     return chosen
-
-
-def _docstring(path: str) -> str:
-    text = path.replace("\\", "\\\\").replace('"', "'")
-    return (
-        f'"""Compiled by Cedilla from {text}.\n\n'
-        "`spark-submit` of this file runs the query, with the options of `cedilla run`. `flow` is the code of\n"
-        '`QUERY`: edit the text in the file that it comes from, and compile that again.\n"""\n'
-    )
-
-
-def _constant(text: str) -> str:
-    """Returns a text as the inside of a Python constant in three quotes."""
-    escaped = "".join(
-        c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text.replace("\\", "\\\\")
-    )
-    quoted = escaped.replace('"""', '\\"\\"\\"')
-    return f'{quoted[:-1]}\\"' if quoted.endswith('"') else quoted
 
 
 def _guard(plan: Plan) -> str:

@@ -6,6 +6,7 @@ Every list has a limit, and what is costly is remembered: texts by commit, the q
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -192,7 +193,7 @@ class RunModel:
                 "fix": meanings[code].fix if code in meanings else "",
                 "count": of_code["count"],
                 "newest": of_code["newest"],
-                "replay": f"cedilla replay {self.path} --code {code}",
+                "replay": shlex.join(["cedilla", "replay", self.path, "--code", code]),
             }
             for source, by_code in aside.items()
             for code, of_code in by_code.items()
@@ -218,7 +219,7 @@ class RunModel:
             "fix": codes()[first.code].fix if first.code in codes() else "",
             "committed": done,
             "nothing_lost": first.code not in _DAMAGED,
-            "type": f"cedilla run {plan.name}.rq --checkpoint {self.path}",
+            "type": shlex.join(["cedilla", "run", f"{plan.name}.rq", "--checkpoint", self.path]),
         }
 
     def _plan_graph(self, plan: Plan) -> Any:

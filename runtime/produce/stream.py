@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
@@ -292,7 +293,7 @@ def _beside(tuples: Target | Writable, markers: str) -> Published:
 def _cannot_continue(name: str, problem: Diagnostic) -> DiagnosticError:
     """Returns RQ436: an invalid stream has no state to continue from."""
     message = f"{name} cannot be continued, it is not valid: {problem.code}: {problem.message}"
-    hint = f"`cedilla validate {name}` shows all that is wrong; mend it, or begin another stream"
+    hint = f"`cedilla validate {shlex.quote(name)}` shows all that is wrong; mend it, or begin another stream"
     return failure("RQ436", message, hint=hint, notes=problem.notes[-1:])
 
 

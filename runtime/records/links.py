@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,4 +25,4 @@ def check_inside(path: Path, folder: Path, allowed: Iterable[Path]) -> None:
     target = path.resolve()
     if not any(target.is_relative_to(root.resolve()) for root in (folder, Path(), *allowed)):
         message = f"{folder} has a file that is at {target}, outside of the query's folder and the working directory"
-        raise failure("RQ484", message, hint=f"`--allow-path {target.parent}` allows it")
+        raise failure("RQ484", message, hint=f"`--allow-path {shlex.quote(str(target.parent))}` allows it")

@@ -8,6 +8,7 @@ folders that the user names (`--allow-path`). Paths that the user gives (`--sour
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -38,8 +39,8 @@ def check_modules(plan: Plan, allowed: Iterable[str]) -> None:
         if not any(module == name or module.startswith(f"{name}.") for name in allowed):
             message = f"`{label}` loads the module `{module}`, which is not allowed"
             hint = (
-                f"its code runs with your rights: `--allow-module {module}` loads it, in Python "
-                f'`Options(allow_modules=["{module}"])`'
+                f"its code runs with your rights: `--allow-module {shlex.quote(module)}` loads it, in Python "
+                f"`Options(allow_modules=[{module!r}])`"
             )
             raise failure("RQ483", message, operator.span, hint=hint)
 
@@ -67,7 +68,9 @@ def check_permitted(
         check_path(path.path, path.what, path.span)
         if not (path.is_topic or path.path == "-" or path.option in flags or _is_within(path.path, roots)):
             message = f"{path.what} {path.path}, outside of the query's folder and the working directory"
-            hint = f"`--allow-path {path.path}` allows it; `{path.option}=PATH` names another place"
+            hint = (
+                f"`--allow-path {shlex.quote(path.path)}` allows it; `{path.option}=PATH` names another place"
+            )
             raise failure("RQ484", message, path.span, hint=hint)
 
 
