@@ -29,8 +29,11 @@ def printable(text: str) -> str:
 
 
 def as_utf8(text: str) -> str:
-    """Returns the text with U+FFFD in place of bytes that are not UTF-8, as names of files and lines may have them."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """Returns the text with U+FFFD for what UTF-8 cannot write: bytes in names of files, halves of pairs in JSON."""
+    return _HALVES.sub("\ufffd", text)
+
+
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def one_line(text: str) -> str:
