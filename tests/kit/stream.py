@@ -60,7 +60,7 @@ def read_output(folder: Path, number: Callable[[str], Any] = number_of) -> list[
             rows = parquet.ParquetFile(file).read().to_pylist()
             items += [{n: v for n, v in row.items() if v is not None} for row in rows]
         else:
-            items += [json.loads(line, parse_float=number) for line in file.read_text().splitlines()]
+            items += [json.loads(line, parse_float=number) for line in file.read_text().split("\n") if line]
     return items
 
 
