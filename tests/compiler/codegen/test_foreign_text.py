@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,11 @@ def shape(program: str) -> str:
     return ast.dump(tree)
 
 
+@cache
+def plain_shape(query: str) -> str:
+    return shape(compile_query(query, "q.rq").program)
+
+
 def query_of(program: str) -> str:
     """Returns the query that a program holds."""
     module = ast.parse(program)
@@ -77,7 +83,7 @@ def check(query: str, plain: str, source: str = "q.rq") -> bool:
         program = compile_query(query, source).program
     except DiagnosticError:
         return False
-    assert shape(program) == shape(compile_query(plain, "q.rq").program)
+    assert shape(program) == plain_shape(plain)
     assert query_of(program) == without_secrets(query)
     return True
 
@@ -97,7 +103,9 @@ BEFORE = {"a function": "m:", "a topic": "host:9092/"}
 @pytest.mark.parametrize("place", PLACES)
 def test_a_text_of_a_query_is_text_in_its_program(place: str) -> None:
     plain = PLACES[place].format(constant(HARMLESS.get(place, "a")))
-    texts = [BEFORE.get(place, "") + text for text in TEXTS.values() if is_unicode(text)]
+    texts = [
+        BEFORE.get(place, "") + text for text in TEXTS.values() if is_unicode(text) and len(text) < 1_000
+    ]
     taken = [text for text in texts if check(PLACES[place].format(constant(text)), plain)]
     assert taken or place in {"a unit", "a zone"}
 
