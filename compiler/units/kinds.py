@@ -40,7 +40,7 @@ an angle.
 """
 _TORQUE = "torque"
 _AMOUNT, _MASS = "mole", "gram"
-_FACTORS = re.compile(r"[*.·⋅]")
+_FACTORS = re.compile(r"[*.·⋅ ]")
 
 
 @frozen

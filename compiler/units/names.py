@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 ANNOTATION = re.compile(r"\{[^{}]*\}")
 """UCUM's annotations: alone they name the counted things, `{request}`; after a unit they change nothing."""
-_BRACKETED = re.compile(r"\[[^\]]*\]|\{[^}]*\}")
+_BRACKETED = re.compile(r"\w*\[[^\]]*\]|\{[^}]*\}")
+"""A code in brackets with its prefix, or an annotation."""
 WORD = re.compile(r"°?[^\W\d_]\w*|[%°]")
 """A word of a name."""
 
@@ -27,6 +28,8 @@ TRAPS: Mapping[str, str] = {
         ("dBA", "dB(A)", "dB(C)", "dB(Z)"), "`dBSPL` of sound pressures, whatever their weighting"
     ),
     "dBu": "`decibelmicrowatt` of powers; of voltages, `alter(x, y -> 20 * log10(y / 0.775))`",
+    "hbar": "`bar` of pressures with another prefix, or `dirac_constant`",
+    "AU": "`au` of lengths, `absorbance_unit` of samples",
     "st": "`stone` of masses, `stere` of volumes",
     "ct": "`carat` of masses; of money, `unit EUR; unit ct = EUR / 100;`",
     "Cal": "`kcal` of food, else `cal`",
@@ -76,6 +79,13 @@ _TRAPS = tuple(
     )
 )
 
+_WHOLE = (
+    (re.compile(r".*/[0-9.]*[0-9][^\W\d].*"), "the number in parentheses with a point, as in `mmol/(8.h)`"),
+    (re.compile(r".*\[p'diop\].*|.*%\[slope\].*"), "`degree`: the tangent of an angle is no multiple of it"),
+    (re.compile(r".*[^\W\d_]%.*"), "`g/dL` of concentrations, `percent` of shares"),
+)
+"""Patterns of whole names whose parts would mean another unit, and what to write instead."""
+
 _TAKES_PREFIXES = """
 meter gram second ampere kelvin candela mole radian steradian hertz newton pascal joule watt coulomb volt farad ohm
 siemens weber tesla henry lumen lux becquerel gray sievert katal liter metric_ton bar electron_volt bit byte
@@ -98,6 +108,68 @@ def words(name: str) -> Iterator[str]:
     yield from WORD.findall(_BRACKETED.sub(" ", name))
     if name in ("'", "''"):
         yield name
+
+
+def in_pints_words(name: str) -> str:
+    """Writes a name of another standard as pint or UCUM does: CF's `m s-1`, `mg%`, the codes of SenML and UNECE."""
+    if name in CODES_OF_OTHERS:
+        return CODES_OF_OTHERS[name]
+    if (mass := _PER_DECILITRE.match(name)) is not None:
+        return f"{mass[1]}g/dL{name[mass.end() :]}"
+    if _PRODUCT_OF_CF.fullmatch(name):
+        return "*".join(re.sub(r"(-?\d+)$", r"**(\1)", word) for word in name.split(" "))
+    return name
+
+
+_PER_DECILITRE = re.compile(r"([munµ]?)g%(?=$|[/.*])")
+_PRODUCT_OF_CF = re.compile(r"[^\W\d]+(-?[1-9])?( [^\W\d]+(-?[1-9])?)+|[^\W\d]+-[1-9]")
+"""A product in the conventions of climate and forecast data, `kg m-2 s-1`."""
+CODES_OF_OTHERS: Mapping[str, str] = {
+    # SenML (RFC 8428 and its registry).
+    "%RH": "percent",
+    "%EL": "percent",
+    "/": "1",
+    "/100": "percent",
+    "/1000": "permille",
+    "lat": "degree",
+    "lon": "degree",
+    "beat/min": "{beat}/min",
+    "beats": "{beat}",
+    # UNECE Recommendation 20, as invoices and industrial data name units.
+    "KGM": "kg",
+    "GRM": "g",
+    "TNE": "tonne",
+    "MTR": "m",
+    "CMT": "cm",
+    "MMT": "mm",
+    "KMT": "km",
+    "MTK": "m**2",
+    "MTQ": "m**3",
+    "LTR": "L",
+    "MLT": "mL",
+    "SEC": "s",
+    "HUR": "h",
+    "CEL": "degC",
+    "FAH": "degF",
+    "KEL": "K",
+    "WTT": "W",
+    "KWT": "kW",
+    "KWH": "kWh",
+    "JOU": "J",
+    "VLT": "V",
+    "AMP": "A",
+    "HTZ": "Hz",
+    "PAL": "Pa",
+    "KMH": "km/h",
+    "MTS": "m/s",
+    "P1": "percent",
+}
+"""Codes of other standards that are no unit of pint or UCUM, and their units."""
+
+
+def misread(name: str) -> str | None:
+    """Returns what to write instead of a name whose parts would mean another unit; `None` for other names."""
+    return next((instead for pattern, instead in _WHOLE if pattern.fullmatch(name)), None)
 
 
 def instead_of(word: str) -> str | None:

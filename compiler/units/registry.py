@@ -17,8 +17,10 @@ from typing import Any
 from cedilla.compiler.units.names import (
     ANNOTATION,
     in_lower_case,
+    in_pints_words,
     instead_of,
     is_prefixed_well,
+    misread,
     with_powers,
     words,
 )
@@ -85,8 +87,15 @@ _DEFINITIONS = (
     ("ucumvert", "pint_ucum_defs.txt"),
     ("cedilla.compiler.units", "kinds.txt"),
 )
-_CODES = {"[pH]": "pH_value"}
-"""Codes of UCUM that ucumvert does not know."""
+_CODES = {
+    "[pH]": "pH_value",
+    "[h]": "planck_constant",
+    "[g]": "standard_gravity",
+    "[G]": "newtonian_constant_of_gravitation",
+    "[Btu]": "Btu_th",
+}
+"""Codes of UCUM that pint, which ignores brackets, takes for others."""
+_CODE = re.compile("|".join(map(re.escape, _CODES)))
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 _RATIOS = {"strain"}
 
@@ -109,12 +118,16 @@ def unit_of(name: str) -> Any:
     """Returns pint's unit for a name; of a substance, the unit alone. Raises `UnknownUnit`."""
     if "=" in name:
         return _of_own(name)
-    if len(name) > (_FULL_LENGTH if _OWN in name else _MAX_LENGTH) or _INVALID.search(name) or not name:
+    if len(name) > (_FULL_LENGTH if _OWN in name else _MAX_LENGTH) or not name:
         raise UnknownUnit(name)
-    for word in (name, *words(name)):
-        if (instead := instead_of(word)) is not None:
-            raise UnknownUnit(name, instead)
-    name = _CODES.get(name, name)
+    given, name = name, in_pints_words(name)
+    if _INVALID.search(name):
+        raise UnknownUnit(given)
+    if (
+        instead := next(filter(None, (misread(name), *map(instead_of, (name, *words(name))))), None)
+    ) is not None:
+        raise UnknownUnit(given, instead)
+    name = _CODE.sub(lambda code: _CODES[code[0]], name)
     plain = _ALONE.sub(_counted, name)
     for spelling in dict.fromkeys((plain, with_powers(plain.translate(_SAME_SIGNS)))):
         if (unit := _of_pint(spelling, name)) is not None:
@@ -239,14 +252,33 @@ def _of_code(code: str) -> Any:
         return None
     try:
         quantity = _codes()(_ALONE.sub("1", code)) if counts else _codes()(code)
-        if not hasattr(quantity, "units") or quantity.magnitude != 1:
+        if not hasattr(quantity, "units"):
             return None
-        unit = quantity.units
+        unit = quantity.units if quantity.magnitude == 1 else _multiple(code, quantity)
+        if any(map(_is_prefixed_twice, unit._units)):
+            return None
         for count, sign in counts:
             unit *= registry().parse_units(count) ** sign
     except (PintError, LarkError, AttributeError, TypeError, ValueError):
         return None
     return unit
+
+
+def _is_prefixed_twice(name: str) -> bool:
+    """Returns True for a name such as `gigapicohour`, which pint takes for `Gph`."""
+    prefix, whole, _ = registry().parse_unit_name(name)[0]
+    return bool(prefix) and bool(registry().parse_unit_name(whole)[0][0])
+
+
+def _multiple(code: str, quantity: Any) -> Any:
+    """Returns the unit of a code with factors, `10.L/min`, which is defined as an own unit is."""
+    factor = Fraction(quantity.magnitude)
+    if factor <= 0 or not quantity.units._units:
+        raise UnknownUnit(code)
+    powers = {written(name): Fraction(power) for name, power in quantity.units._units.items()}
+    above = f"{factor.numerator}*" if factor.numerator != 1 else ""
+    below = f"/{factor.denominator}" if factor.denominator != 1 else ""
+    return unit_of(f"[{code}={above}{quotient(powers, '1')}{below}]")
 
 
 @cache
