@@ -13,7 +13,7 @@ WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
 
-.PHONY: demo demo-otel test test-rest bench bench-full soak mutants lint reference site vscode pictures clean distclean
+.PHONY: demo demo-otel test test-rest proof bench bench-full soak mutants lint reference site vscode pictures clean distclean
 .DELETE_ON_ERROR:
 
 # The engine of a demo: Spark where there is Java, else Sail, which is installed then. ENGINE=spark asks for Java,
@@ -51,6 +51,10 @@ test: .venv/dev.stamp
 
 test-rest: build/classes.jsa
 	$(WITH_CLASSES) $(BIN)/pytest -n 3 --dist worksteal --durations 30 -m "rest and not soak and not faults"
+
+# The proof of the theory; tests/proof/README.md says what it covers. It needs Coq, and nothing of .venv.
+proof:
+	$(PYTHON) -m tests.proof.check
 
 # The short form; tests/benchmarks/README.md says what it measures. RUN=NAME goes on with a run that was stopped.
 bench: .venv/dev.stamp
