@@ -1,3 +1,5 @@
+From Coq Require Import List Bool.
+
 (** G23 at an output: an Alter of x is announced for a region that does not name x.
     [R c v]: tuples of cell c with value v are to change; [N c v]: none can come there. *)
 Section Without.
@@ -23,6 +25,17 @@ Section Without.
     - intros [[v [H|H]] A]; [left|right]; (split; [exists v; exact H|]);
         intro w; destruct (A w) as [[K|K]|K]; auto; exfalso; eapply D; eauto.
     - intros [[[v H] A]|[[v H] A]]; (split; [exists v; auto|]); intro w; destruct (A w); auto.
+  Qed.
+
+  (** the same as a computation, where all values are listed *)
+  Definition inner_b (values : list V) (R N : C -> V -> bool) c :=
+    existsb (R c) values && forallb (fun v => R c v || N c v) values.
+  Theorem inner_b_is_inner values R N : (forall v, In v values) -> forall c,
+    inner_b values R N c = true <-> inner (fun c v => R c v = true) (fun c v => N c v = true) c.
+  Proof.
+    intros A c; unfold inner_b, inner; rewrite andb_true_iff, existsb_exists, forallb_forall; split.
+    - intros [[v [_ H]] G]; split; [exists v; exact H|intro w; apply orb_true_iff, G, A].
+    - intros [[v H] G]; split; [exists v; auto|intros w _; apply orb_true_iff, G].
   Qed.
 End Without.
 (** two cells; in the second only one value changes: the built rule says nothing of the first *)

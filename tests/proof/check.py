@@ -1,11 +1,13 @@
 """Checks the proof with Coq: `python -m tests.proof.check` (or `make proof`).
 
 It compiles the files of `_CoqProject` in `build/proof`, and asks Coq on which axioms each statement rests. It fails if
-there is an axiom or an admitted statement.
+there is an axiom or an admitted statement, or if Coq computes other tables than `cases.txt` has, which the oracle of
+the laws is compared with. `REGENERATE=1` writes that file.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +15,7 @@ import sys
 from pathlib import Path
 
 PROOF = Path(__file__).parent
+CASES = PROOF / "cases.txt"
 BUILD = Path(__file__).parents[2] / "build" / "proof"
 INSTALL = "Coq is missing: `apt-get install coq` on Debian or Ubuntu, `brew install coq` on a Mac"
 NO_AXIOM = "Closed under the global context"
@@ -72,11 +75,23 @@ def axioms() -> dict[str, str]:
     return {statement: answers.get(statement, "no answer").strip() for statement in asked}
 
 
+def check_cases() -> None:
+    """Compares the tables that Coq computes with those in the repository, or writes them."""
+    computed = coq(BUILD / "Cases.v")
+    if os.environ.get("REGENERATE"):
+        CASES.write_text(computed, "utf-8")
+    if computed.split() != CASES.read_text("utf-8").split():
+        sys.exit(
+            f"Coq computes other tables than {CASES.name} has: look at the definitions, then REGENERATE=1"
+        )
+
+
 def main() -> None:
     """Prints each theorem with what it rests on, and fails if that is not nothing."""
     if shutil.which("coqc") is None:
         sys.exit(INSTALL)
     compile_all()
+    check_cases()
     answers = axioms()
     theorems = {f"{name}.{theorem}" for name in names() for theorem in statements(name, "Theorem|Corollary")}
     for statement, answer in answers.items():
