@@ -1,0 +1,290 @@
+(** The feeders of select, project, window, union, join and aggregate (theory 2.6), and that
+    they are right: with Node.node_ok each of these operators gives valid, grammatical
+    outputs.  What each gives on the canonical inputs is Ops.v's relational operator.
+    No axioms. *)
+From Coq Require Import List Permutation Bool Arith Lia.
+From Cedilla Require Import Data Ops D1 Streams Node.
+Import ListNotations.
+
+Section Feeders.
+  Context {W : World}.
+  Notation hist := (list (nat * event T)).
+
+  (** A relational operator on two multisets of tuples, of which cells are closed *)
+  Definition answer := (list T -> list T -> (C -> bool) -> list T).
+  Definition closed_in (h : hist) (n : nat) : C -> bool := shut (regs T n h).
+  Definition gives (o : op) (a : answer) :=
+    (forall h, gram T h -> binary T h -> Permutation (Data.steps T (step o) [] h) (a (inp T 0 h) (inp T 1 h) (closed_in h 0))) /\
+    (forall l l' r r' p q, Permutation l l' -> Permutation r r' -> (forall c, p c = q c) -> Permutation (a l r p) (a l' r' q)).
+
+  (** a new tuple is of an open cell *)
+  Lemma new_open h i t : gram T (h ++ [(i, ET T t)]) -> shut (regs T i h) (cell t) = false.
+  Proof.
+    intros G. destruct (shut (regs T i h) (cell t)) eqn:S; [|reflexivity].
+    destruct (shut_sound _ _ S t eq_refl) as [r [R E]]. rewrite (G h i t [] eq_refl r R) in E; discriminate.
+  Qed.
+  Lemma last_input h i e : binary T (h ++ [(i, e)]) -> i < 2.
+  Proof. intros B; apply (B i e), in_or_app; right; left; reflexivity. Qed.
+  Lemma steps_snoc st h (e : nat * event T) : Data.steps T st [] (h ++ [e]) = Data.steps T st [] h ++ st h e.
+  Proof. apply steps_app. Qed.
+  Lemma inp_snoc n h (e : nat * event T) : inp T n (h ++ [e]) = inp T n h ++ inp1 T n e.
+  Proof. unfold inp; rewrite flat_map_app; simpl; rewrite app_nil_r; reflexivity. Qed.
+  Lemma regs_snoc n h (e : nat * event T) : regs T n (h ++ [e]) = regs T n h ++ reg1 T n e.
+  Proof. unfold regs; rewrite flat_map_app; simpl; rewrite app_nil_r; reflexivity. Qed.
+
+  (** *** Tuple by tuple: [f i t] are the results of a tuple of input [i].
+      Feed(d): the cells with a tuple that can have a result in [d]. *)
+  Section Flat.
+    Variable f : nat -> T -> list T.
+    Variable reach : nat -> C -> C -> bool.
+    Hypothesis reach_ok : forall i t u, In u (f i t) -> reach i (cell t) (cell u) = true.
+    Hypothesis f_has : forall i t u x, In u (f i t) -> has u x = true -> has t x = true.
+    Definition flat : op :=
+      Op (fun _ e => match e with (i, ET _ t) => f i t | _ => [] end) reach (fun _ _ _ => false).
+    Theorem flat_feeders : operator flat.
+    Proof.
+      constructor.
+      - intros h [i [u|p]] t G B I; simpl in I; [|contradiction].
+        exists i, (cell u). split; [eapply last_input; exact B|split; [apply reach_ok, I|apply new_open, G]].
+      - intros h [i [u|p]] t x B I H; simpl in I; [|contradiction].
+        left; exists i, u. split; [reflexivity|split; [eapply f_has; eassumption|apply reach_ok, I]].
+      - intros h e d x B K; discriminate.
+      - reflexivity.
+    Qed.
+    Lemma flat_steps h : binary T h ->
+      Permutation (Data.steps T (step flat) [] h) (flat_map (f 0) (inp T 0 h) ++ flat_map (f 1) (inp T 1 h)).
+    Proof.
+      induction h as [|[i e] h IH] using rev_ind; intros B; [constructor|].
+      rewrite steps_snoc, !inp_snoc, !flat_map_app. pose proof (last_input _ _ _ B) as N.
+      specialize (IH (binary_app T _ _ B)). destruct e as [t|p]; simpl.
+      - destruct i as [|[|]]; [| |lia]; simpl; rewrite ?app_nil_r.
+        + rewrite IH, <- !app_assoc. apply Permutation_app_head, Permutation_app_comm.
+        + rewrite IH, <- !app_assoc. reflexivity.
+      - destruct i as [|[|]]; [| |lia]; simpl; rewrite !app_nil_r; exact IH.
+    Qed.
+    Theorem flat_gives : gives flat (fun l r _ => flat_map (f 0) l ++ flat_map (f 1) r).
+    Proof.
+      split; [intros h _; apply flat_steps|]. intros l l' r r' p q L R _.
+      apply Permutation_app; apply Permutation_flat_map; assumption.
+    Qed.
+  End Flat.
+
+  Definition only0 (f : T -> list T) (i : nat) (t : T) := match i with 0 => f t | _ => [] end.
+  Lemma flat_none (l : list T) : flat_map (fun _ : T => @nil T) l = [].
+  Proof. induction l; simpl; auto. Qed.
+  Lemma flat_one (g : T -> T) l : flat_map (fun t => [g t]) l = map g l.
+  Proof. induction l; simpl; congruence. Qed.
+
+  (** Select: the cell itself, if it has a tuple that passes *)
+  Section Select.
+    Variables (q : T -> bool) (passes : C -> bool).
+    Hypothesis passes_ok : forall t, q t = true -> passes (cell t) = true.
+    Definition select := flat (only0 (fun t => if q t then [t] else [])) (fun i c d => Nat.eqb i 0 && isc c d && passes c).
+    Theorem select_feeders : operator select.
+    Proof.
+      apply flat_feeders; intros [|i] t u; simpl; try contradiction; destruct (q t) eqn:Q; simpl; try contradiction.
+      - intros [<-|[]]. rewrite isc_refl, passes_ok by exact Q; reflexivity.
+      - intros x [<-|[]] H; exact H.
+    Qed.
+    Theorem select_gives : gives select (fun l _ _ => filter q l).
+    Proof.
+      split.
+      - intros h _ B. unfold select; rewrite (flat_steps _ _ h B); unfold only0. rewrite flat_none, app_nil_r, flat_map_filter; reflexivity.
+      - intros l l' r r' p p' L _ _. rewrite <- !flat_map_filter. apply Permutation_flat_map, L.
+    Qed.
+  End Select.
+
+  (** Project: the cells that are [d] without the dropped attributes *)
+  Section Project.
+    Variables (g : T -> T) (without : C -> C).
+    Hypothesis cell_g : forall t, cell (g t) = without (cell t).
+    Hypothesis has_g : forall t x, has (g t) x = true -> has t x = true.
+    Definition project := flat (only0 (fun t => [g t])) (fun i c d => Nat.eqb i 0 && isc (without c) d).
+    Theorem project_feeders : operator project.
+    Proof.
+      apply flat_feeders; intros [|i] t u; simpl; try contradiction.
+      - intros [<-|[]]. rewrite cell_g; apply isc_refl.
+      - intros x [<-|[]]; apply has_g.
+    Qed.
+    Theorem project_gives : gives project (fun l _ _ => map g l).
+    Proof.
+      split.
+      - intros h _ B. unfold project; rewrite (flat_steps _ _ h B); unfold only0. rewrite flat_none, app_nil_r, flat_one; reflexivity.
+      - intros l l' r r' p p' L _ _. apply Permutation_map, L.
+    Qed.
+  End Project.
+
+  (** Window: a tuple has one copy in each window whose extent it is in; the extent of [d] feeds
+      it.  A cell of the extent that the declared domain excludes has no tuples, so it is shut
+      from the start, and counts as covered. *)
+  Section Window.
+    Variables (w : T -> list T) (windows : C -> list C).
+    Hypothesis cell_w : forall t u, In u (w t) -> In (cell u) (windows (cell t)).
+    Hypothesis has_w : forall t u x, In u (w t) -> has u x = true -> has t x = true.
+    Definition extent (c d : C) := existsb (isc d) (windows c).
+    Definition window := flat (only0 w) (fun i c d => Nat.eqb i 0 && extent c d).
+    Theorem window_feeders : operator window.
+    Proof.
+      apply flat_feeders; intros [|i] t u; simpl; try contradiction.
+      - intros I; apply existsb_exists; exists (cell u); split; [apply cell_w, I|apply isc_refl].
+      - intros x I; apply has_w, I.
+    Qed.
+    Theorem window_gives : gives window (fun l _ _ => flat_map w l).
+    Proof.
+      split.
+      - intros h _ B. unfold window; rewrite (flat_steps _ _ h B); unfold only0. rewrite flat_none, app_nil_r; reflexivity.
+      - intros l l' r r' p p' L _ _. apply Permutation_flat_map, L.
+    Qed.
+    Theorem outside_domain st d : (forall n, cl (st n) = []) ->
+      (forall c, extent c d = true -> forall t, cell t <> c) -> awake window st d = false.
+    Proof.
+      intros CL H. unfold awake. apply not_true_iff_false; rewrite existsb_exists; intros [[n c] [I S]].
+      apply filter_In in I as [_ I]; simpl in *. apply andb_true_iff in I as [_ I]. apply negb_true_iff in S.
+      assert (X : shut (cl (st n)) c = true) by (apply shut_exact; intros t E; exfalso; eapply H; eassumption). congruence.
+    Qed.
+  End Window.
+
+  (** Union: the same cell of both inputs *)
+  Definition union := flat (fun _ t => [t]) (fun _ c d => isc c d).
+  Theorem union_feeders : operator union.
+  Proof.
+    apply flat_feeders; intros i t u.
+    - intros [<-|[]]; apply isc_refl.
+    - intros x [<-|[]] H; exact H.
+  Qed.
+  Theorem union_gives : gives union (fun l r _ => l ++ r).
+  Proof.
+    split.
+    - intros h _ B. unfold union; rewrite (flat_steps _ _ h B). rewrite !flat_one, !map_id; reflexivity.
+    - intros l l' r r' p q L R _. apply Permutation_app; assumption.
+  Qed.
+
+  (** Join, with purging: the cells of both inputs that can meet in [d].  An attribute of one
+      input only is absent in the other, so only its own input's cells count for it; a join
+      attribute is present in both.  Stored tuples keep an attribute (G13). *)
+  Section Join.
+    Variables (J : T -> T -> list T) (meet : nat -> C -> C -> bool).
+    Hypothesis meet_0 : forall t u v, In v (J t u) -> meet 0 (cell t) (cell v) = true.
+    Hypothesis meet_1 : forall t u v, In v (J t u) -> meet 1 (cell u) (cell v) = true.
+    Hypothesis J_has : forall t u v x, In v (J t u) -> has v x = true -> has t x = true \/ has u x = true.
+    Variables keep0 keep1 : hist -> T -> bool.
+    Hypothesis keep0_ok : forall h t, keep0 h t = false -> forall u, J t u <> [] -> closed T (regs T 1 h) u.
+    Hypothesis keep1_ok : forall h u, keep1 h u = false -> forall t, J t u <> [] -> closed T (regs T 0 h) t.
+    (** what is purged stays purged *)
+    Hypothesis keep0_less : forall h e t, keep0 (h ++ [e]) t = true -> keep0 h t = true.
+    Hypothesis keep1_less : forall h e t, keep1 (h ++ [e]) t = true -> keep1 h t = true.
+    Definition stored (n : nat) (kp : hist -> T -> bool) (h : hist) d x :=
+      existsb (fun t => has t x && meet n (cell t) d) (filter (kp h) (inp T n h)).
+    Definition join : op :=
+      Op (step_purged T J keep0 keep1) meet (fun h d x => stored 0 keep0 h d x || stored 1 keep1 h d x).
+    Lemma stored_snoc n kp h e d x : (forall h e t, kp (h ++ [e]) t = true -> kp h t = true) ->
+      stored n kp (h ++ [e]) d x = true ->
+      (exists u, e = (n, ET T u) /\ has u x = true /\ meet n (cell u) d = true) \/ stored n kp h d x = true.
+    Proof.
+      intros L S. apply existsb_exists in S as [t [I H]]. apply filter_In in I as [I K]. rewrite inp_snoc in I.
+      apply in_app_or in I as [I|I].
+      - right; apply existsb_exists; exists t; split; [|exact H]. apply filter_In; eauto.
+      - left; exists t. destruct e as [j [u|p]]; simpl in I; [|contradiction].
+        destruct (Nat.eqb_spec n j) as [->|]; [|contradiction]. destruct I as [->|[]].
+        apply andb_true_iff in H as [H M]; auto.
+    Qed.
+    Theorem join_feeders : operator join.
+    Proof.
+      constructor.
+      - intros h [i [u|p]] t G B I; simpl in I; [|destruct i as [|[|]]; contradiction].
+        exists i, (cell u). split; [eapply last_input; exact B|]. split; [|apply new_open, G].
+        destruct i as [|[|]]; [| |contradiction]; apply in_flat_map in I as [v [_ I]]; simpl; eauto.
+      - intros h [i [u|p]] t x B I H; simpl in I; [|destruct i as [|[|]]; contradiction].
+        destruct i as [|[|]]; [| |contradiction]; apply in_flat_map in I as [v [Iv I]].
+        + destruct (J_has _ _ _ _ I H) as [K|K]; [left; exists 0, u; eauto|right].
+          cbn [keep join]. apply orb_true_iff; right. apply existsb_exists; exists v; split; [exact Iv|].
+          rewrite K; simpl; eauto.
+        + destruct (J_has _ _ _ _ I H) as [K|K]; [right|left; exists 1, u; eauto].
+          cbn [keep join]. apply orb_true_iff; left. apply existsb_exists; exists v; split; [exact Iv|].
+          rewrite K; simpl; eauto.
+      - intros h e d x B K. cbn [keep join feeds] in *. apply orb_true_iff in K as [K|K]; apply stored_snoc in K; auto.
+        + destruct K as [[u K]|K]; [left; exists 0, u; exact K|right; rewrite K; reflexivity].
+        + destruct K as [[u K]|K]; [left; exists 1, u; exact K|right; rewrite K; apply orb_true_r].
+      - reflexivity.
+    Qed.
+    Lemma pairs_perm l l' r r' : Permutation l l' -> Permutation r r' -> Permutation (pairs T J l r) (pairs T J l' r').
+    Proof.
+      intros L R. unfold pairs. rewrite L. clear L l. induction l' as [|t l IH]; simpl; [constructor|].
+      apply Permutation_app; [apply Permutation_flat_map, R|exact IH].
+    Qed.
+    Theorem join_gives : gives join (fun l r _ => pairs T J l r).
+    Proof.
+      split.
+      - intros h G B. simpl. rewrite (purge_correct T J keep0 keep1 keep0_ok keep1_ok h G). apply join_correct, B.
+      - intros l l' r r' p q L R _. apply pairs_perm; assumption.
+    Qed.
+  End Join.
+
+  (** Aggregate: the cells that can have tuples of a group of [d].  A group's row comes once all
+      of them are closed; open groups keep an attribute (G13). *)
+  Section Aggregate.
+    Variable G : Type.
+    Hypothesis G_dec : forall a b : G, {a = b} + {a <> b}.
+    Variables (grp : T -> G) (agg : G -> list T -> T) (fibre : G -> list C) (gcell : G -> C) (member : C -> C -> bool).
+    Hypothesis fibre_ok : forall t, In (cell t) (fibre (grp t)).
+    Hypothesis member_ok : forall g c, In c (fibre g) -> member c (gcell g) = true.
+    Hypothesis cell_agg : forall g l, cell (agg g l) = gcell g.
+    Hypothesis agg_has : forall g l x, has (agg g l) x = true -> exists t, In t l /\ has t x = true.
+    Hypothesis agg_perm : forall g l l', Permutation l l' -> agg g l = agg g l'.
+    Definition gc (P : list (T -> bool)) g := forallb (shut P) (fibre g).
+    Lemma gc_sound P g : gc P g = true -> forall t, grp t = g -> closed T P t.
+    Proof.
+      unfold gc; rewrite forallb_forall; intros H t <-. apply (shut_sound P (cell t)); [apply H, fibre_ok|reflexivity].
+    Qed.
+    Lemma gc_mono P p g : gc P g = true -> gc (P ++ [p]) g = true.
+    Proof. unfold gc; rewrite !forallb_forall; intros H c I; apply shut_mono, H, I. Qed.
+    Definition partial (h : hist) d x :=
+      existsb (fun t => has t x && isc (gcell (grp t)) d && negb (gc (regs T 0 h) (grp t))) (inp T 0 h).
+    Definition aggregate : op :=
+      Op (step_agg T G G_dec grp agg gc) (fun i c d => Nat.eqb i 0 && member c d) partial.
+    Theorem aggregate_feeders : operator aggregate.
+    Proof.
+      constructor.
+      - intros h [[|i] [u|r]] t Gr B I; simpl in I; try contradiction.
+        apply in_map_iff in I as [g [<- I]]. apply filter_In in I as [_ I]. apply andb_true_iff in I as [_ I].
+        apply negb_true_iff in I. unfold row; rewrite cell_agg.
+        assert (E : exists c, In c (fibre g) /\ shut (regs T 0 h) c = false).
+        { unfold gc in I. clear - I. induction (fibre g) as [|c l IH]; simpl in I; [discriminate|].
+          destruct (shut (regs T 0 h) c) eqn:S; [destruct IH as (d & D & E); [exact I|exists d; split; [right; exact D|exact E]]|].
+          exists c; split; [left; reflexivity|exact S]. }
+        destruct E as (c & Ic & S). exists 0, c. repeat split; [lia|simpl; apply member_ok, Ic|exact S].
+      - intros h [[|i] [u|r]] t x B I H; simpl in I; try contradiction.
+        apply in_map_iff in I as [g [<- I]]. apply filter_In in I as [_ I]. apply andb_true_iff in I as [_ I].
+        right. cbn [keep aggregate]. unfold row in *. rewrite cell_agg. apply agg_has in H as [u [Iu H]].
+        apply filter_In in Iu as [Iu E]. unfold is in E. destruct (G_dec (grp u) g) as [<-|]; [|discriminate].
+        apply existsb_exists; exists u; split; [exact Iu|]. rewrite H, isc_refl, I; reflexivity.
+      - intros h e d x B K. apply existsb_exists in K as [t [I K]]. apply andb_true_iff in K as [K N]. rewrite inp_snoc in I.
+        assert (N' : negb (gc (regs T 0 h) (grp t)) = true).
+        { destruct (gc (regs T 0 h) (grp t)) eqn:E; [|reflexivity]. exfalso. rewrite regs_snoc in N.
+          destruct e as [j [u|r]]; simpl in N; rewrite ?app_nil_r, ?E in N; try discriminate.
+          destruct j; simpl in N; rewrite ?app_nil_r, ?E in N; try discriminate. rewrite gc_mono in N by exact E; discriminate. }
+        apply in_app_or in I as [I|I].
+        + right; apply existsb_exists; exists t; split; [exact I|]. rewrite K, N'; reflexivity.
+        + left. destruct e as [j [u|r]]; simpl in I; [|contradiction]. destruct j as [|j]; [|contradiction].
+          destruct I as [->|[]]. exists 0, t. apply andb_true_iff in K as [K1 K2]. apply isc_eq in K2; subst d.
+          repeat split; [exact K1|]. simpl. apply member_ok, fibre_ok.
+      - reflexivity.
+    Qed.
+    (** the rows of the groups of which all cells are closed *)
+    Definition rows (l : list T) (p : C -> bool) : list T :=
+      map (fun g => agg g (filter (is T G G_dec grp g) l)) (filter (fun g => forallb p (fibre g)) (nodup G_dec (map grp l))).
+    Theorem aggregate_gives : gives aggregate (fun l _ p => rows l p).
+    Proof.
+      split.
+      - intros h Gr B. apply (aggregate_correct T G G_dec grp agg gc gc_sound gc_mono h Gr).
+      - intros l l' r r' p q L _ E. unfold rows.
+        assert (M : forall g, agg g (filter (is T G G_dec grp g) l) = agg g (filter (is T G G_dec grp g) l')).
+        { intros g; apply agg_perm. rewrite <- !flat_map_filter. apply Permutation_flat_map, L. }
+        rewrite (map_ext _ _ M). apply Permutation_map.
+        apply NoDup_Permutation; try (apply NoDup_filter, NoDup_nodup).
+        intros g; rewrite !filter_In, !nodup_In.
+        assert (X : forallb p (fibre g) = forallb q (fibre g)) by (induction (fibre g) as [|c f IH]; simpl; [reflexivity|rewrite E, IH; reflexivity]).
+        rewrite X. split; intros [I K]; (split; [|exact K]); eapply Permutation_in; try exact I; apply Permutation_map; [exact L|symmetry; exact L].
+    Qed.
+  End Aggregate.
+End Feeders.
