@@ -325,15 +325,19 @@ def _unfed(units: Tree, scale: Tree, live: Tree) -> Tree:
 
 
 def _without(name: str, region: Tree, nowhere: Tree, universe: Universe) -> Tree:
-    """Returns a region without a condition on an attribute, because its own Alter must not describe tuples by it (G23).
-    The region extends into `nowhere`, without tuples to come, if that is enough. Otherwise it is `False`, and the
-    output absorbs the Alter.
+    """Returns the largest part of a region that can be described without an attribute, because its own Alter must not
+    describe tuples by it (G23, D2).
+
+    Fibres of the attribute in the region's part may extend into `nowhere`, without tuples to come. Of `k = 1 or x > 5`,
+    an Alter of `x` is announced for `k = 1`; of all tuples, if none with `x <= 5` comes.
     """
     if name not in regions.attributes(region):
         return region
     grown = regions.exists(region, {name}, universe)
     gained = regions.difference(regions.difference(grown, region), nowhere)
-    return grown if regions.is_empty(gained, universe) else False
+    # A value that is undefined stays so.
+    gained = regions.intersection(gained, regions.defined(name))
+    return regions.difference(grown, regions.exists(gained, {name}, universe))
 
 
 def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:
