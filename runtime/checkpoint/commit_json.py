@@ -30,7 +30,7 @@ from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
 
-_VERSION = 4
+_VERSION = 5
 
 
 def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> dict[str, Any]:
@@ -193,6 +193,7 @@ def _dump_sink(state: SinkState, trees: Trees, slot: str) -> dict[str, Any]:
         "types": {name: str(type_) for name, type_ in state.types.items()},
         "domains": {name: dump_tree(members) for name, members in state.domains.items()},
         "units": dict(state.units),
+        "earlier": _dump_trees(state.earlier, trees, f"{slot} earlier"),
     }
 
 
@@ -204,6 +205,7 @@ def _load_sink(data: dict[str, Any], trees: Trees, slot: str) -> SinkState:
         {name: Type.parse(text) for name, text in data["types"].items()},
         {name: load_tree(members, bool) for name, members in data["domains"].items()},
         data["units"],
+        _load_trees(data["earlier"], load_history, trees, f"{slot} earlier"),
     )
 
 

@@ -10,7 +10,15 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import announcing
-from cedilla.compiler.facts.facts import ABSENT, NO_FEEDER, PRESENT, PRESENT_IF_ANY, Facts, closed_for_readers
+from cedilla.compiler.facts.facts import (
+    ABSENT,
+    NO_FEEDER,
+    PRESENT,
+    PRESENT_IF_ANY,
+    Facts,
+    History,
+    closed_for_readers,
+)
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -28,6 +36,8 @@ class SinkState:
     `present`: attribute -> tree of `Presence`; `scale`: attribute -> tree of `Affine`, canonical to output (theory D0:
     o); `closed`: the region that its punctuations describe. `types`: the types that readers know; `domains`: attribute
     -> the list of values announced to readers; `units`: attribute -> the unit in its first Add, or an empty text.
+    `earlier`: attribute -> tree of the functions that a cell had before that of `scale`, without the identity, with
+    which each begins (theory D2: it never returns to them).
     """
 
     present: Mapping[str, Tree]
@@ -36,6 +46,7 @@ class SinkState:
     types: Mapping[str, Type] = field(factory=dict[str, Type])
     domains: Mapping[str, Tree] = field(factory=dict[str, Tree])
     units: Mapping[str, str] = field(factory=dict[str, str])
+    earlier: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     @classmethod
     def start(cls, facts: Facts) -> SinkState:
@@ -95,9 +106,9 @@ def finish(
     reverted.
     """
     punctuations, closed = _punctuations(begun, after)
-    alters, scale = _alters(begun, after, closed, names, original_units=original_units)
+    alters, scale, earlier = _alters(begun, after, closed, names, original_units=original_units)
     drops, present = _drops(begun.present, scale, after)
-    sink = SinkState(present, scale, closed, begun.types, begun.domains, begun.units)
+    sink = SinkState(present, scale, closed, begun.types, begun.domains, begun.units, earlier)
     return sink, Markers(adds, punctuations, alters, drops)
 
 
@@ -116,6 +127,7 @@ def begin(
     """
     domains, texts = _growths(before, during)
     present, scale, named = dict(before.present), dict(before.scale), dict(before.units)
+    earlier = dict(before.earlier)
     types = {**during.types, **before.types}
     texts += _retyped(types, present, during)
     for name, presence in during.present.items():
@@ -141,8 +153,10 @@ def begin(
         present[name] = regions.update(announced_presence, announced, lambda _: PRESENT)
         if name in scale:
             scale[name] = regions.update(scale[name], announced, lambda _: IDENTITY)
+        if name in earlier:
+            earlier[name] = regions.update(earlier[name], announced, lambda _: _NONE)
     texts += _retyped(types, present, during)
-    return SinkState(present, scale, before.closed, types, domains, named), tuple(texts)
+    return SinkState(present, scale, before.closed, types, domains, named, earlier), tuple(texts)
 
 
 def _lists(facts: Facts) -> dict[str, Tree]:
@@ -231,14 +245,14 @@ def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tre
 
 def _alters(
     before: SinkState, after: Facts, closed: Tree, names: UnitNames, *, original_units: bool
-) -> tuple[tuple[str, ...], dict[str, Tree]]:
-    """Returns the texts of Alters and the output's scale after them. `closed`: the region that the output has closed.
-    `names`: names of the units that Alters lead to."""
+) -> tuple[tuple[str, ...], dict[str, Tree], dict[str, Tree]]:
+    """Returns the texts of Alters, and the output's scale and its earlier functions after them. `closed`: the region
+    that the output has closed. `names`: names of the units that Alters lead to."""
     texts: list[str] = []
-    scale = dict(before.scale)
+    scale, earlier = dict(before.scale), dict(before.earlier)
     for name, units in after.units.items():
         old = scale.get(name, IDENTITY)
-        target: Tree = IDENTITY if original_units else _target(units, old)
+        target: Tree = IDENTITY if original_units else _target(units, old, earlier.get(name, _NONE))
         if target is old:
             continue
         named = name in names.units
@@ -266,10 +280,12 @@ def _alters(
                 if all(_has(box, name, of.present, after.universe) for of in (after, before)):
                     texts.append(text)
                     announced = regions.union(announced, box)
-            scale[name] = regions.update(
-                scale.get(name, IDENTITY), announced, lambda f, function=function: function.after(f)
-            )
-    return tuple(texts), scale
+            was = scale.get(name, IDENTITY)
+            scale[name] = regions.update(was, announced, lambda f, function=function: function.after(f))
+            left = regions.combine(was, announced, _LEFT)
+            if left is not False:
+                earlier[name] = _with(earlier.get(name, _NONE), left, after)
+    return tuple(texts), scale, earlier
 
 
 def _in_unit(alter: Alter, scale: Tree, closed: Tree, names: UnitNames, described: Tree) -> Alter:
@@ -340,12 +356,52 @@ def _without(name: str, region: Tree, nowhere: Tree, universe: Universe) -> Tree
     return regions.difference(grown, regions.exists(gained, {name}, universe))
 
 
-def _next(history: tuple[Affine, ...], scale: Affine) -> Affine:
-    """Returns the latest common function, never backwards (D1); a cell without feeders is unchanged."""
-    return history[-1] if scale in history[::-1] else scale  # most often it is one of the last
+_NONE: History = ()
+
+
+def _with(earlier: Tree, left: Tree, after: Facts) -> Tree:
+    """Returns earlier functions with those that cells have just left (`False`: none). Closed cells need none."""
+    tree = regions.changed(
+        earlier, left, lambda functions, f: functions if f in functions else (*functions, f)
+    )
+    # A list may grow by a value of a cell whose others are all closed.
+    fixed = {name: domain for name, domain in after.universe.items() if not domain.is_list}
+    others = regions.attributes(after.closed) - regions.attributes(tree)
+    return regions.update(tree, regions.forall(after.closed, others, fixed), lambda _: _NONE)
+
+
+@frozen
+class _Apart:
+    """A cell's function that its feeders do not have in common, because the one that had it has gone; and the latest
+    that they have."""
+
+    scale: Affine
+    latest: Affine
+
+
+def _next(history: History, scale: Affine) -> Affine | _Apart:
+    """Returns the latest common function, if the cell's own one is common, too (D1); a cell without feeders is
+    unchanged."""
+    if not history or scale in history[::-1]:  # most often it is one of the last
+        return history[-1] if history else scale
+    return _Apart(scale, history[-1])
+
+
+def _never_back(next_: Affine | _Apart, earlier: History) -> Affine:
+    """Returns a cell's next function: one that its own does not lead to must be new to it (D2)."""
+    if isinstance(next_, Affine):
+        return next_
+    return next_.scale if next_.latest.is_identity or next_.latest in earlier else next_.latest
+
+
+def _left(scale: Affine, announced: bool) -> Affine | bool:
+    """Returns the function that an Alter makes an earlier one, or `False`."""
+    return announced and not scale.is_identity and scale
 
 
 _NEXT = Operation(lambda a, b: None, _next)
+_NEVER_BACK = Operation(lambda a, b: a if isinstance(a, Affine) else None, _never_back)
+_LEFT = Operation(lambda a, b: False if b is False or a == IDENTITY else None, _left)
 _CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))
 
 
@@ -364,9 +420,12 @@ def _went(announced: Tree, presence: Tree) -> Tree:
 
 
 @regions.remembered
-def _target(units: Tree, scale: Tree) -> Tree:
+def _target(units: Tree, scale: Tree, earlier: Tree) -> Tree:
     """Returns the functions that the output's values are encoded with next."""
-    return regions.combine(units, scale, _NEXT)
+    target = regions.combine(units, scale, _NEXT)
+    if any(isinstance(leaf, _Apart) for leaf in regions.leaves(target)):
+        target = regions.combine(target, earlier, _NEVER_BACK)
+    return target
 
 
 def _is_present(presence: Tree) -> Tree:

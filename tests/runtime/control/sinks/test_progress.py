@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cedilla.compiler import compile_query
+from cedilla.compiler import compile_query, regions
+from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.stream import Item
 
@@ -40,3 +41,67 @@ def test_a_part_that_cannot_be_described_does_not_swallow_the_rest(south: list[s
     assert announced(HOT, [north, *(("south", text) for text in south)]) == [
         "[[k = 1, alter(t, y -> y * 2)]]"
     ]
+
+
+PUMPS = """
+stream pumps(ts: long, pump: int in {1, 2}, litres: double) from json "pumps";
+emit project[ts, bar](pumps) to json "o";
+"""
+REPLACED = [
+    "[[pump = 1, +(bar: double)]]",
+    "[[pump = 1, alter(bar, y -> y * 100)]]",
+    "[[pump = 2, +(bar: double)]]",
+    "[pump = 1]",
+    "[[pump = 2, alter(bar, y -> y * 1000)]]",
+]
+
+
+@pytest.mark.parametrize(
+    "query", [PUMPS, PUMPS.replace("project[ts, bar]", "aggregate[avg by ts except pump]")]
+)
+def test_an_output_follows_the_feeders_that_are_left(query: str) -> None:
+    """Pump 1 is closed, whose function the output has announced and pump 2 never had."""
+    one_by_one, together = (
+        [
+            text
+            for text in announced(query, [("pumps", line) for line in REPLACED], at_once)
+            if "alter" in text
+        ]
+        for at_once in (False, True)
+    )
+    assert one_by_one == ["[[alter(bar, y -> y * 100)]]", "[[alter(bar, y -> y * 10)]]"]
+    assert together == ["[[alter(bar, y -> y * 1000)]]"]
+
+
+def test_an_output_never_returns_to_a_function_that_it_has_left() -> None:
+    lines = [*REPLACED[:2], "[[pump = 1, alter(bar, y -> y * 10)]]", *REPLACED[2:4]]
+    there, new = "[[pump = 2, alter(bar, y -> y * 100)]]", "[[pump = 2, alter(bar, y -> y * 3)]]"
+    said = announced(PUMPS, [("pumps", line) for line in [*lines, there, new]])
+    assert said[1:] == [
+        "[[alter(bar, y -> y * 100)]]",
+        "[[alter(bar, y -> y * 10)]]",
+        "[[alter(bar, y -> (y * 3) / 10)]]",
+    ]
+
+
+def test_what_an_output_has_left_is_forgotten_where_it_is_closed_or_begins_again() -> None:
+    plan = compile_query(PUMPS.replace("project[ts, bar](pumps)", "pumps")).plan
+    reference = Reference(plan)
+
+    def left(*lines: str) -> object:
+        for line in lines:
+            reference.step([("pumps", _marker(line))])
+        (sink,) = reference.sinks.values()
+        return sink.earlier.get("bar", ())
+
+    begin, first, *_ = REPLACED
+    assert left(begin, first) == ()
+    twice, tenfold = (first.replace("100", "2"), first.replace("100", "10"))
+    assert regions.contains(left(twice), {"pump": 1}) == (Affine(100, 0),)
+    assert regions.contains(left(tenfold), {"pump": 1}) == (Affine(100, 0), Affine(200, 0))
+    assert left("[[pump = 1, -(bar)]]", begin) == ()
+    assert left(first, twice) != ()
+    others = [text.replace("pump = 1", "pump = 2") for text in (begin, first, twice)]
+    assert regions.contains(left(*others, "[pump = 1]"), {"pump": 1}) == (Affine(100, 0),)
+    assert regions.contains(left(others[1]), {"pump": 1}) == ()
+    assert regions.contains(left(), {"pump": 2}) == (Affine(100, 0), Affine(200, 0))
