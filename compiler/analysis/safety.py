@@ -7,6 +7,7 @@ scheme of an input that releases it. A broken promise is not detected here: it s
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 from attrs import evolve, frozen
@@ -14,6 +15,7 @@ from attrs import evolve, frozen
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import ENDS, Memory, Schemes, is_finite, names, within, without_finite
 from cedilla.compiler.operators import Operator
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.plan import Plan, Source
 
 Verdict = Literal["bounded", "bounded if accents stop", "unbounded"]
@@ -73,17 +75,23 @@ def analysed(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Fac
 
     `facts`: those of the relations at the start.
     """
-    schemes = dict(sources)
+    schemes = _schemes(plan, sources, facts)
+    covered = {name: without_finite(promise, facts[name]) for name, promise in schemes.items()}
     bounds: list[StateBound] = []
     for operator in plan.operators:
         inputs = tuple(facts[name] for name in operator.inputs)
-        promises = tuple(schemes[name] for name in operator.inputs)
-        schemes[operator.name] = operator.schemes(inputs, promises)
-        promises = tuple(without_finite(promise, its) for promise, its in zip(promises, inputs, strict=True))
-        bounds += [_bound(operator, promise, inputs, promises) for promise in _memory(plan, operator, inputs)]
-    return Safety(
-        {name: without_finite(promise, facts[name]) for name, promise in schemes.items()}, tuple(bounds)
-    )
+        promises = tuple(covered[name] for name in operator.inputs)
+        bounds += [_bound(operator, memory, inputs, promises) for memory in _memory(plan, operator, inputs)]
+    return Safety(covered, tuple(bounds))
+
+
+def _schemes(plan: Plan, sources: Mapping[str, Schemes], facts: Mapping[str, Facts]) -> dict[str, Schemes]:
+    """Returns the schemes of every relation, from those of the sources."""
+    schemes = dict(sources)
+    for operator in plan.operators:
+        inputs = tuple(facts[name] for name in operator.inputs)
+        schemes[operator.name] = operator.schemes(inputs, tuple(schemes[name] for name in operator.inputs))
+    return schemes
 
 
 def _memory(plan: Plan, operator: Operator, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
@@ -117,6 +125,18 @@ def _bound(
         return StateBound(operator, memory, "bounded", because, memory.output)
     verdict = "bounded if accents stop" if memory.accents else "unbounded"
     return StateBound(operator, memory, verdict, missing(operator, memory, inputs))
+
+
+@lru_cache(8)
+def vacancies(plan: Plan) -> Mapping[str, tuple[Vacancy, ...]]:
+    """Returns how each operator finds the closed regions of which it keeps nothing."""
+    schemes = _schemes(plan, {source.name: promised(source) for source in plan.sources}, plan.start)
+    return {
+        operator.name: operator.vacancies(
+            plan.inputs_of(operator), tuple(schemes[name] for name in operator.inputs)
+        )
+        for operator in plan.operators
+    }
 
 
 def missing(operator: Operator, memory: Memory, inputs: tuple[Facts, ...]) -> str:

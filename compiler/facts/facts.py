@@ -116,8 +116,7 @@ class StateFacts:
 
     `retained`: output attribute -> the region in which state still has it, so that its Drop waits (G13).
     `closed`: the region of output tuples that never come again, as state shows. After a limit it is everything
-    (theory 1.3). For a sort it is the region without waiting tuples (E5); for sessions, the region in which no
-    session is open and none can begin (G29).
+    (theory 1.3). For other operators it is what an input has closed and state keeps nothing of (E5, J1).
     """
 
     retained: Mapping[str, Tree] = field(factory=dict[str, Tree])

@@ -105,6 +105,11 @@ def is_finite(name: str, facts: Facts) -> bool:
     )
 
 
+def ordered(schemes: Schemes) -> list[Scheme]:
+    """Returns the schemes with attributes, in one order."""
+    return sorted((scheme for scheme in schemes if scheme), key=sorted)
+
+
 def names(scheme: Iterable[str]) -> str:
     """Lists the attributes of a scheme for messages."""
     return ", ".join(sorted(scheme))

@@ -10,8 +10,9 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts, fold_closed
-from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto
+from cedilla.compiler.facts.schemes import Memory, Schemes, both, folded_onto, ordered
 from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules, always, require
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import ANYTHING, Domain, Tree, Universe
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -74,16 +75,22 @@ class Sort(Operator):
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
-        # A closed tuple with a passable key has been written or never comes (theory 1.3; E3).
-        closed = regions.intersection(source.closed, self.passable(source))
+        # A closed tuple has been written or never comes if its key is passable, or if none waits (theory 1.3; E3, E5).
+        passable = regions.intersection(source.closed, self.passable(source))
         return Facts(
             source.types,
             source.universe,
             state.with_retained(source.present),
             source.units,
-            regions.union(closed, state.closed),
+            regions.union(passable, self.still_vacant(inputs, state)),
             source.lacking,
         )
+
+    def vacancies(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> tuple[Vacancy, ...]:
+        (source,), (schemes,) = inputs, promised
+        by_key = any(self.axis in scheme for scheme in schemes)
+        found = schemes if by_key else schemes | {frozenset(self.named(0))}
+        return tuple(Vacancy.of(0, scheme, source, self.axis) for scheme in ordered(found))
 
     def named(self, side: int) -> tuple[str, ...]:
         return tuple(name for name, _ in self.keys)

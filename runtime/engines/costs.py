@@ -79,9 +79,6 @@ COMPARED_POINTS = 256
 """Maximum points of a region that is compared with the bounds of segments; for more, that would cost more than it
 saves."""
 
-LOOKED_UP_BOXES = 64
-"""Maximum boxes of an epoch's punctuations that are looked up in the state of a sort."""
-
 # --- accents at many points ----------------------------------------------------------------------------------
 
 TABLE_CHANGES = 16

@@ -33,7 +33,8 @@ class Epoch:
 
     Stateful operators write their new state while their output is being planned, once in each epoch. `length`: bytes of
     input, converted to the size of JSON. `regions_read`: for each source, returns a region around its tuples.
-    `scratch`: a folder for rows that are needed until the epoch is committed.
+    `scratch`: a folder for rows that are needed until the epoch is committed. `state_facts`: of the operators' state
+    when the epoch begins.
     """
 
     plan: Plan
@@ -47,6 +48,7 @@ class Epoch:
     length: int = 0
     regions_read: Mapping[str, Callable[[], Tree]] = field(factory=dict[str, Callable[[], Tree]])
     scratch: str = ""
+    state_facts: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     closed_by_state: dict[str, StateFacts] = field(factory=dict[str, StateFacts])
     _has_rows: dict[str, bool] = field(factory=dict[str, bool])
     _output_regions: dict[str, Tree] = field(factory=dict[str, Tree])

@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.operators import Sort
 from cedilla.compiler.operators.sort import Key
 from cedilla.compiler.regions import Tree
-from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.columns import ORDER, Columns
+from cedilla.runtime.engines.columns import ORDER
 from cedilla.runtime.engines.frames import (
     is_connect,
     order,
-    predicate,
     row_number,
     sortable,
     stacked,
     where_inside,
 )
 from cedilla.runtime.operators.base import AttributeState, Dataflow
+from cedilla.runtime.operators.vacancies import report_vacant
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -46,7 +44,8 @@ class SortDataflow(Dataflow):
             None if old is None else where_inside(old, _newly_passable(epoch, operator), columns),
         ]
         waiting = epoch.unpurged(passable, columns)
-        self._say_clear(epoch, operator, passable, [waiting(rows) for rows in (old, new) if rows is not None])
+        kept = None if (every := stacked(old, new)) is None else waiting(every)
+        report_vacant(epoch, operator, lambda _: kept)
         epoch.update_state(name, new, passable, columns)
         rows = stacked(*parts)
         ready = frame if rows is None else rows
@@ -60,27 +59,6 @@ class SortDataflow(Dataflow):
         else:
             placed = ready.orderBy(*by).withColumn(_PLACE, F.monotonically_increasing_id())
         return placed.withColumn(ORDER, F.expr(order(epoch.number, position=column(_PLACE)))).drop(_PLACE)
-
-    def _say_clear(self, epoch: Epoch, operator: Sort, passable: Tree, waiting: Sequence[DataFrame]) -> None:
-        """Reports closed regions beyond the passable ones that contain no waiting tuple: the output closes them too
-        (E5).
-
-        Runs one Spark job, in epochs that close such a region.
-        """
-        name, (source,) = operator.name, epoch.inputs(operator.name)
-        reported = regions.difference(epoch.before[name].closed, passable)
-        new = regions.difference(
-            regions.difference(epoch.newly_closed(operator.inputs[0]), passable), reported
-        )
-        if not regions.is_empty(new, source.universe):
-            boxes = [regions.box(box) for box, inside in regions.boxes(new) if inside][
-                : costs.LOOKED_UP_BOXES
-            ]
-            reported = regions.union(
-                reported, *_without_rows(boxes, stacked(*waiting), epoch.input_columns(operator))
-            )
-        if reported is not False:
-            epoch.report_closed(name, reported)
 
     def has_output(self, epoch: Epoch, operator: Sort) -> bool:
         return super().has_output(epoch, operator) or _newly_passable(epoch, operator) is not False
@@ -105,11 +83,3 @@ def _in_order(rows: DataFrame, by: Sequence[Column]) -> DataFrame:
 
 def _newly_passable(epoch: Epoch, operator: Sort) -> Tree:
     return epoch.newly(operator.name, lambda inputs: operator.passable(*inputs))
-
-
-def _without_rows(boxes: Sequence[Tree], rows: DataFrame | None, columns: Columns) -> list[Tree]:
-    if rows is None:
-        return list(boxes)
-    counted = rows.agg(*(F.count_if(F.expr(predicate(box, columns))) for box in boxes)).first()
-    assert counted is not None
-    return [box for box, count in zip(boxes, counted, strict=True) if not count]

@@ -235,6 +235,7 @@ class EpochStarter:
             sum(part.slice.length for part in read.values()),
             {name: part.region for name, part in read.items()},
             scratch,
+            base.state_facts,
         )
         return epoch, derive(plan, during, base.state_facts)
 

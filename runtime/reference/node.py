@@ -16,6 +16,7 @@ from typing import Any
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, finite
 from cedilla.compiler.facts.facts import Facts, fold_closed
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.aggregate_results import ORDER
@@ -91,6 +92,9 @@ class Node:
         self.purge = purge
         self.declared_doubles: Collection[str] = ()
         """The attributes of the output that the query itself turns into doubles, whatever digits they lose."""
+        self.vacancies: Sequence[Vacancy] = ()
+        self._vacant: Tree = False
+        self._closed_before: tuple[Tree, ...] = ()
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
         """Returns the rows that pass after `new` came on each input; `inputs`: the facts of the inputs now."""
@@ -125,9 +129,22 @@ class Node:
         names = frozenset[str]().union(*(facts.types for facts in inputs))
         return some_have(self.stored(), attribute, region, names)
 
-    def closed(self) -> Tree:
-        """Returns the region of output tuples that never come again, as the state shows."""
-        return False
+    def closed(self, inputs: tuple[Facts, ...]) -> Tree:
+        """Returns the region of output tuples that never come again, as the state shows: the regions that an input has
+        closed and of which nothing is kept (E5, J1)."""
+        closed = tuple(facts.closed for facts in inputs)
+        if closed != self._closed_before:  # else nothing is vacant that was not
+            self._closed_before = closed
+            for vacancy in self.vacancies:
+                closable = self.operator.closable(vacancy, inputs)
+                rows = (row for row in self.kept(vacancy, inputs) if inside(closable, row))
+                points = (tuple(control(row.get(name)) for name in vacancy.names) for row in rows)
+                self._vacant = regions.union(self._vacant, self.operator.vacant(vacancy, inputs, points))
+        return self._vacant
+
+    def kept(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Iterable[Row]:
+        """Returns the rows of an input that may still come out, in whole or in part."""
+        return self.stored()
 
 
 class Groups(Node):

@@ -184,5 +184,5 @@ class Limit(Node):
         self.left -= len(passed)
         return passed
 
-    def closed(self) -> Tree:
+    def closed(self, inputs: tuple[Facts, ...]) -> Tree:
         return not self.left

@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from cedilla.compiler import regions
+from cedilla.compiler.analysis.safety import vacancies
 from cedilla.compiler.expressions.types import DOUBLE, patterns
 from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
@@ -109,6 +110,7 @@ class Reference:
         self.nodes = {o.name: node_of(o, self.purge) for o in plan.operators}
         for name, node in self.nodes.items():
             node.declared_doubles = {n for n, type_ in plan.start[name].types.items() if type_ == DOUBLE}
+            node.vacancies = vacancies(plan)[name]
         self.after = plan.start
 
     def step(self, items: Sequence[tuple[str, Item]]) -> list[dict[str, Output]]:
@@ -299,7 +301,7 @@ class Reference:
                 for side, i in enumerate(operator.inputs)
             ]
             rows[name] = self.nodes[name].step(rows_in, inputs)
-            reported = StateFacts(closed=self.nodes[name].closed())
+            reported = StateFacts(closed=self.nodes[name].closed(inputs))
             if reported != NO_STATE:
                 closed_by_state[name] = reported
             quiet = quiet and reported == self.closed_by_state.get(name, NO_STATE)

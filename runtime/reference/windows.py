@@ -130,7 +130,7 @@ class Session(Node):
     def stored(self) -> Iterable[Row]:
         return (row for rows in self.rows.values() for row in rows)
 
-    def closed(self) -> Tree:
+    def closed(self, inputs: tuple[Facts, ...]) -> Tree:
         return self.done
 
 

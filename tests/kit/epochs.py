@@ -58,6 +58,7 @@ def outputs(
                 derive(plan, {n: s.facts() for n, s in sources.items()}),
                 state,
                 cached,
+                state_facts=closed_by_state,
             )
             frames = flow(epoch)
             for emit in plan.emits:

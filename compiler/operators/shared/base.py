@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, cast
 
 from attrs import field, frozen
 
+from cedilla.compiler import regions
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.unit_conversions.conversions import unit_of_call
@@ -16,6 +17,7 @@ from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Scheme, Schemes
+from cedilla.compiler.operators.shared.vacancies import Point, Vacancy
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 from cedilla.grammar.diagnostics.suggestions import unknown_attribute
@@ -285,6 +287,42 @@ class Operator(ABC):
     def passed(self, inputs: tuple[Facts, ...], output: Facts) -> Tree:
         """Returns the region of state without waiting rows."""
         return False
+
+    # --- vacant regions: closed, and nothing of them is kept (`vacancies`) ---
+
+    def vacancies(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> tuple[Vacancy, ...]:
+        """Returns how the operator finds vacant regions. `inputs`: their facts at the start; `promised`: the schemes
+        that they promise to close."""
+        return ()
+
+    def closed_for(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Tree:
+        """Returns the tuples of an input that do not come any more; none once an attribute of the names is gone."""
+        source = inputs[vacancy.side]
+        return source.closed if source.types.keys() >= set(vacancy.names) else False
+
+    def closable(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Tree:
+        """Returns the region over a vacancy's names that is vacant but for tuples that are kept."""
+        closed, universe = self.closed_for(vacancy, inputs), inputs[vacancy.side].universe
+        return regions.forall(closed, regions.attributes(closed).difference(vacancy.names), universe)
+
+    def vacant(self, vacancy: Vacancy, inputs: tuple[Facts, ...], kept: Iterable[Point]) -> Tree:
+        """Returns the output tuples that never come again, because a region of an input is vacant. `kept`: the tuples
+        in `closable` that may still come out, as points over the names."""
+        region = vacancy.around(self.closable(vacancy, inputs), kept)
+        return self.output_of(
+            vacancy.side, inputs, regions.intersection(region, self.closed_for(vacancy, inputs))
+        )
+
+    def output_of(self, side: int, inputs: tuple[Facts, ...], region: Tree) -> Tree:
+        """Returns the output tuples that come of a region of one input."""
+        return region
+
+    def still_vacant(self, inputs: tuple[Facts, ...], state: StateFacts) -> Tree:
+        """Returns what state has closed, without the part that a growth of a domain has opened since (N1)."""
+        if state.closed is False:
+            return False
+        closed = (self.output_of(side, inputs, facts.closed) for side, facts in enumerate(inputs))
+        return regions.intersection(state.closed, regions.union(*closed))
 
     def waiting_state(self, side: int) -> str:
         """Returns the key of the state with the waiting rows of an input."""

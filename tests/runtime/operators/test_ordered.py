@@ -81,8 +81,9 @@ def test_authors_are_sorted_and_there_is_no_g(spark: SparkSession, tmp_path: Pat
     run.process(files_per_epoch=1)
     first, second, third = run.output_by_epoch("sorted")
     assert first == [adams, dickens, {"$punctuation": '[name < "E"]'}, no_g]
-    assert second == first, "Hardy waits, so nothing is said of H"
-    assert third[len(first) : len(first) + 2] == [eliot, hardy]
+    all_but_hardy = ('[name in ["H", "Hardy")]', '[name in ("Hardy", "I")]')
+    assert second[len(first) :] == [{"$punctuation": text} for text in all_but_hardy]
+    assert third[len(second) : len(second) + 2] == [eliot, hardy]
     assert list(complaints(third, {"name", "born"})) == []
     decoder = Decoder()
     for item in third:
