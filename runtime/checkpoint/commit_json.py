@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from attrs import asdict
@@ -136,6 +137,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "forms": dict(state.forms),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
         "superseded": _dump_trees(state.superseded, trees, f"{slot} superseded"),
+        "reached": None if state.reached is None else str(state.reached),
     }
 
 
@@ -168,6 +170,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         sentinels=Sentinels(_load_trees(data["sentinels"], bool, trees, f"{slot} sentinels")),
         names=Names(data["names"], _load_trees(data["named"], str, trees, f"{slot} named")),
         superseded=_load_trees(data["superseded"], bool, trees, f"{slot} superseded"),
+        reached=None if data.get("reached") is None else Fraction(data["reached"]),
     ).next_epoch()
 
 

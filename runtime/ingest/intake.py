@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
+from math import isfinite
+from typing import Any
 
 import pyarrow as pa
 from attrs import define, field, frozen
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
@@ -19,7 +21,7 @@ from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.undecodable import undecodable
 from cedilla.runtime.control.sources.validity import Rejection, rejections
-from cedilla.runtime.engines.frames import in_one_part, is_connect
+from cedilla.runtime.engines.frames import in_one_part, is_connect, of_table
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
@@ -27,6 +29,7 @@ from cedilla.runtime.formats.jsonl.records import partition_of
 from cedilla.runtime.formats.source import CORRUPT, Members, Scan, StatisticsByFile, Types
 from cedilla.runtime.ingest.decoding import beyond_tests, decoded_value, in_its_place, without_sentinels
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
+from cedilla.runtime.ingest.heartbeats import LATE_FILE, NO_BEATS, NOT_LATE, Beats, Times, late_table
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.read_ahead import Asked, ReadAhead
 from cedilla.runtime.ingest.slices import Slice
@@ -44,6 +47,9 @@ CODES = tuple(
 )
 """Codes that can reject a tuple; `rejections.REASONS` has their texts."""
 
+_FILE = f"CAST({column(POSITION)} div {NEXT_FILE}L AS INT)"
+"""SQL for the number of a tuple's file in the slice."""
+
 _NOTHING: Mapping[str, str] = {}
 
 _BEYOND = "$beyond"
@@ -55,12 +61,12 @@ declared decimal (RQ334) does not take."""
 
 @frozen
 class ReadCounts:
-    """The counts of one pass over a slice: tuples kept, tuples rejected by code, the greatest heartbeat value of each
-    partition (`None` if the source is not a topic)."""
+    """The counts of one pass over a slice: tuples kept, tuples rejected by code, and under a heartbeat the times of
+    each file that has some."""
 
     kept: int
     rejected: Mapping[str, int]
-    greatest: Mapping[int | None, Fraction] = field(factory=dict[int | None, Fraction])
+    times: Mapping[int, Times] = field(factory=dict[int, Times])
 
 
 @define(eq=False, slots=False)
@@ -68,7 +74,7 @@ class SourceInput:
     """One source's input in an epoch. `slice`: the part of the source that is read. `fields`: the types of raw tuples
     as read. `region`: returns a region around its tuples, from file statistics. `valid`: its tuples as an Arrow table,
     if the driver has parsed them, and all are valid and canonical. `members`: returns the counts of values, after the
-    jobs of the epoch.
+    jobs of the epoch. `beats`: the effect of the source's heartbeat.
     """
 
     slice: Slice
@@ -79,6 +85,7 @@ class SourceInput:
     _counts: Callable[[], ReadCounts]
     valid: pa.Table | None = None
     members: Callable[[], Members] = dict
+    beats: Beats = NO_BEATS
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -123,10 +130,20 @@ def read(
     is_whole = not (undeclared or part.is_cut)
     valid = _valid(source, state, part, batch.statistics) if is_whole else None
 
-    @cache
-    def frame() -> DataFrame:
+    def canonical(*, all_valid: bool) -> DataFrame:
         rows = in_one_part(spark, batch.rows) if isinstance(batch.rows, pa.Table) else batch.rows
-        return _canonical(spark, source, state, part, rows, undeclared, all_valid=valid is not None)
+        late = beats.late
+        return _canonical(spark, source, state, part, rows, undeclared, all_valid=all_valid, late=late)
+
+    known_counts, beats = _known_counts(source, part, valid), NO_BEATS
+    if source.heartbeat is not None:
+        name = source.heartbeat.attribute
+        if known_counts is None:
+            known_counts = counted(canonical(all_valid=False), (name, state.types[name]))
+        beats = Beats.of(source.heartbeat, state, part, known_counts.times)
+        if beats.late:
+            valid, known_counts = None, counted(canonical(all_valid=False))
+    frame = cache(partial(canonical, all_valid=valid is not None))
 
     def result(
         has_rows: bool, counts: Callable[[], ReadCounts], rows: Callable[[], DataFrame] = frame
@@ -134,14 +151,10 @@ def read(
         region = partial(region_of_tuples, state, valid) if valid else lambda: True
         table = batch.rows if valid is not None and _is_canonical(state) else None
         table = table if isinstance(table, pa.Table) else None
-        return SourceInput(part, has_rows, types, region, rows, counts, table, members)
+        return SourceInput(part, has_rows, types, region, rows, counts, table, members, beats)
 
-    if (known_counts := _known_counts(source, part, valid)) is not None:
+    if known_counts is not None:
         return result(known_counts.kept > 0, lambda: known_counts)
-    if source.heartbeat is not None:
-        name = source.heartbeat.attribute
-        beats = counted(frame(), (name, state.types[name]), _rows_of_partitions(part))
-        return result(beats.kept > 0, lambda: beats)
     if part.scan.tuples is None or is_connect(spark):
         return result(True, jobs.start(partial(counted, frame())).result)
     watched, observation = observed(frame(), {"rows": "count(1)", "rejected": f"count({column(REJECT)})"})
@@ -189,19 +202,23 @@ def _known_counts(source: Source, part: Slice, statistics: StatisticsByFile | No
         )
     if source.heartbeat is None:
         return ReadCounts(kept, {})
-    greatest = _greatest(part, statistics, source.heartbeat.attribute)
-    return None if greatest is None else ReadCounts(kept, {}, greatest)
+    times = _times(statistics, source.heartbeat.attribute)
+    return None if times is None else ReadCounts(kept, {}, times)
 
 
-def _greatest(part: Slice, statistics: StatisticsByFile, name: str) -> Mapping[int | None, Fraction] | None:
-    """Returns the greatest value of an attribute by partition, if all files have it in their statistics."""
-    greatest: dict[int | None, Fraction] = {}
+def _times(statistics: StatisticsByFile, name: str) -> Mapping[int, Times] | None:
+    """Returns the times of files by their numbers; `None` if some file does not have them in its statistics."""
+    times: dict[int, Times] = {}
     for number, file in statistics.items():
-        if name not in file.ranges or (end := file.ranges[name].greatest) is None:
+        if name not in file.ranges:
             return None
-        partition = partition_of(part.files[number])
-        greatest[partition] = max(Fraction(end), greatest.get(partition, Fraction(end)))
-    return greatest or None
+        values = file.ranges[name]
+        if values.nulls == file.rows:
+            continue
+        if values.least is None or values.greatest is None:
+            return None
+        times[number] = Times(Fraction(values.least), Fraction(values.greatest))
+    return times
 
 
 def tuples(
@@ -216,7 +233,7 @@ def tuples(
     `state`: the source's state after all markers of the slice; its trees with positions say what applied at each one.
     """
     lines = part.format.tuples(spark, part.with_tuples, _files_and_types(state, undeclared))
-    return _canonical(spark, source, state, part, lines, undeclared, all_valid=False)
+    return _canonical(spark, source, state, part, lines, undeclared, all_valid=False, late={})
 
 
 def _canonical(
@@ -228,9 +245,10 @@ def _canonical(
     undeclared: Mapping[str, str],
     *,
     all_valid: bool,
+    late: Mapping[int, Fraction],
 ) -> DataFrame:
-    """Returns the canonical tuples of a slice from its raw ones, as `tuples` does. `all_valid`: no tuple is
-    rejected."""
+    """Returns the canonical tuples of a slice from its raw ones, as `tuples` does. `all_valid`: no tuple is rejected.
+    `late`: that of `Beats`."""
     raw = lines.where(condition) if (condition := part.condition(column(POSITION))) else lines
     kept = [*map(column, (*undeclared, CORRUPT, POSITION))]
     if state.names.of:
@@ -274,8 +292,13 @@ def _canonical(
     if all_valid:
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
     checking = Lookups(tables, state.types, places)
-    rejection = f"{_rejection(source, state, undeclared, checking)} AS {column(REJECT)}"
-    return checking.joined(raw).selectExpr(*map(column, state.types), *kept, rejection)
+    rejection = f"{_rejection(source, state, undeclared, checking, late=bool(late))} AS {column(REJECT)}"
+    raw = checking.joined(raw)
+    if late:
+        assert source.heartbeat is not None
+        bounds = of_table(spark, late_table(late, state.types[source.heartbeat.attribute]))
+        raw = raw.join(F.broadcast(bounds), F.expr(f"{_FILE} = {column(LATE_FILE)}"), "left")
+    return raw.selectExpr(*map(column, state.types), *kept, rejection)
 
 
 def _places(part: Slice) -> dict[str, str]:
@@ -289,13 +312,9 @@ def _places(part: Slice) -> dict[str, str]:
     return {POSITION: position, **partition}
 
 
-def _rows_of_partitions(part: Slice) -> Mapping[int | None, str]:
-    """Maps each partition to SQL that selects its rows."""
-    partition = _places(part).get(PARTITION)
-    return _ALL if partition is None else {p: f"{partition} = {p}" for p in map(partition_of, part.files)}
-
-
-def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups) -> str:
+def _rejection(
+    source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups, *, late: bool
+) -> str:
     coded = [(f"{column(CORRUPT)} = {quote(REPLACED)}", quote(REPLACED))] if source.over else []
     if state.forms or any(attribute.others for attribute in source.attributes):
         coded += ((f"{column(CORRUPT)} LIKE '{code} %'", column(CORRUPT)) for code in OF_VALUES)
@@ -308,6 +327,9 @@ def _rejection(source: Source, state: SourceState, undeclared: Mapping[str, str]
     for rejection in rejections(source, state, state.placed_present, state.placed_closed):
         if (test := _rejects(rejection, source.name, lookups)) is not None:
             cases.append((test, _of(rejection.code, rejection.attribute)))
+    if late and source.heartbeat is not None:
+        name = source.heartbeat.attribute
+        cases.append((f"{_axis(name, state.types[name])} < {column(NOT_LATE)}", quote("RQ305")))
     cases += [(f"{column(name)} IS NOT NULL", _of(code, name)) for name, code in undeclared.items()]
     return f"CASE {' '.join(f'WHEN {test} THEN {value}' for test, value in cases)} END"
 
@@ -330,32 +352,41 @@ def _rejects(rejection: Rejection, source: str, lookups: Lookups) -> str | None:
     return test if where == "true" else f"{test} AND {where}"
 
 
-_ALL: Mapping[int | None, str] = {None: "true"}
+def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> ReadCounts:
+    """Counts a slice in one pass. `heartbeat`: the attribute, with its type, whose times are also returned.
 
-
-def counted(
-    frame: DataFrame,
-    heartbeat: tuple[str, Type] | None = None,
-    partitions: Mapping[int | None, str] = _ALL,
-) -> ReadCounts:
-    """Counts a slice in one pass. `heartbeat`: the attribute whose greatest value is also returned for each partition.
-    `partitions`: SQL that selects the rows of each one.
-
-    Runs one Spark job; only counters reach the driver.
+    Runs one Spark job; only counters, and for a heartbeat those of each file, reach the driver.
     """
     counts = [F.count_if(F.col(REJECT).isNull()).alias("kept")]
     counts += [F.count_if(F.expr(f"{CODE} = '{code}'")).alias(code) for code in CODES]
-    if heartbeat is not None:
-        name, type_ = column(heartbeat[0]), heartbeat[1]
-        axis = f"unix_micros({name})" if type_.name == "timestamp" else name
-        beats = f"`{REJECT}` IS NULL"
-        if type_.name == "double":  # infinities and NaN are not times
-            beats += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"
-        for number, rows in enumerate(partitions.values()):
-            beat = F.expr(f"CASE WHEN {beats} AND {rows} THEN {axis} END")
-            counts.append(F.max(beat).alias(f"greatest{number}"))
-    row = frame.agg(*counts).first()
-    assert row is not None
-    ends = {p: row[f"greatest{n}"] for n, p in enumerate(partitions)} if heartbeat is not None else {}
-    greatest = {partition: Fraction(end) for partition, end in ends.items() if end is not None}
-    return ReadCounts(row["kept"], {code: row[code] for code in CODES if row[code]}, greatest)
+    if heartbeat is None:
+        rows = frame.agg(*counts).collect()
+    else:
+        rows = frame.groupBy(F.expr(_FILE).alias("file")).agg(*counts, *_ends(*heartbeat)).collect()
+    times = {
+        row["file"]: Times(*map(_time, (row["least"], row["greatest"])))
+        for row in (rows if heartbeat is not None else ())
+        if row["least"] is not None
+    }
+    rejected = {code: n for code in CODES if (n := sum(row[code] for row in rows))}
+    return ReadCounts(sum(row["kept"] for row in rows), rejected, times)
+
+
+def _ends(name: str, type_: Type) -> Iterator[Column]:
+    """Yields the least time of valid tuples, and the greatest finite one: infinities and NaN do not beat."""
+    axis = _axis(name, type_)
+    is_valid = f"`{REJECT}` IS NULL"
+    yield F.min(F.expr(f"CASE WHEN {is_valid} THEN {axis} END")).alias("least")
+    if type_.name == "double":
+        is_valid += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"
+    yield F.max(F.expr(f"CASE WHEN {is_valid} THEN {axis} END")).alias("greatest")
+
+
+def _axis(name: str, type_: Type) -> str:
+    """Returns SQL for a time as a number."""
+    return f"unix_micros({column(name)})" if type_.name == "timestamp" else column(name)
+
+
+def _time(value: Any) -> Any:
+    """Returns a time exactly; infinities, NaN and `None` as they are."""
+    return value if value is None or (isinstance(value, float) and not isfinite(value)) else Fraction(value)

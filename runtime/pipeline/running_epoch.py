@@ -12,12 +12,10 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 
-from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import column, patterns
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
-from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.change_detection.groups import counted_attributes
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
@@ -26,7 +24,6 @@ from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.unannounced import INFERRED, add_inferred, is_name
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops, left_out
-from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
@@ -120,7 +117,7 @@ class EpochStarter:
         inferred = Inferred.of(types, states)
         cached.enter_context(nullcontext(read))  # the epoch after it may read the same rows
         states = {
-            n: s if n in effects.stops else self._end(self.plan.source_of[n], s, read.get(n))
+            n: self._end(self.plan.source_of[n], s, read.get(n), is_whole=n not in effects.stops)
             for n, s in states.items()
         }
         epoch, during = self._epoch(number, base, states, read, cached, f"{scratch}/rows")
@@ -268,18 +265,13 @@ class EpochStarter:
             }
         return dict.fromkeys(sorted(unknown), "RQ306")
 
-    def _end(self, source: Source, state: SourceState, read: SourceInput | None) -> SourceState:
-        """The source at the end of the epoch: heartbeat, and a table's end."""
+    def _end(
+        self, source: Source, state: SourceState, read: SourceInput | None, *, is_whole: bool
+    ) -> SourceState:
+        """The source at the end of the epoch: heartbeat, and a table's end. `is_whole`: no marker has cut its files."""
         if source.table:
-            return state.close(True)
-        if source.heartbeat is None or read is None:
-            return state
-        attribute = source.heartbeat.attribute
-        for partition, greatest in read.read_counts.greatest.items():
-            bound = exact(greatest - source.heartbeat.delay)
-            late = regions.interval(attribute, None, patterns.before(state.types[attribute], bound))
-            state = state.close(within(late, partition))
-        return state
+            return state.close(True) if is_whole else state
+        return state if read is None else read.beats.applied(state)
 
     def _frames(
         self,

@@ -14,6 +14,8 @@ from cedilla.runtime.records.near_markers import KINDS, marker_of
 from cedilla.runtime.records.rejections import no_object
 from cedilla.runtime.reference.reference import Item
 
+_NO_TUPLES = ("$accent", "$punctuation", "$malformed", "$stray", "$columns", "$end")
+
 
 @frozen
 class Input:
@@ -32,10 +34,8 @@ class Input:
 
 
 def is_marker(item: Item) -> bool:
-    """Returns True if an item is a marker, or a malformed or misplaced one."""
-    return any(
-        item.get(key) is not None for key in ("$accent", "$punctuation", "$malformed", "$stray", "$columns")
-    )
+    """Returns True if an item is a marker, or a malformed or misplaced one, or the end of a file."""
+    return any(item.get(key) is not None for key in _NO_TUPLES)
 
 
 def parsed(source: Source, line: Line) -> Input:

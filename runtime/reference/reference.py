@@ -51,7 +51,10 @@ from cedilla.runtime.reference.scalars.decoded import nearest
 from cedilla.runtime.reference.values import misfit_of, read_value
 
 Item = Mapping[str, Any]
-"""One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`."""
+"""One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`; or `{"$end": True}`, where one of
+its files ends."""
+Latest = Mapping[int | None, Any]
+"""Partition of a topic, or `None` -> its greatest time."""
 Rejection = tuple[str, str]
 """The code that rejects a tuple, and the reason in words."""
 
@@ -83,7 +86,8 @@ class Reference:
 
     With one item a step this is the element-at-a-time semantics. `purge`: removes purged rows from state, as
     the theory says. `rejected`: the tuples rejected so far, each with its source and code; `reasons`: the
-    same in words. `on_taken`: gets every accepted tuple, canonical and raw.
+    same in words. `on_taken`: gets every accepted tuple, canonical and raw. `reached`: source -> partition -> the
+    greatest time for its heartbeat since the end of its last file.
     """
 
     plan: Plan
@@ -100,6 +104,7 @@ class Reference:
     after: Mapping[str, Facts] = field(init=False)
     closed_by_state: Mapping[str, StateFacts] = field(factory=dict[str, StateFacts])
     arrived: int = 0
+    reached: Mapping[str, Latest] = field(factory=dict[str, Latest])
     _has_new_facts: bool = True  # at first: of the accents that the query states
     _inputs: dict[str, tuple[Facts, ...]] = field(factory=dict[str, tuple[Facts, ...]])
 
@@ -127,12 +132,17 @@ class Reference:
         reasons: list[str] = []
         warnings: list[tuple[Diagnostic, Item]] = []
         taken: list[tuple[str, Row, Item]] = []
+        reached = dict(self.reached)
         if self.plan.settings["drift"] == "infer" and (unknown := self._unknown(items)):
             states, quiet = dict(states), False
             for (source, name), values in unknown.items():
                 if (type_ := inferred(values)) is not None and is_name(name):
                     add_inferred(self.plan, states, source, name, type_)
         for position, (source, item) in enumerate(items):
+            if "$end" in item:
+                if (beat := self.plan.source_of[source].heartbeat) is not None:
+                    states = {**states, source: _beaten(beat, states[source], reached.pop(source, {}))}
+                continue
             if (marker := _marker(item, position)) is not None:
                 at = self.place(item)
                 first = {source} if position == 0 else set[str]()
@@ -157,6 +167,7 @@ class Reference:
             row, rejection = self._tuple(states[source], source, item)
             if rejection is None:
                 taken.append((source, row, item))
+                reached[source] = self._reached(source, row, item, reached.get(source, {}))
                 if source in self.plan.placed:
                     self.arrived += 1
                     row[ORDER] = self.arrived
@@ -164,10 +175,7 @@ class Reference:
             elif not is_ignored(rejection[0], self.plan.settings):
                 rejected.append((source, rejection[0], item))
                 reasons.append(rejection[1])
-        for source in self.plan.sources:
-            if source.heartbeat is not None and source.name in arrived:
-                came = [(row, item) for name, row, item in taken if name == source.name]
-                states = {**states, source.name: _beaten(source.heartbeat, states[source.name], came)}
+        self.reached = reached
         self.rejected += rejected
         self.reasons += reasons
         self.warnings += warnings
@@ -231,11 +239,18 @@ class Reference:
         row.pop(PARTITION, None)
         return row, rejection and (rejection[0], reason(*rejection, paths))
 
+    def _reached(self, source: str, row: Row, item: Item, before: Latest) -> Latest:
+        """Returns the greatest times after a tuple: of each partition, if the source is a topic (theory N9)."""
+        beat, partition = self.plan.source_of[source].heartbeat, item.get(PARTITION)
+        if beat is None or beat.attribute not in row or is_odd(value := row[beat.attribute]):
+            return before
+        return {**before, partition: max(control(value), before.get(partition, control(value)))}
+
     def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
         """Returns the values of unannounced attributes, by source and name."""
         values: dict[tuple[str, str], list[Any]] = {}
         for source, item in items:
-            if not any(f"${kind}" in item for kind in (*_KINDS, "corrupt", "foreign")):
+            if not any(f"${kind}" in item for kind in (*_KINDS, "corrupt", "foreign", "end")):
                 state = self.states[source]
                 within = outer_keys(paths_of(self.plan.source_of[source], state).values())
                 for name in item.keys() - state.field_types.keys() - {PARTITION, *within}:
@@ -369,13 +384,8 @@ def _marker(item: Item, position: int) -> MarkerLine | None:
     return MarkerLine(kind, text, position, problem=item.get("$problem"), partition=partition)
 
 
-def _beaten(beat: Heartbeat, state: SourceState, came: Sequence[tuple[Row, Item]]) -> SourceState:
-    """Applies a source's own heartbeat to its state; for a topic, that of each partition (theory N9)."""
-    latest: dict[int | None, Any] = {}
-    for row, item in came:
-        if beat.attribute in row and not is_odd(value := row[beat.attribute]):
-            partition = item.get(PARTITION)
-            latest[partition] = max(control(value), latest.get(partition, control(value)))
+def _beaten(beat: Heartbeat, state: SourceState, latest: Latest) -> SourceState:
+    """Closes what is before the greatest times of a file."""
     for partition, value in latest.items():
         cut = patterns.before(state.types[beat.attribute], exact(Fraction(value) - beat.delay))
         state = state.close(within(regions.interval(beat.attribute, None, cut), partition))

@@ -71,9 +71,11 @@ class SimulatedSources:
                 yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
         waiting = {s.name: list(self._parts(s)) for s in self.plan.sources if not s.table}
         while any(waiting.values()):
-            for parts in waiting.values():
+            for name, parts in waiting.items():
                 if parts:
                     yield from parts.pop(0)()
+                    if self.plan.source_of[name].heartbeat is not None:
+                        yield Input(name, {"$end": True}, Line("", self.plan.source_of[name].path))
 
     def _parts(self, source: Source) -> Iterator[_Part]:
         if source.name in self.topics:

@@ -36,7 +36,7 @@ from tests.laws.worlds import ALL, KINDS, ORDERED, canonical, stream, world
 def check_heartbeats(
     rng: Random, size: int, length: int, kinds: tuple[str, ...] = ALL, edges: int = 0
 ) -> None:
-    """Late tuples are set aside, and the output is that of the others, however the input is cut."""
+    """Late tuples are set aside, and the output is that of the others, however files are cut into epochs."""
     # The world where one source, or both, closes its past by itself; Alters of `ts` are undone before.
     made = world(rng, size, kinds, edges)
     names = rng.choice([("r",), ("s",), ("r", "s")])
@@ -47,7 +47,10 @@ def check_heartbeats(
             f"{declared}punctuated on ts", f"{declared}heartbeat ts delay {rng.randint(0, 4)}"
         )
     made = evolve(made, text=text, plan=compile_query(text).plan)
-    keep_the_laws(rng, made, accepted(made.plan, stream(rng, length, made.extra)))
+    items = stream(rng, length, made.extra)
+    for _ in range(rng.randint(0, 8)):
+        items.insert(rng.randint(0, len(items)), (rng.choice("rs"), {"$end": True}))
+    keep_the_laws(rng, made, accepted(made.plan, items))
 
 
 _COUNTS = re.compile(r"aggregate\[count(\]| by| except)")

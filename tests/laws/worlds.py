@@ -467,7 +467,7 @@ def canonical(items: list[tuple[str, Item]]) -> dict[str, list[dict[str, Any]]]:
     decoders: dict[str, Decoder] = {}
     rows: dict[str, list[dict[str, Any]]] = {"r": [], "s": [], "d": [dict(row) for row in NAMES]}
     for name, item in items:
-        row = decoders.setdefault(name, Decoder(read)).feed(item)
+        row = None if "$end" in item else decoders.setdefault(name, Decoder(read)).feed(item)
         if row is not None:
             rows[name].append({n: _value(n, v) for n, v in row.items()})
     return rows

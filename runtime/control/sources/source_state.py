@@ -7,6 +7,7 @@ more attribute keep the positions of markers until the epoch ends.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from attrs import evolve, field, frozen
 
@@ -59,6 +60,7 @@ class SourceState:
     attribute of skipped markers -> the first accent that changed how its values are written, else empty. `added_units`:
     attribute -> the unit of canonical values that an Add has named; `named_units`: the units that accents have named.
     `superseded`: attribute that the query's accents change -> the tuples of which the stream has sent some since.
+    `reached`: the greatest time for a heartbeat in the part of a file that is read, if a marker in it ended an epoch.
     """
 
     types: Mapping[str, Type]
@@ -85,6 +87,7 @@ class SourceState:
     undeclared: Mapping[str, str] = field(factory=dict[str, str])
     forms: Mapping[str, str] = field(factory=dict[str, str])
     superseded: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    reached: Fraction | None = None
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:

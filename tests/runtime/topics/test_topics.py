@@ -99,6 +99,7 @@ def test_the_reference_knows_partitions() -> None:
         (0, {"$accent": "[[alter(t, y -> y * 2)]]"}),
         (0, {"ts": 101, "s": 1, "t": 2.0}),
         (1, {"ts": 51, "s": 2, "t": 2.0}),
+        (0, {"$end": True}),
         (0, {"ts": 90, "s": 1, "t": 2.0}),  # late by the heartbeat of its partition
         (1, {"$punctuation": "[s = 2, ts < 40]"}),
         (0, {"ts": 200, "s": 2, "t": 2.0}),  # of another partition

@@ -1,0 +1,176 @@
+"""A heartbeat closes at the end of each file: a tuple is late by the files before its own, in every cut into epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import evolve
+from pyspark.sql import SparkSession
+
+from cedilla.compiler import compile_query
+from cedilla.compiler.regions import PARTITION
+from cedilla.runtime.engines import costs
+from cedilla.runtime.ingest import intake
+from cedilla.runtime.reference.reference import Reference
+from tests.kit.query import Query
+from tests.kit.stream import Item
+from tests.kit.tiers import tiered
+
+pytestmark = pytest.mark.either_engine
+
+QUERY = """
+stream r(TIME, v: int) from json "in" heartbeat ts delay DELAY;
+emit r to json "out";
+"""
+
+
+def query(type_: str = "long", delay: str = "2") -> str:
+    return QUERY.replace("TIME", f"ts: {type_}").replace("DELAY", delay)
+
+
+def both(run: Query, files: Sequence[Sequence[Item]], files_per_epoch: int | None) -> list[Any]:
+    """The values that pass, and the lines that are set aside, by an engine as by the reference."""
+    for items in files:
+        run.write("r", items)
+    rows, rejections = run.agreed("r", files_per_epoch)
+    return [sorted(row["v"] for row in rows), [(r.place, r.code) for r in rejections]]
+
+
+LATE = [
+    [{"ts": 10, "v": 1}, {"ts": 3, "v": 2}],
+    [{"ts": 7, "v": 3}, {"ts": 8, "v": 4}, {"ts": 20, "v": 5}],
+    [{"ts": 17, "v": 6}, {"ts": 9, "v": 7}, {"ts": 30, "v": 8}, {"v": 9}],
+    [{"ts": 28, "v": 10}, {"ts": 18, "v": 11}],
+]
+
+
+@pytest.mark.parametrize("parsed", [True, False], ids=["driver", "tasks"])
+@pytest.mark.parametrize("files_per_epoch", [1, None, *tiered([2, 3], 0)])
+def test_a_tuple_is_late_by_the_files_before_its_own(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files_per_epoch: int | None,
+    parsed: bool,
+) -> None:
+    if not parsed:
+        monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    actual = both(Query(spark, tmp_path, query()), LATE, files_per_epoch)
+    late = [("00002.jsonl:1", "RQ305"), ("00003.jsonl:1", "RQ305"), ("00003.jsonl:2", "RQ305")]
+    missing, last = ("00003.jsonl:4", "RQ302"), ("00004.jsonl:2", "RQ305")
+    assert actual == [[1, 2, 4, 5, 8, 10], [*late, missing, last]]
+
+
+TIMES: dict[str, tuple[str, str, list[Any]]] = {
+    "timestamp": (
+        "timestamp",
+        "30 seconds",
+        ["1970-01-01T00:01:00Z", "1970-01-01T00:00:30Z", "1970-01-01T00:00:29.999999Z"],
+    ),
+    "double": ("double", "0.5", [2.5, 2, 1.9999999]),
+    "infinite": ("double", "0.5", ["Infinity", "NaN", 2.5, 2, "-Infinity"]),
+    "decimal": ("decimal(5, 2)", "0.25", [2.25, 2, 1.99]),
+}
+
+
+@pytest.mark.parametrize("kind", [*tiered(TIMES, 2)])
+def test_every_kind_of_time_beats_alike(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    """The first value comes in the first file, the last one late in the second, whatever shares the epoch."""
+    type_, delay, times = TIMES[kind]
+    items: list[Item] = [{"ts": time, "v": number} for number, time in enumerate(times)]
+    first = len(items) - 2
+    results = [
+        both(Query(spark, tmp_path / str(n), query(type_, delay)), [items[:first], items[first:]], n)
+        for n in (1, 2)
+    ]
+    late = [(f"00002.jsonl:{len(items) - first}", "RQ305")]
+    assert results == [[[*range(len(items) - 1)], late]] * 2
+
+
+GROWS = """
+stream r(ts: long, k: int in {1, 2}, v: int) from json "in" heartbeat ts delay 2;
+emit r to json "out";
+"""
+
+
+def test_a_file_that_an_epoch_cuts_closes_at_its_end(spark: SparkSession, tmp_path: Path) -> None:
+    """A domain that grows begins an epoch in the middle of a file. The time before it counts at the file's end."""
+    run = Query(spark, tmp_path, GROWS)
+    run.write(
+        "r", [{"ts": 10, "k": 1, "v": 1}, {"ts": 2, "k": 1, "v": 2}, {"$accent": "[[grow(k, {3})]]"}, "no"]
+    )
+    executor = run.executor()
+    run.go_on(executor, 0)
+    assert executor.last.sources["r"].reached is None  # the file is read
+    assert len(run.reports) == 2
+    run.write("r", [{"ts": 3, "k": 3, "v": 3}, {"ts": 8, "k": 1, "v": 4}])
+    run.go_on(run.executor(), 1)
+    assert sorted(row["v"] for row in run.output("r") if "v" in row) == [1, 2, 4]
+    assert [(r.place, r.code) for r in run.rejections()] == [
+        ("00001.jsonl:4", "RQ301"),
+        ("00002.jsonl:1", "RQ305"),
+    ]
+    assert run.simulate().codes == ["RQ301", "RQ305"]
+
+
+def test_the_greatest_time_of_half_a_file_outlives_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    run = Query(spark, tmp_path, GROWS)
+    run.write("r", [{"ts": 10, "k": 1, "v": 1}, {"$accent": "[[grow(k, {3})]]"}, {"ts": 1, "k": 3, "v": 2}])
+    run.write("r", [{"ts": 7, "k": 3, "v": 3}, {"ts": 9, "k": 3, "v": 4}])
+    executor = run.executor()
+
+    def stop() -> bool:
+        return True
+
+    with pytest.raises(KeyboardInterrupt):
+        executor.process(0, run.files(executor), stop)
+    assert executor.last.sources["r"].reached == 10
+    assert executor.last.sources["r"].closed is False
+    again = run.executor()
+    assert again.last.sources["r"].reached == 10
+    again.process(0, run.files(again))
+    assert sorted(row["v"] for row in run.output("r") if "v" in row) == [1, 2, 4]
+    assert [(r.place, r.code) for r in run.rejections()] == [("00002.jsonl:1", "RQ305")]
+
+
+def test_nothing_is_counted_twice_unless_a_file_has_late_tuples(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statistics of what the driver has parsed give the times of files; no job asks for them."""
+    counted, counts = intake.counted, list[int]()
+
+    def watched(*of: Any) -> intake.ReadCounts:
+        counts.append(len(of))
+        return counted(*of)
+
+    monkeypatch.setattr(intake, "counted", watched)
+    run = Query(spark, tmp_path, query())
+    for number in range(4):
+        run.write("r", [{"ts": 10 * number + n, "v": n} for n in range(5)])
+    executor = run.executor()
+    run.go_on(executor, 0)
+    assert counts == []
+    run.write("r", [{"ts": 60, "v": 1}])
+    run.write("r", [{"ts": 50, "v": 2}, {"ts": 70, "v": 3}])
+    run.go_on(executor, 1)
+    assert counts == [1]
+
+
+def test_a_partition_is_late_by_its_own_files() -> None:
+    """The reference closes a partition at the end of a fetched batch, which is a file."""
+    text = query().replace('json "in"', 'kafka "host:9092/r"')
+    plan = compile_query(text).plan
+    reference = Reference(evolve(plan, sources=[evolve(plan.sources[0], partitions=2)]))
+    items: list[Item] = [
+        *({"ts": ts, "v": ts, PARTITION: partition} for partition, ts in ((0, 100), (1, 50), (0, 97))),
+        {"$end": True},
+        *({"ts": ts, "v": ts, PARTITION: partition} for partition, ts in ((0, 97), (1, 97), (1, 47))),
+    ]
+    reference.step([("r", item) for item in items])
+    assert [(code, item["ts"], item[PARTITION]) for _, code, item in reference.rejected] == [
+        ("RQ305", 97, 0),
+        ("RQ305", 47, 1),
+    ]
