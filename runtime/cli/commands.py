@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import click
 
 from cedilla.grammar.diagnostics.suggestions import suggest
-from cedilla.runtime.terminal.console import open_closed_streams
+from cedilla.runtime.terminal.console import Console, open_closed_streams
 
 STOPPED = 130
 """The exit status after Ctrl-C, as a shell has it: 128 and the signal's number."""
@@ -116,6 +116,13 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
             ctx.exit(STOPPED)
+        except (OSError, MemoryError) as problem:
+            if isinstance(problem, BrokenPipeError):  # whoever reads the output has gone
+                raise
+            from cedilla.runtime.storage.system_errors import no_memory, refused
+
+            told = refused(problem) if isinstance(problem, OSError) else no_memory(str(problem))
+            ctx.exit(Console().failed(told, {}))
 
 
 def _options(command: click.Command) -> dict[str, click.Option]:

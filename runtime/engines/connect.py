@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.engines.failures import lack_of_memory
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.outages import limit_waiting
 from cedilla.runtime.engines.settings import RESULTS, set_all
@@ -50,8 +51,11 @@ def connect_session(url: str, conf: Mapping[str, str] | None = None) -> Iterator
         session = _opened(SparkSession.builder.remote(url), url, {**RESULTS, **(conf or {})})
         try:
             yield session
-        finally:
-            session.stop()
+        except BaseException:
+            with suppress(Exception):  # what failed first is told
+                session.stop()
+            raise
+        session.stop()
     finally:
         if mode is None:
             os.environ.pop(_MODE, None)
@@ -74,6 +78,8 @@ def _opened(builder: SparkSession.Builder, url: str, settings: Mapping[str, str]
         for statement in _STATEMENTS:
             session.sql(statement).collect()
     except (PySparkException, OSError, ValueError) as problem:
+        if lack_of_memory(problem) is not None:
+            raise
         reason = str(problem).strip().partition("\n")[0]
         hint = "the address of a server that speaks Spark Connect, `sc://HOST:15002`"
         raise failure("RQ428", f"{url} gives no session: {reason}", hint=hint) from None

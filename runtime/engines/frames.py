@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import reduce
-from pathlib import Path
 from typing import Literal
-from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -19,13 +14,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
 from cedilla.compiler.expressions.types import DOUBLE, Type, column
-from cedilla.compiler.expressions.unit_conversions import exact_conversions
 from cedilla.compiler.regions import Tree
-from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.columns import BEYOND, Columns, types_of
-from cedilla.runtime.engines.workers import unfit_workers
-from cedilla.runtime.records.lines import damaged, is_compressed
-from cedilla.runtime.records.rejections import beyond, beyond_in_unit
+from cedilla.runtime.engines.columns import Columns, types_of
 
 
 def order(epoch: int, source: int = -1, position: str = "0L") -> str:
@@ -97,31 +87,3 @@ def stacked(*frames: DataFrame | None) -> DataFrame | None:
     """Returns the rows of all frames that are not `None`, which have the same columns; `None` if all are."""
     present = [frame for frame in frames if frame is not None]
     return reduce(DataFrame.unionByName, present) if present else None
-
-
-def refusal(problem: BaseException) -> DiagnosticError | None:
-    """Returns the diagnostic for a failed Spark job: RQ310 of `as_double`, RQ308 of a compressed file, RQ431 of a full
-    disk, RQ433 of unfit workers, or the `DiagnosticError` that a Python task raised. `None` for other errors."""
-    text = str(problem)
-    if match := re.search(rf"{re.escape(exact_conversions.BEYOND)}([^\s']+)", text):
-        return beyond_in_unit(match[1])
-    if match := re.search(rf"{re.escape(BEYOND)}([^\s']+)", text):
-        return beyond(match[1])
-    if match := _RAISED.search(text):
-        return failure(match[1], match[2], hint=match[3])
-    if match := _NOT_WRITTEN.search(text):
-        return failure("RQ431", f"the engine cannot write: {match[0]}", hint="the rights and the space there")
-    match = _NOT_READ.search(text)
-    path = Path(unquote(match[1])) if match else None
-    return damaged(str(path)) if path and is_compressed(path) else unfit_workers(problem)
-
-
-_RAISED = re.compile(r"DiagnosticError: error\[(RQ\d+)\]: (.*)(?:\n = help: (.*))?")
-"""The end of a traceback that comes back as a text (`diagnostics.render`)."""
-_NOT_WRITTEN = re.compile(
-    "|".join(re.escape(os.strerror(each)) for each in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS))
-)
-"""The words of the operating system, in which both engines report a disk that takes no more."""
-_NOT_READ = re.compile(
-    r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"
-)

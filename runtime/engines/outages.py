@@ -15,8 +15,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.failures import refusal
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.engines.spark import java_process
+from cedilla.runtime.storage.system_errors import refused
 
 _MAX_OUTAGE = 30.0
 """Maximum seconds of an outage; PySpark would wait for ten minutes at each call."""
@@ -90,18 +92,28 @@ def lost_java(session: SparkSession) -> DiagnosticError | None:
 
 
 @contextmanager
-def losses_told(session: SparkSession) -> Iterator[None]:
-    """Turns the exceptions of an engine into diagnostics: RQ427 if a server is away, RQ324 if Java has ended, RQ325 if
-    the engine has failed otherwise. The engine's own exception is the cause."""
+def failures_told(session: SparkSession | None = None) -> Iterator[None]:
+    """Turns the exceptions of an engine, of the system and of a lack of memory into diagnostics, whose cause they are.
+
+    As `refusal`; RQ427 if a server is away, RQ324 if the Java of the session has ended, RQ431 or RQ323 if the system
+    refuses something, RQ325 if the engine has failed otherwise. Faults in Cedilla itself pass.
+    """
     try:
         yield
-    except DiagnosticError:
+    except (DiagnosticError, BrokenPipeError):  # whoever reads the output has gone
         raise
     except Exception as problem:
-        loss = lost_server(problem) or lost_java(session)
-        if loss is None and isinstance(problem, PySparkException | Py4JError):
-            message = str(problem).strip().partition("\n")[0] or type(problem).__name__
-            loss = failure("RQ325", f"the engine has failed: {message}", hint=_GOES_ON)
-        if loss is None:
+        if (told := _told(problem, session)) is None:
             raise
-        raise loss from problem
+        raise told from problem
+
+
+def _told(problem: Exception, session: SparkSession | None) -> DiagnosticError | None:
+    if (loss := lost_server(problem) or (session and lost_java(session)) or refusal(problem)) is not None:
+        return loss
+    if isinstance(problem, OSError):
+        return refused(problem)
+    if isinstance(problem, PySparkException | Py4JError):
+        message = str(problem).strip().partition("\n")[0] or type(problem).__name__
+        return failure("RQ325", f"the engine has failed: {message}", hint=_GOES_ON)
+    return None

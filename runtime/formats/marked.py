@@ -48,6 +48,11 @@ class Marked(Format):
         changed._base = self._base.with_paths(paths)
         return changed
 
+    def with_tests_of_texts(self) -> Marked:
+        changed = copy(self)
+        changed._base = self._base.with_tests_of_texts()
+        return changed
+
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         return self._base.tuples(spark, _data(files), types)
 

@@ -159,6 +159,10 @@ class Format(ABC):
         """Returns the format with the paths of fields after accents."""
         return self
 
+    def with_tests_of_texts(self) -> Format:
+        """Returns the format with a test of each text, where it otherwise fails a job for one that is not UTF-8."""
+        return self
+
     @abstractmethod
     def tuples(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         """Returns every tuple of the files, one in each row.

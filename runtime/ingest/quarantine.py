@@ -13,6 +13,7 @@ from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.markers.bad_markers import SetAside
+from cedilla.runtime.engines.failures import writing
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, SourceInput
 from cedilla.runtime.ingest.refused_markers import marker_lines
@@ -100,7 +101,8 @@ class Quarantine:
     def _write(self, read: SourceInput, codes: Sequence[str], folder: str) -> None:
         """Writes the rejected lines of a slice into one file, and replaces remains of an epoch that did not commit."""
         lines = _rejected_lines(self.spark, read, codes).coalesce(1)
-        lines.write.mode("overwrite").json(self.files.for_engine(folder))
+        with writing(folder):
+            lines.write.mode("overwrite").json(self.files.for_engine(folder))
         self.files.sync([file.path for file in self.files.list(folder)], self.checkpoint)
 
     def _publish(self, source: str, epoch: int, run: int) -> None:

@@ -10,11 +10,12 @@ from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute, RenameAttribute
 from cedilla.runtime.formats.source import InputFile, Types
 from cedilla.runtime.ingest.slices import Slice
+from cedilla.runtime.records.foreign import Unreadable, damage_told
 from cedilla.runtime.records.lines import unpacked
 from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.records.unrelated_files import is_asked, keys_of, names_read, unrelated_file
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.storage.parquet import UNREADABLE, read_metadata
+from cedilla.runtime.storage.parquet import read_metadata
 
 _BLOCK = 1 << 18
 
@@ -62,7 +63,8 @@ def _keys(files: Files, file: InputFile, form: str, names: frozenset[str]) -> li
 def _columns(files: Files, file: InputFile) -> list[str] | None:
     """Returns the columns of a Parquet file except those of markers; `None` if there are no others."""
     try:
-        names = read_metadata(files, file.path).schema.to_arrow_schema().names
-    except UNREADABLE:
+        with damage_told():
+            names = read_metadata(files, file.path).schema.to_arrow_schema().names
+    except Unreadable:
         return None
     return [name for name in names if not name.startswith("$")] or None

@@ -55,6 +55,8 @@ class BatchCursor:
     tables: TableDomains
     search: MarkerSearch
     files_per_epoch: int | None
+    tests_texts: bool = False
+    """True if the texts of the next epoch are tested, because one of them is not UTF-8."""
     base: Commit = field(factory=Commit)
 
     def of(self, name: str) -> Progress:
@@ -78,7 +80,8 @@ class BatchCursor:
             limit = None if source.table or source.is_topic else self.files_per_epoch
             part = listed[done : done + min(limit or MAX_FILES, MAX_FILES)]
             if part := tuple(part[: self.topics.in_epoch(part)] if source.is_topic else part):
-                slices[name] = Slice(format_of(self.plan, source), part)
+                format_ = format_of(self.plan, source)
+                slices[name] = Slice(format_.with_tests_of_texts() if self.tests_texts else format_, part)
         return slices
 
     def looked(self, slices: Mapping[str, Slice]) -> tuple[dict[str, Slice], MarkerEffects]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from attrs import define, evolve, field
 from pyspark.sql import SparkSession
@@ -18,9 +18,10 @@ from cedilla.runtime.checkpoint.edits.change import Changes
 from cedilla.runtime.checkpoint.journal import Journal
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.connect import engine_in
-from cedilla.runtime.engines.frames import refusal
+from cedilla.runtime.engines.failures import refusal
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.tuning import Tuning
+from cedilla.runtime.formats.parquet.row_groups import is_of_texts
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.read_ahead import ReadAhead
@@ -71,6 +72,8 @@ class Executor:
     _committer: EpochCommitter = field(init=False)
     _in_flight: list[RunningEpoch] = field(init=False, factory=list)
     """Epochs that are not committed: the one that runs, and the one that is launched meanwhile."""
+    _tests_texts: bool = field(init=False, default=False)
+    """True if the texts of the next epoch are tested."""
     _last_cached: ExitStack = field(init=False, factory=ExitStack)
     """The cached rows of the last completed epoch."""
 
@@ -138,7 +141,7 @@ class Executor:
             while self._in_flight or self._rest.has_files(files) or self._is_without_input:
                 if self.topics and self._rest.is_short(files):
                     growing.grow()
-                self._step(files)
+                self._step_with_tests(files)
                 growing.done(self.last.progress)
                 if interrupted():
                     if self._in_flight:
@@ -147,7 +150,8 @@ class Executor:
             growing.forget()
             self._outputs.tidy(self.last.epoch)  # not after a failure: it may have come just after a commit
         except BaseException as problem:
-            self._give_up()
+            with suppress(Exception):  # what failed first is told
+                self._give_up()
             if (refused := refusal(problem)) is not None:
                 raise refused from None
             raise
@@ -175,7 +179,17 @@ class Executor:
     @property
     def _rest(self) -> BatchCursor:
         """Returns what is left of the micro-batch for the next epoch."""
-        return evolve(self._cursor, base=self._base)
+        return evolve(self._cursor, base=self._base, tests_texts=self._tests_texts)
+
+    def _step_with_tests(self, files: Listed) -> None:
+        """Does a step; again with tests if a text that is not UTF-8 has failed a job, because tests cost a pass."""
+        try:
+            self._step(files)
+        except Exception as problem:
+            if self._tests_texts or not is_of_texts(problem):
+                raise
+            self._give_up()
+            self._tests_texts = True
 
     def _step(self, files: Listed) -> None:
         """Launch an epoch; if one runs already, complete that one then."""
@@ -236,6 +250,7 @@ class Executor:
         """Wait for an epoch's jobs, and commit it."""
         self.last, report = self._committer.commit(running, self.last, self.notes)
         self._in_flight.remove(running)
+        self._tests_texts = False
         self._last_cached.close()
         if self._state.keeps_in_memory:  # the epoch after it may read that
             self._last_cached = running.cached

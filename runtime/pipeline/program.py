@@ -7,7 +7,7 @@ import inspect
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.java_messages import silence
 from cedilla.runtime.engines.memory import MemoryGrowth, restart_process
-from cedilla.runtime.engines.outages import losses_told
+from cedilla.runtime.engines.outages import failures_told
 from cedilla.runtime.engines.settings import check_settings, own_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
@@ -171,6 +171,7 @@ def _check_flow(plan: Plan, flow: Flow) -> None:
         raise failure("RQ415", message, hint=hint)
 
 
+@failures_told()
 def start(
     plan: Plan,
     flow: Flow,
@@ -210,7 +211,7 @@ def start(
         opened.callback(topics.close)
         with_session = engine_session(plan, options, engine, on_step) if spark is None else own_session(spark)
         session = opened.enter_context(with_session)
-        opened.enter_context(losses_told(session))
+        opened.enter_context(failures_told(session))
         signals = interruptible() if stopping is None else interruptible(stopping.wished, stopping.ordered)
         pressed = opened.enter_context(signals)
         check_functions(plan)
@@ -239,13 +240,15 @@ def start(
         try:
             on_step("looking for files")
             ends = partial(_ends, lambda: pressed() or ended(), growth)
-            with losses_told(session):
+            with failures_told(session):
                 drive(executor, None if options.once else options.interval, on_step, ends)
-        except DiagnosticError as error:
-            checkpoint.note_failure(error.diagnostics, executor.last.epoch)
+        except BaseException as problem:
+            with suppress(Exception):  # a full disk takes neither, and what failed first is told
+                if isinstance(problem, DiagnosticError):
+                    checkpoint.note_failure(problem.diagnostics, executor.last.epoch)
+                executor.close()
             raise
-        finally:
-            executor.close()
+        executor.close()
 
 
 def _ends(pressed: Callable[[], bool], growth: MemoryGrowth | None) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,14 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.types.moments import REAL, WHOLE
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.records import xmltext
+from cedilla.runtime.records.foreign import (
+    MAX_BYTES,
+    NoValue,
+    Unreadable,
+    damage_told,
+    not_utf8,
+    python_values,
+)
 from cedilla.runtime.records.json_objects import NOT_FINITE, number_of
 from cedilla.runtime.records.lines import LONGEST_OUTPUT_LINE, Line, lines_of
 
@@ -58,7 +67,7 @@ def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
     """Parses lines of JSON to tuples and markers. Raises `DiagnosticError` RQ423."""
     for line in lines:
         try:
-            item = json.loads(line.text, parse_float=number_of)
+            item = json.loads(line.text, parse_float=number_of) if line.is_utf8 else None
         except (ValueError, RecursionError):
             item = None
         if not isinstance(item, dict):
@@ -80,11 +89,38 @@ def _parquet(file: Path) -> Iterator[Entry]:
     from pyarrow import parquet
 
     row = 0
-    with parquet.ParquetFile(file) as table:
-        for batch in table.iter_batches():
-            for item in batch.to_pylist():
-                yield _entry(f"{file}:{row}", item)
-                row += 1
+    try:
+        with damage_told(), file.open("rb") as stream, parquet.ParquetFile(stream) as table:
+            _check_columns(file, table.schema_arrow)
+            for batch in table.iter_batches():
+                columns = [python_values(column) for column in batch.columns]
+                for values in zip(*columns, strict=True):
+                    yield _row(f"{file}:{row}", batch.schema.names, values)
+                    row += 1
+    except Unreadable as problem:
+        raise unreadable(str(file), f"it cannot be read as Parquet: {problem}") from None
+
+
+def _check_columns(file: Path, schema: Any) -> None:
+    """Raises `DiagnosticError` RQ423 for columns that no output has: of other types, or two of one name."""
+    names = Counter[str](schema.names)
+    for field in schema:
+        if names[field.name] > 1:
+            raise unreadable(str(file), f"two of its columns have the name `{field.name}`")
+        if _OTHER_TYPES.match(str(field.type)):
+            raise unreadable(str(file), f"its column `{field.name}` is of type {field.type}, as in no output")
+
+
+_OTHER_TYPES = re.compile(".*(binary|time32|time64|duration|interval|extension|union)")
+"""Arrow's names of types whose values are no values of a tuple."""
+
+
+def _row(location: str, names: Sequence[str], values: Sequence[Any]) -> Entry:
+    item = dict(zip(names, values, strict=True))
+    for name, value in item.items():
+        if isinstance(value, NoValue):
+            raise unreadable(location, f"`{name}` has {value.reason}")
+    return _entry(location, item)
 
 
 # --- XML -----------------------------------------------------------------------------------------------------
@@ -96,7 +132,12 @@ _TOKEN = re.compile(
 
 def _xml(file: Path, types: Callable[[], Mapping[str, Type]]) -> Iterator[Entry]:
     """Yields the elements of an output."""
-    text = file.read_text(encoding="utf-8-sig")
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = problem.object.count(b"\n", 0, problem.start) + 1
+        around = problem.object[problem.start : problem.start + MAX_BYTES]
+        raise unreadable(f"{file}:{line}", f"the text has {not_utf8(around)}") from None
     at, line = 0, 1
     while at < len(text):
         match = _TOKEN.match(text, at)

@@ -218,7 +218,11 @@ def unpacked(stream: BinaryIO, path: str) -> Iterator[Any]:
     try:
         with closing(unpack(stream)) as text:
             yield text
-    except (EOFError, OSError, zlib.error):
+    except (EOFError, OSError, zlib.error) as problem:
+        if (
+            isinstance(problem, OSError) and problem.errno is not None
+        ):  # of the disk, or of the one that unpacks
+            raise
         raise damaged(name) from None
 
 

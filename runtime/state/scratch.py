@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.engines.columns import Columns, struct_of
+from cedilla.runtime.engines.failures import writing
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.written import read_parquet, written
 
@@ -19,7 +20,8 @@ def materialized(rows: DataFrame, columns: Columns, path: str, until: ExitStack)
     files, spark = Files(), rows.sparkSession
     target = files.for_engine(path)
     until.callback(files.delete, path)
-    rows.write.mode("overwrite").parquet(target)  # an epoch that was given up may have left some
+    with writing(path):
+        rows.write.mode("overwrite").parquet(target)  # an epoch that was given up may have left some
     if not written(spark, files, path):
         return rows
     (stored,) = read_parquet(spark, struct_of(columns), [target])

@@ -14,11 +14,12 @@ from cedilla.compiler import regions
 from cedilla.compiler.regions import Level, Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.columns import Columns, conformed, dump_columns, load_columns, struct_of
+from cedilla.runtime.engines.failures import writing
 from cedilla.runtime.engines.frames import is_connect, stacked
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.storage.parquet import Metadata, leaf_of, read_metadata, values_of
+from cedilla.runtime.storage.parquet import Metadata, leaf_of, own_metadata, values_of
 from cedilla.runtime.storage.written import damaged, missing, read_parquet, written
 
 _AXES = (IntegerType, LongType, TimestampType, DateType)
@@ -258,9 +259,10 @@ class StateStore:
         axes = [name for name, kind in columns.items() if isinstance(kind, _AXES)]
 
         def write() -> _Written:
-            rows.write.mode("overwrite").parquet(target)
+            with writing(path):
+                rows.write.mode("overwrite").parquet(target)
             files = written(self._spark, self._files, path)
-            footers = [read_metadata(self._files, file.path) for file in files]
+            footers = [own_metadata(self._files, file.path) for file in files]
             count = sum(footer.num_rows for footer in footers)
             bounds = _bounds(footers, axes)
             # Spark writes a file even without rows.

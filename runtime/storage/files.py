@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from cedilla.runtime.storage.stores import (
     name_of,
     scheme_of,
 )
+from cedilla.runtime.storage.system_errors import help_of, refused
 
 __all__ = ["Files", "FoundFile", "epoch_name", "name_of"]
 
@@ -197,12 +199,10 @@ class Files:
 
 
 def _refused(path: str, problem: Exception) -> DiagnosticError:
+    if isinstance(problem, OSError) and local_path(path) is not None:
+        return refused(problem, path)
     text = "" if has_secret(path) else str(problem)  # a library's text may repeat a part of the path
     message = (isinstance(problem, OSError) and problem.strerror) or text or type(problem).__name__
-    is_remote = local_path(path) is None
-    hint = (
-        "the service, and the account in the environment" if is_remote else "the rights and the space there"
-    )
-    if isinstance(problem, FileNotFoundError):
-        hint = "the file in its place again: the run continues there; an empty one if it is lost"
+    is_lost = isinstance(problem, FileNotFoundError)
+    hint = help_of(errno.ENOENT) if is_lost else "the service, and the account in the environment"
     return failure("RQ431", f"{path}: {message}", hint=hint)

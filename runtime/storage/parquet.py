@@ -6,21 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
 from attrs import frozen
 from pyarrow import parquet
 
+from cedilla.runtime.records.foreign import Unreadable, damage_told
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.written import damaged
 
 Metadata = Any
 """A `pyarrow.parquet.FileMetaData`."""
-UNREADABLE = (pa.ArrowException, OSError)
-"""Errors of pyarrow for files that are not Parquet, or damaged."""
-
-
-def reason(error: Exception) -> str:
-    """Returns the error in a file on one line."""
-    return str(error).strip().partition("\n")[0]
 
 
 @frozen
@@ -48,10 +42,19 @@ def row_groups_of(metadata: Metadata) -> tuple[RowGroup, ...]:
 
 
 def read_metadata(files: Files, path: str) -> Metadata:
-    """Returns the footer of a file. Raises `DiagnosticError` RQ431 if the file cannot be opened, and `UNREADABLE` if it
+    """Returns the footer of a file. Raises `DiagnosticError` RQ431 if the file cannot be opened, and `Unreadable` if it
     is not Parquet."""
-    with files.open(path) as file:
+    with damage_told(), files.open(path) as file:
         return parquet.read_metadata(file)
+
+
+def own_metadata(files: Files, path: str) -> Metadata:
+    """Returns the footer of a file that a job of the engine has written. Raises `DiagnosticError` RQ478 for a damaged
+    one."""
+    try:
+        return read_metadata(files, path)
+    except Unreadable as problem:
+        raise damaged(path, str(problem)) from None
 
 
 def leaf_of(metadata: Metadata, name: str) -> int | None:

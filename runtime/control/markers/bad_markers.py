@@ -38,7 +38,7 @@ _DOUBTFUL = ("RQ217", "RQ218", "RQ223")
 _RIGHT = ("RQ209", "RQ210", "RQ211", "RQ222", "RQ463", "RQ466", "RQ467", *_DOUBTFUL)
 """Codes of markers that may be right, but that this query cannot follow. They always end the query, because its results
 would be wrong without them."""
-_FILES = ("RQ224", "RQ404", "RQ414", "RQ426")
+_FILES = ("RQ224", "RQ319", "RQ404", "RQ414", "RQ426", "RQ431")
 """Codes of problems with files, which also come as markers: a tuple in a marker folder, a file that is damaged."""
 _MAX_NUMBERED = 1_000
 """Maximum number of warnings for an epoch, so that a flood of bad markers costs little."""

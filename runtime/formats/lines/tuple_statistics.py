@@ -13,6 +13,7 @@ import pyarrow.compute
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.formats.lines.blocks import Places
 from cedilla.runtime.formats.source import CORRUPT, MAX_VALUES, Counted, FileStatistics, Types
+from cedilla.runtime.records.foreign import NoValue, python_values
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.storage.parquet import ColumnStatistics, merged
 
@@ -56,8 +57,8 @@ def value_counts(column: pa.ChunkedArray) -> dict[Any, int] | None:
     pairs = pc.value_counts(column)
     if len(pairs) > MAX_VALUES:
         return None
-    values, rows = pairs.field("values").to_pylist(), pairs.field("counts").to_pylist()
-    return {value: n for value, n in zip(values, rows, strict=True) if value is not None}
+    values, rows = python_values(pairs.field("values")), pairs.field("counts").to_pylist()
+    return {v: n for v, n in zip(values, rows, strict=True) if not (v is None or isinstance(v, NoValue))}
 
 
 def merge(first: FileStatistics, second: FileStatistics) -> FileStatistics:

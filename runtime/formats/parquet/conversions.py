@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 from cedilla.compiler.expressions.scalars.conversion_sql import java_text
 from cedilla.compiler.expressions.types import LARGEST, Type, quote
 from cedilla.runtime.formats.encode import TIMESTAMP, timestamp_text
-from cedilla.runtime.formats.parquet.types import Nanoseconds
+from cedilla.runtime.formats.parquet.types import Nanoseconds, Unknown
 from cedilla.runtime.storage.parquet import ColumnStatistics
 
 JSON_OPTIONS = f"map('timestampFormat', {quote(TIMESTAMP)})"
@@ -42,7 +42,7 @@ _KINDS: dict[type[DataType], str] = {
 
 
 def converted(
-    value: str, kind: DataType | None, type_: Type, *, is_in_range: bool = False
+    value: str, kind: DataType, type_: Type, *, is_in_range: bool = False
 ) -> tuple[str, str | None]:
     """Returns SQL that converts a value of a column to an attribute's type, and SQL that is true if it does not fit
     (`None` if it always fits). `is_in_range`: its moments are known to lie in the years 1 to 9999."""
@@ -53,9 +53,9 @@ def converted(
     return as_type, f"NOT {type_.axis(as_type)} BETWEEN {type_.first}L AND {type_.last}L"
 
 
-def _converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str | None]:
+def _converted(value: str, kind: DataType, type_: Type) -> tuple[str, str | None]:
     nothing = f"CAST(NULL AS {type_.spark})"
-    if kind is None:  # nothing is known of it except that it exists
+    if isinstance(kind, Unknown):  # nothing is known of a value except that it exists
         return nothing, "true"
     if isinstance(kind, NullType):
         return nothing, None
@@ -77,9 +77,9 @@ def _converted(value: str, kind: DataType | None, type_: Type) -> tuple[str, str
     return nothing, f"{value} IS NOT NULL"
 
 
-def range_of(values: ColumnStatistics, kind: DataType | None, type_: Type) -> ColumnStatistics:
+def range_of(values: ColumnStatistics, kind: DataType, type_: Type) -> ColumnStatistics:
     """Returns a column's statistics for an attribute. If the types differ in order, only nulls remain."""
-    same = type_.name in ("int", "long") or (kind is not None and kind.simpleString() == type_.spark.lower())
+    same = type_.name in ("int", "long") or (kind.simpleString() == type_.spark.lower())
     return values if same else ColumnStatistics(values.nulls)
 
 
@@ -144,14 +144,9 @@ def readable(value: str, kind: DataType) -> str:
     return f"CAST({value} AS DOUBLE)" if isinstance(kind, FloatType) else value
 
 
-def type_text(kind: DataType | None) -> str:
-    """Returns a type for messages."""
-    return "of a type that Spark does not know" if kind is None else kind.simpleString()
-
-
-def kind_of(kind: DataType | None) -> str:
+def kind_of(kind: DataType) -> str:
     """Returns the type that `fields` gives: the widest one for numbers, as Spark infers for JSON."""
-    if kind is None:
+    if isinstance(kind, Unknown):
         return "unknown"
     return _KINDS.get(type(kind), kind.simpleString())
 

@@ -8,26 +8,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
+from typing import Any
 
 from attrs import field, frozen
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, NullType, StringType
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of
+from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of, repeated
+from cedilla.runtime.records.foreign import Unreadable, damage_told
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import (
-    UNREADABLE,
     ColumnStatistics,
     Metadata,
     RowGroup,
+    own_metadata,
     read_metadata,
-    reason,
     row_groups_of,
     values_of,
 )
 
 MARKERS = ("$accent", "$punctuation")
+DAMAGED, REPEATED = "RQ414", "RQ319"
+"""The codes of a file that cannot be read, and of one with two columns of one name."""
+UNREADABLE_HINT = (
+    "replace the file by a whole one (write elsewhere, then rename) or by one without rows, and run again"
+)
+REPEATED_HINT = "replace the file by one whose columns have different names, and run again"
 THREADS = 8
 """Number of files that are read in parallel."""
 _MAX_STATISTICS = 20_000
@@ -38,22 +45,24 @@ _MAX_STATISTICS = 20_000
 class Footer:
     """The contents of a file's footer.
 
-    `columns`: name -> type, `None` if Spark has none for it. `ranges`: name -> values, if statistics give them.
-    `marked`: the file may contain a marker. `problem`: the reason why the file cannot be read; the rest is then empty.
-    `groups`: its row groups.
+    `columns`: name -> type. `ranges`: name -> values, if statistics give them. `marked`: the file may contain a marker.
+    `problem`: the reason why the file cannot be read, with its `code` and `hint`; the rest is then empty. `groups`: its
+    row groups.
     """
 
     rows: int = 0
-    columns: Mapping[str, DataType | None] = {}
+    columns: Mapping[str, DataType] = {}
     ranges: Mapping[str, ColumnStatistics] = {}
     marked: bool = False
     problem: str | None = None
+    code: str = DAMAGED
+    hint: str = UNREADABLE_HINT
     groups: tuple[RowGroup, ...] = field(default=(), repr=False)
 
 
 def row_count(files: Files, path: str) -> int:
-    """Returns the number of rows of a file from its footer."""
-    return read_metadata(files, path).num_rows
+    """Returns the number of rows of a file of an output from its footer."""
+    return own_metadata(files, path).num_rows
 
 
 def read_footers(spark: SparkSession, paths: Sequence[str]) -> list[Footer]:
@@ -82,19 +91,26 @@ def _is_set(spark: SparkSession, name: str, default: str) -> bool:
 def _read(files: Files, settings: Settings, path: str) -> Footer:
     try:
         metadata = read_metadata(files, path)
-    except UNREADABLE as error:
-        return Footer(problem=f"it is not a Parquet file, or cut off ({reason(error)})")
+    except Unreadable as error:
+        return Footer(problem=f"it is not a Parquet file, or cut off ({error})")
     except DiagnosticError as error:
-        return Footer(problem=error.diagnostics[0].message.replace(path, "it"))
-    return _footer(metadata, columns_of(metadata.schema, settings))
+        refused = error.diagnostics[0]
+        problem, hint = refused.message.replace(path, "it"), refused.help or UNREADABLE_HINT
+        return Footer(problem=problem, code=refused.code, hint=hint)
+    try:
+        with damage_told():
+            return _footer(metadata, columns_of(metadata.schema, settings))
+    except Unreadable as error:
+        return Footer(problem=f"its footer is damaged ({error})")
 
 
 def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
+    if (name := _repeated(metadata.schema)) is not None:
+        return Footer(problem=f"two of its columns have the name `{name}`", code=REPEATED, hint=REPEATED_HINT)
     kinds = {name: column.kind for name, column in columns.items()}
     for name in MARKERS:
         if not isinstance(kind := kinds.get(name, StringType()), StringType | NullType):
-            type_name = "a type that Spark does not know" if kind is None else kind.simpleString()
-            return Footer(problem=f"its column `{name}` is {type_name}, and has to be string")
+            return Footer(problem=f"its column `{name}` is {kind.simpleString()}, and has to be string")
     marked = any(
         _has_values(metadata, columns[name].leaf)
         for name in MARKERS
@@ -108,6 +124,15 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
             if metadata.num_row_groups and (values := values_of(metadata, column.leaf)) is not None:
                 ranges[name] = values
     return Footer(metadata.num_rows, kinds, ranges, marked, groups=row_groups_of(metadata))
+
+
+def _repeated(schema: Any) -> str | None:
+    """Returns a name that two columns of a schema have, if Arrow can read the schema."""
+    try:
+        with damage_told():
+            return repeated(schema.to_arrow_schema())
+    except Unreadable:
+        return None
 
 
 def _has_values(metadata: Metadata, leaf: int | None) -> bool:

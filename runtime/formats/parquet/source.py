@@ -11,17 +11,28 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from copy import copy
 from functools import partial, reduce
 from typing import Any, ClassVar
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import AtomicType, DataType, NullType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    AtomicType,
+    DataType,
+    MapType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
+from cedilla.runtime.engines.failures import failed_text
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.formats.parquet.conversions import (
     JSON_OPTIONS,
@@ -30,18 +41,19 @@ from cedilla.runtime.formats.parquet.conversions import (
     kind_of,
     range_of,
     readable,
-    type_text,
 )
 from cedilla.runtime.formats.parquet.footers import MARKERS, THREADS, Footer, read_footers
 from cedilla.runtime.formats.parquet.row_groups import (
-    UNREADABLE_HINT,
+    BAD,
+    FoundRow,
     beside_markers,
     frame_of_parts,
     markers_in,
+    not_utf8_text,
     parts_of,
     values_in,
 )
-from cedilla.runtime.formats.parquet.types import read_as
+from cedilla.runtime.formats.parquet.types import Unknown, read_as
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
 from cedilla.runtime.formats.source import (
     CORRUPT,
@@ -58,10 +70,11 @@ from cedilla.runtime.formats.source import (
     Types,
     quoted,
 )
+from cedilla.runtime.records.foreign import Unreadable
 from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine
 from cedilla.runtime.records.near_markers import more_beside
 from cedilla.runtime.records.rejections import misfit
-from cedilla.runtime.storage.parquet import UNREADABLE, ColumnStatistics, reason
+from cedilla.runtime.storage.parquet import ColumnStatistics
 from cedilla.runtime.storage.stores import is_pattern, is_utf8, scheme_of
 
 _CACHE_SIZE = 2 * MAX_FILES
@@ -72,14 +85,13 @@ class _Group:
     """Files that one scan reads: their footers by their numbers in the slice, and the columns to read with their
     types."""
 
-    columns: tuple[tuple[str, DataType | None], ...]
+    columns: tuple[tuple[str, DataType], ...]
     footers: Mapping[int, Footer]
 
     @property
     def schema(self) -> StructType:
-        return StructType(
-            [StructField(name, read_as(kind)) for name, kind in self.columns if kind is not None]
-        )
+        known = ((name, kind) for name, kind in self.columns if not isinstance(kind, Unknown))
+        return StructType([StructField(name, read_as(kind)) for name, kind in known])
 
     def is_in_range(self, name: str, type_: Type) -> bool:
         """Returns True if statistics of all files prove that the moments of a column are in the years 1 to 9999."""
@@ -97,6 +109,12 @@ class Parquet(ReadBySpark):
 
     def __init__(self) -> None:
         self._seen: dict[str, Footer] = {}
+        self._is_tested = False
+
+    def with_tests_of_texts(self) -> Parquet:
+        changed = copy(self)
+        changed._is_tested = True
+        return changed
 
     def rows(self, spark: SparkSession, files: Numbered, types: Types) -> DataFrame:
         """Returns every row of the files. A file that cannot be read is one row with the reason in `$corrupt`."""
@@ -133,9 +151,12 @@ class Parquet(ReadBySpark):
             )
             chosen.append(f"{value} AS {quoted(name)}")
             if unfit:
-                reason = misfit(name, type_, f"a value of a column of type {type_text(columns[name])}")
+                kind = columns[name].simpleString()
+                reason = misfit(name, type_, f"a value of a column of type {kind}")
                 wrong.append(f"WHEN {unfit} THEN {quote(reason)}")
         corrupt = f"CASE {' '.join(wrong)} END" if wrong else "CAST(NULL AS STRING)"
+        if self._is_tested:
+            corrupt = f"coalesce({quoted(BAD)}, {corrupt})"
         return self._placed(spark, files, group, [*chosen, f"{corrupt} AS `{CORRUPT}`"])
 
     def scans(self, spark: SparkSession, slices: Sequence[Numbered]) -> list[Scan]:
@@ -162,7 +183,7 @@ class Parquet(ReadBySpark):
     ) -> Batch:
         """Returns the tuples in their own files, and the statistics of footers. The driver counts values from their
         columns, which are small, unless the files have very many rows."""
-        statistics = self._statistics(spark, files, types)
+        statistics = None if self._is_tested else self._statistics(spark, files, types)
         members = partial(_members, files, self._footers(spark, files), counted)
         return Batch(self.tuples(spark, files, types), statistics, members=members)
 
@@ -204,10 +225,10 @@ class Parquet(ReadBySpark):
             values = ", ".join(
                 f"{readable(quoted(name), kind)} AS {quoted(name)}"
                 for name, kind in group.columns
-                if kind is not None
+                if not isinstance(kind, Unknown)
             )
             raw = f"to_json(struct({values}), {JSON_OPTIONS})" if values else "'{}'"
-            rows = self._placed(spark, files, group, [f"{raw} AS raw"])
+            rows = self._placed(spark, files, group, [f"{raw} AS raw"], of_messages=True)
             parts.append(rows.selectExpr("raw", f"`{FILE}`", f"`{POSITION}` % {NEXT_FILE}L AS line"))
         unreadable = [(f.problem, files[number].uri, 0) for number, f in footers.items() if f.problem]
         if unreadable or not parts:
@@ -234,25 +255,39 @@ class Parquet(ReadBySpark):
 
         Spark treats the path of a file as a pattern, and does not find names that are not UTF-8.
         """
-        return not is_connect(spark) and not is_pattern(file.path) and is_utf8(file.path)
+        is_plain = not is_pattern(file.path) and is_utf8(file.path)
+        return is_plain and not is_connect(spark) and not self._is_tested
 
     def _placed(
-        self, spark: SparkSession, files: Numbered, group: _Group, expressions: Sequence[str]
+        self,
+        spark: SparkSession,
+        files: Numbered,
+        group: _Group,
+        expressions: Sequence[str],
+        *,
+        of_messages: bool = False,
     ) -> DataFrame:
-        """Returns SQL expressions over the rows of a group, with `$file` and `$position`."""
+        """Returns SQL expressions over the rows of a group, with `$file` and `$position`. A text that is not UTF-8
+        fails the job, unless a test sets its row aside, or it is shown in messages."""
         chosen = {number: files[number] for number in group.footers}
-        scanned = {number: file for number, file in chosen.items() if self.is_scanned(spark, file)}
+        scanned = {
+            number: file
+            for number, file in chosen.items()
+            if self.is_scanned(spark, file) and not _is_beyond(group.footers[number])
+        }
         frames: list[DataFrame] = []
         if scanned:
             scan = spark.read.schema(group.schema).parquet(*(file.path for file in scanned.values()))
-            frames.append(placed(scan, scanned, expressions))
+            checked = scan if of_messages else scan.selectExpr(*_utf8_only(group.schema, [*scanned.values()]))
+            frames.append(placed(checked, scanned, expressions))
         parts = [
             part
             for number in chosen.keys() - scanned.keys()
             for part in parts_of(chosen[number], number, group.footers[number].groups, costs.PART)
         ]
         if parts:
-            rows = frame_of_parts(spark, parts, group.schema)
+            is_tested = of_messages or self._is_tested
+            rows = frame_of_parts(spark, parts, group.schema, is_tested=is_tested)
             frames.append(rows.selectExpr(*expressions, f"`{FILE}`", f"`{POSITION}`"))
         return reduce(DataFrame.unionByName, frames)
 
@@ -281,7 +316,7 @@ def _groups(
     footers: Mapping[int, Footer], wanted: Callable[[Footer], Sequence[str] | None]
 ) -> Iterator[_Group]:
     """Groups the files that have rows by the types of their wanted columns; `None`: excludes a file."""
-    footers_by_columns: dict[tuple[tuple[str, DataType | None], ...], dict[int, Footer]] = {}
+    footers_by_columns: dict[tuple[tuple[str, DataType], ...], dict[int, Footer]] = {}
     for number, footer in footers.items():
         names = wanted(footer) if footer.rows else None
         if names is not None:
@@ -289,6 +324,31 @@ def _groups(
             columns = tuple((name, kind) for name, kind in kinds if not isinstance(kind, NullType))
             footers_by_columns.setdefault(columns, {})[number] = footer
     return (_Group(columns, of) for columns, of in footers_by_columns.items())
+
+
+def _is_beyond(footer: Footer) -> bool:
+    """Returns True if a file has moments that are more than 64 bits of microseconds, for which a scan fails."""
+    ends = (end for values in footer.ranges.values() for end in (values.least, values.greatest))
+    return any(end is not None and not -(2**63) <= end < 2**63 for end in ends)
+
+
+def _utf8_only(schema: StructType, files: Sequence[InputFile]) -> Iterator[str]:
+    """Yields the columns of a scan as SQL that fails the job for a text that is not UTF-8."""
+    more = f" or one of {len(files) - 1} more files" if len(files) > 1 else ""
+    for field in schema:
+        name = quoted(field.name)
+        match field.dataType:
+            case StringType() if field.name not in MARKERS:
+                is_bad = f"NOT is_valid_utf8({name})"
+            case ArrayType() | MapType() | StructType():  # its text has replacement characters for such bytes
+                is_bad = f"locate('\ufffd', to_json({name})) > 0"
+            case _:
+                yield name
+                continue
+        told = failed_text(
+            not_utf8_text(f"{files[0].path}{more}: `{field.name}` has bytes that are not UTF-8")
+        )
+        yield f"IF({is_bad}, raise_error({quote(told)}), {name}) AS {name}"
 
 
 def _is_in_range(footer: Footer, name: str, type_: Type) -> bool:
@@ -307,18 +367,26 @@ def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
     try:
         names = [name for name in MARKERS if isinstance(footer.columns.get(name), StringType)]
         markers = markers_in(file.path, names) if footer.marked else []
-        beside = beside_markers(file.path, {row: name for name, _, row in markers}) if markers else {}
-    except UNREADABLE as error:
-        problem, markers, beside = reason(error), [], {}
+        beside = (
+            beside_markers(file.path, {marker.row: marker.column for marker in markers}) if markers else {}
+        )
+    except Unreadable as error:
+        problem, markers, beside = str(error), [], {}
     if problem:
-        message_and_hint = (f"{file.path} cannot be read as Parquet: {problem}", UNREADABLE_HINT)
-        return [MarkerLine("malformed", problem, begin, problem=message_and_hint, code="RQ414")]
-    return [
-        MarkerLine("malformed", text, begin + row, problem=more_beside(beside[row]))
-        if row in beside
-        else MarkerLine(name[1:], text, begin + row, next=begin + row + 1)
-        for name, text, row in markers
-    ]
+        message_and_hint = (f"{file.path} cannot be read as Parquet: {problem}", footer.hint)
+        return [MarkerLine("malformed", problem, begin, problem=message_and_hint, code=footer.code)]
+    return [_marker(begin, found, beside.get(found.row)) for found in markers]
+
+
+def _marker(begin: int, found: FoundRow, beside: Sequence[str] | None) -> MarkerLine:
+    """Returns the marker in a row of a file that begins at a position. `beside`: other columns with values there."""
+    position = begin + found.row
+    if found.problem is not None:
+        wrong = f"the marker has {found.problem}", "send the marker as UTF-8"
+        return MarkerLine("malformed", found.text, position, problem=wrong)
+    if beside is not None:
+        return MarkerLine("malformed", found.text, position, problem=more_beside(beside))
+    return MarkerLine(found.column[1:], found.text, position, next=position + 1)
 
 
 def _members(files: Numbered, footers: Mapping[int, Footer], counted: Counted) -> dict[str, Counter[Any]]:
@@ -334,7 +402,7 @@ def _members(files: Numbered, footers: Mapping[int, Footer], counted: Counted) -
             values_in(files[number].path, names, counted.low - begin, counted.high - begin) if names else {}
         )
 
-    with ThreadPoolExecutor(THREADS) as threads, suppress(DiagnosticError, *UNREADABLE):  # the jobs report it
+    with ThreadPoolExecutor(THREADS) as threads, suppress(DiagnosticError, Unreadable):  # the jobs report it
         for of_names in threads.map(of_file, footers):
             for name, counts in of_names.items():
                 members[name].update(counts)

@@ -7,7 +7,7 @@ the logical type decide the type of a leaf; Spark ignores the types that Arrow i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -34,6 +34,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from cedilla.runtime.records.foreign import Unreadable, damage_told
+
 Logical = Mapping[str, Any]
 """A logical type as Arrow writes it in JSON."""
 
@@ -49,9 +51,10 @@ class Settings:
 
 @frozen
 class Column:
-    """A column of a file: its type, `None` if Spark has none for it, and the number of its leaf unless it is nested."""
+    """A column of a file: its type, `Unknown` if Spark has none for it, and the number of its leaf unless it is
+    nested."""
 
-    kind: DataType | None
+    kind: DataType
     leaf: int | None
 
 
@@ -63,6 +66,16 @@ class Nanoseconds(DataType):
         return "timestamp_ns"
 
 
+class Unknown(DataType):
+    """A type that Spark does not have, with its name in Arrow, like `halffloat`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def simpleString(self) -> str:
+        return self._name
+
+
 def read_as(kind: DataType) -> DataType:
     """Returns the type with which a scan reads a column."""
     return LongType() if isinstance(kind, Nanoseconds) else kind
@@ -71,15 +84,37 @@ def read_as(kind: DataType) -> DataType:
 def columns_of(schema: Any, settings: Settings) -> dict[str, Column]:
     """Returns the columns of a `pyarrow.parquet.ParquetSchema`."""
     try:
-        arrow: pa.Schema = schema.to_arrow_schema()
-    except (
-        pa.ArrowException,
-        NotImplementedError,
-    ):  # Arrow cannot read the schema: only the names are known
+        with damage_told():
+            arrow: pa.Schema = schema.to_arrow_schema()
+    except Unreadable as problem:  # only the names are known
         leaves = (schema.column(number) for number in range(len(schema)))
-        return {leaf.path.partition(".")[0]: Column(None, None) for leaf in leaves}
+        unknown = Column(Unknown(f"that cannot be read: {problem}"), None)
+        return {leaf.path.partition(".")[0]: unknown for leaf in leaves}
     kinds = _Kinds(schema, settings)
     return {field.name: kinds.column(field.type) for field in arrow}
+
+
+def repeated(fields: Iterable[pa.Field], inside: str = "") -> str | None:
+    """Returns the path of a name that two of some fields have, or two inside of one of them; `None` for none."""
+    names = set[str]()
+    for field in fields:
+        path = f"{inside}{field.name}"
+        if field.name in names:
+            return path
+        names.add(field.name)
+        if (path_inside := repeated(_fields_of(field.type), f"{path}.")) is not None:
+            return path_inside
+    return None
+
+
+def _fields_of(arrow: pa.DataType) -> Iterable[pa.Field]:
+    """Returns the fields of a structure, or of the values of a list or a map; none for other types."""
+    arrow = _stored(arrow)
+    if isinstance(arrow, pa.StructType):
+        return list(arrow)
+    if isinstance(arrow, pa.MapType):
+        return (*_fields_of(arrow.key_type), *_fields_of(arrow.item_type))
+    return _fields_of(arrow.value_type) if pa.types.is_nested(arrow) else ()  # type: ignore[attr-defined]
 
 
 class _Kinds:
@@ -92,7 +127,7 @@ class _Kinds:
 
     def column(self, arrow: pa.DataType) -> Column:
         first = self._next
-        kind = self._kind(arrow)
+        kind = self._kind(arrow) or Unknown(str(arrow))
         if isinstance(kind, IntegerType) and pa.types.is_null(_stored(arrow)):
             kind = NullType()  # Spark has the type of numbers that its nulls are stored as
         return Column(kind, None if pa.types.is_nested(_stored(arrow)) else first)

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.columns import Columns
+from cedilla.runtime.engines.failures import writing
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.marker_files import ADDS, ALTERS, DROPS, PUNCTUATIONS, TUPLES
 from cedilla.runtime.storage.files import Files, FoundFile, epoch_name, name_of
@@ -95,7 +96,8 @@ class FolderSink(Sink):
         if tuples is None:
             return 0
         aside = f"{staged}/_tuples"
-        self.write(tuples, columns, self._files.for_engine(aside))
+        with writing(aside):
+            self.write(tuples, columns, self._files.for_engine(aside))
         counts = {file.path: self.count(file) for file in written(tuples.sparkSession, self._files, aside)}
         some = [path for path, count in counts.items() if count]
         places = [f"{staged}/{TUPLES}-{index:05d}.{self.extension}" for index in range(len(some))]

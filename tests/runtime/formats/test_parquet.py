@@ -611,9 +611,9 @@ def test_tasks_read_what_spark_reads(spark: SparkSession, tmp_path: Path, int96:
     parts = [*parts_of(InputFile(path), 3, footer.groups, 1)]
     assert [(part.begin, part.end, part.index) for part in parts] == [(0, 1, 0), (1, 2, 1), (2, 3, 2)]
     assert [(p.begin, p.end) for p in parts_of(InputFile(path), 3, footer.groups, 1 << 20)] == [(0, 3)]
-    rows = frame_of_parts(spark, parts, schema).orderBy("`$position`").collect()
+    rows = frame_of_parts(spark, parts, schema, is_tested=False).orderBy("`$position`").collect()
     assert [(row["$file"], row["$position"]) for row in rows] == [(path, (3 << 47) + n) for n in range(3)]
-    assert [row[:-2] for row in rows] == [
+    assert [row[:-3] for row in rows] == [
         tuple(row) for row in spark.read.schema(schema).parquet(path).collect()
     ]
 
@@ -632,9 +632,10 @@ def test_nan_of_any_form_is_one_and_bytes_that_are_no_text_are_seen(
     parquet.write_table(pa.table(columns), path)
     (footer,) = read_footers(sail, [path])
     schema = StructType([StructField("x", DoubleType()), StructField("s", StringType())])
-    rows = frame_of_parts(sail, [*parts_of(InputFile(path), 0, footer.groups, 1)], schema)
+    rows = frame_of_parts(sail, [*parts_of(InputFile(path), 0, footer.groups, 1)], schema, is_tested=True)
     assert rows.where("x > 2D AND x = double('NaN')").count() == 2
-    assert [row["s"] for row in rows.orderBy("`$position`").collect()] == ["a", "\ufffd", None]
+    texts = [(row["s"], row["$bad"]) for row in rows.orderBy("`$position`").collect()]
+    assert texts == [("a", None), ("\ufffd", "`s` has bytes that are not UTF-8, FF"), (None, None)]
 
 
 # --- the command line ---

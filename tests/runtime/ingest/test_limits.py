@@ -24,7 +24,7 @@ from cedilla.runtime import simulate
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.outages import losses_told
+from cedilla.runtime.engines.outages import failures_told
 from cedilla.runtime.formats.csv.batches import RecordBatches
 from cedilla.runtime.formats.csv.blocks import CsvPart
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at
@@ -261,7 +261,10 @@ def test_a_java_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> No
 
 @pytest.mark.either_engine
 def test_what_an_engine_says_that_nobody_knows_is_a_diagnostic(spark: SparkSession) -> None:
-    with pytest.raises(DiagnosticError, match=r"RQ325.*the engine has failed") as caught, losses_told(spark):
+    with (
+        pytest.raises(DiagnosticError, match=r"RQ325.*the engine has failed") as caught,
+        failures_told(spark),
+    ):
         spark.sql("SELECT raise_error('as it is')").collect()
     assert isinstance(caught.value.__cause__, PySparkException)
 

@@ -1,0 +1,98 @@
+"""What failed jobs of an engine mean: diagnostics from the texts that engines have for each other's errors."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote
+
+from cedilla.compiler.expressions.unit_conversions import exact_conversions
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.engines.columns import BEYOND
+from cedilla.runtime.engines.workers import unfit_workers
+from cedilla.runtime.records.lines import damaged, is_compressed
+from cedilla.runtime.records.rejections import beyond, beyond_in_unit
+from cedilla.runtime.storage.system_errors import full_disk, help_of, no_memory
+
+
+def failed_text(error: DiagnosticError) -> str:
+    """Returns the text with which SQL raises a diagnostic, so that `refusal` finds it."""
+    return f"DiagnosticError: {error}"
+
+
+def refusal(problem: BaseException) -> DiagnosticError | None:
+    """Returns the diagnostic for a failed job: RQ310 of `as_double`, RQ308 of a compressed file, RQ431 of a disk that
+    takes no more, RQ322 of a lack of memory, RQ433 of unfit workers, or what a Python task raised. `None` for other
+    errors."""
+    if isinstance(problem, DiagnosticError):  # it reports the error already
+        return None
+    text = str(problem)
+    if match := re.search(rf"{re.escape(exact_conversions.BEYOND)}([^\s']+)", text):
+        return beyond_in_unit(match[1])
+    if match := re.search(rf"{re.escape(BEYOND)}([^\s']+)", text):
+        return beyond(match[1])
+    if match := _RAISED.search(text):
+        return failure(match[1], match[2], hint=match[3])
+    if match := _NOT_WRITTEN.search(text):
+        return not_written(_NUMBERS[match[0]], tempfile.gettempdir())
+    if (words := lack_of_memory(problem)) is not None:
+        return no_memory(words)
+    match = _NOT_READ.search(text)
+    path = Path(unquote(match[1])) if match else None
+    return damaged(str(path)) if path and is_compressed(path) else unfit_workers(problem)
+
+
+_RAISED = re.compile(r"DiagnosticError: error\[(RQ\d+)\]: (.*)(?:\n = help: (.*))?")
+"""The end of a traceback that comes back as a text (`diagnostics.render`)."""
+
+
+def lack_of_memory(problem: BaseException) -> str | None:
+    """Returns the words about a lack of memory in an error, or in one that has led to it; `None` for other errors."""
+    cause: BaseException | None = problem
+    while cause is not None:
+        match = _NO_MEMORY.search(str(cause))
+        if match is not None or isinstance(cause, MemoryError):
+            return match[0] if match else str(cause)
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+_NUMBERS = {
+    os.strerror(number): number
+    for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EMFILE)
+}
+"""The words of the operating system, in which engines report a disk that takes no more, by their numbers."""
+_NOT_WRITTEN = re.compile("|".join(map(re.escape, _NUMBERS)))
+_NO_MEMORY = re.compile(
+    r"java\.lang\.OutOfMemoryError: [\w .]+|Resources exhausted: [^\n]+|memory allocation of \d+ bytes failed"
+    r"|ArrowMemoryError: [^\n]+|\bMemoryError\b|Cannot allocate memory|can't start new thread"
+    r"|failed to map segment from shared object|Python worker exited unexpectedly"
+)
+"""The words for a lack of memory: of Java, of Sail, of Python and of the operating system."""
+_NOT_READ = re.compile(
+    r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"
+)
+
+
+def not_written(number: int, *places: str) -> DiagnosticError:
+    """Returns RQ431 for a job whose files the system refuses. `places`: where it may have written."""
+    place = full_disk(places) if number == errno.ENOSPC else places[0]
+    message = f"the engine cannot write in {place}: {os.strerror(number)}"
+    return failure("RQ431", message, hint=help_of(number, place))
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Names the folder into which a job writes, if the system refuses its files. Engines also write to the folder for
+    temporary files."""
+    try:
+        yield
+    except Exception as problem:
+        if match := _NOT_WRITTEN.search(str(problem)):
+            raise not_written(_NUMBERS[match[0]], path, tempfile.gettempdir()) from problem
+        raise
