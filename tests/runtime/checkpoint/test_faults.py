@@ -70,21 +70,39 @@ Calm = tuple[Path, dict[str, list[str]]]
 def test_killed_again_and_again_it_gives_what_an_undisturbed_run_gives(undisturbed: Calm, seed: int) -> None:
     """At any moment, with accents in flight; now and then the whole project moves in between."""
     root, expected = undisturbed
-    rng = random.Random(seed)
-    most = 2 if seed < SEED else KILLS
-    kills = 0
-    while kills < most:
-        run = start(root)
-        wait_a_part(rng, run, 3.0)
-        if not run.kill():
-            break
-        kills += 1
-        if rng.random() < 0.2:
-            root = root.rename(root.with_name(f"moved-{kills}"))
+    root, kills = kill_runs(root, seed, 2 if seed < SEED else KILLS, 3.0)
     finish(root)
     assert content(root) == expected
     assert_whole(root)
     print(f"seed {seed}: {kills} kills")
+
+
+@pytest.mark.java
+@pytest.mark.parametrize("seed", seeds(4))
+def test_killed_again_and_again_on_spark_it_gives_what_an_undisturbed_run_gives(
+    undisturbed: Calm, seed: int
+) -> None:
+    """From its start on, which is half of the time; Java ends with the process that has started it."""
+    root, expected = undisturbed
+    root, kills = kill_runs(root, seed, KILLS, 14.0, engine="spark")
+    finish(root)
+    assert content(root) == expected
+    assert_whole(root)
+    print(f"seed {seed}: {kills} kills on Spark")
+
+
+def kill_runs(root: Path, seed: int, most: int, seconds: float, engine: str = "sail") -> tuple[Path, int]:
+    """Kills runs of a project, each up to some `seconds` after its start, until one ends by itself or `most` are
+    killed. Returns where the project is then, and the number of kills."""
+    rng = random.Random(seed)
+    for kills in range(most):
+        run = start(root, engine=engine)
+        wait_a_part(rng, run, seconds)
+        if not run.kill():
+            return root, kills
+        if rng.random() < 0.2:
+            root = root.rename(root.with_name(f"moved-{kills}"))
+    return root, most
 
 
 def bring(root: Path) -> None:
