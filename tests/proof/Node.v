@@ -398,6 +398,19 @@ Section Node.
     induction s as [|[j i] s IH]; intros st h m H H0; simpl; [exact H0|].
     apply IH; [exact H|]. unfold ctl', cell_ev. apply H.
   Qed.
+  (** an attribute is present in the output where a live feeder, or state, has it *)
+  Theorem node_presence st s : (forall n, fresh (st n)) -> good_ins st s ->
+    let r := reads (out0 st) (output st s) in
+    forall d x, pr r d x = want F (feeders (fun n => reads (st n) (input n s)) d x) || keep O (snd (fst (final st s))) d x.
+  Proof.
+    intros Fr G r d x. destruct (node_ok st s Fr G) as [_ K]. fold r in K.
+    pose proof (ends_ins s st [] (ctl0 st)) as E. unfold final in *.
+    destruct (ends st [] (ctl0 st) s) as [[st' h'] m']. destruct K as [_ K], E as [E _]. simpl.
+    replace (feeders (fun n => reads (st n) (input n s)) d x) with (feeders st' d x) by (apply feeders_same; intro n; apply E).
+    rewrite <- (ag_pres _ _ _ _ K), <- (ag_kept _ _ _ _ K), <- (ag_fs _ _ _ _ K).
+    destruct (ag_inv _ _ _ _ K d x) as (I1 & I2 & I3 & _).
+    destruct (opres F (m' d x)), (want F (fs F (m' d x))), (kept F (m' d x)); simpl; auto; try (destruct I2; auto; discriminate); try (symmetry; auto).
+  Qed.
 End Node.
 
 (** *** Progress: where the live feeders that have an attribute agree, at any prefix *)
