@@ -3,33 +3,33 @@
     outputs.  What each gives on the canonical inputs is Ops.v's relational operator.
     No axioms. *)
 From Coq Require Import List Permutation Bool Arith Lia.
-From Cedilla Require Import Data Ops D1 Streams Node.
+From Cedilla Require Import Events Ops D1 Streams Node.
 Import ListNotations.
 
 Section Feeders.
   Context {W : World}.
-  Notation hist := (list (nat * event T)).
+  Notation hist := (list (nat * event T R)).
 
   (** A relational operator on two multisets of tuples, of which cells are closed *)
   Definition answer := (list T -> list T -> (C -> bool) -> list T).
-  Definition closed_in (h : hist) (n : nat) : C -> bool := shut (regs T n h).
+  Definition closed_in (h : hist) (n : nat) : C -> bool := shut (regs n h).
   Definition gives (o : op) (a : answer) :=
-    (forall h, gram T h -> binary T h -> Permutation (Data.steps T (step o) [] h) (a (inp T 0 h) (inp T 1 h) (closed_in h 0))) /\
+    (forall h, gram holds h -> binary h -> Permutation (Events.steps (step o) [] h) (a (inp 0 h) (inp 1 h) (closed_in h 0))) /\
     (forall l l' r r' p q, Permutation l l' -> Permutation r r' -> (forall c, p c = q c) -> Permutation (a l r p) (a l' r' q)).
 
   (** a new tuple is of an open cell *)
-  Lemma new_open h i t : gram T (h ++ [(i, ET T t)]) -> shut (regs T i h) (cell t) = false.
+  Lemma new_open (h : hist) i t : gram holds (h ++ [(i, ET t)]) -> shut (regs i h) (cell t) = false.
   Proof.
-    intros G. destruct (shut (regs T i h) (cell t)) eqn:S; [|reflexivity].
+    intros G. destruct (shut (regs i h) (cell t)) eqn:S; [|reflexivity].
     destruct (shut_sound _ _ S t eq_refl) as [r [R E]]. rewrite (G h i t [] eq_refl r R) in E; discriminate.
   Qed.
-  Lemma last_input h i e : binary T (h ++ [(i, e)]) -> i < 2.
+  Lemma last_input (h : hist) i e : binary (h ++ [(i, e)]) -> i < 2.
   Proof. intros B; apply (B i e), in_or_app; right; left; reflexivity. Qed.
-  Lemma steps_snoc st h (e : nat * event T) : Data.steps T st [] (h ++ [e]) = Data.steps T st [] h ++ st h e.
+  Lemma steps_snoc st h (e : nat * event T R) : Events.steps st [] (h ++ [e]) = Events.steps st [] h ++ st h e.
   Proof. apply steps_app. Qed.
-  Lemma inp_snoc n h (e : nat * event T) : inp T n (h ++ [e]) = inp T n h ++ inp1 T n e.
+  Lemma inp_snoc n (h : hist) (e : nat * event T R) : inp n (h ++ [e]) = inp n h ++ inp1 n e.
   Proof. unfold inp; rewrite flat_map_app; simpl; rewrite app_nil_r; reflexivity. Qed.
-  Lemma regs_snoc n h (e : nat * event T) : regs T n (h ++ [e]) = regs T n h ++ reg1 T n e.
+  Lemma regs_snoc n (h : hist) (e : nat * event T R) : regs n (h ++ [e]) = regs n h ++ reg1 n e.
   Proof. unfold regs; rewrite flat_map_app; simpl; rewrite app_nil_r; reflexivity. Qed.
 
   (** *** Tuple by tuple: [f i t] are the results of a tuple of input [i].
@@ -40,7 +40,7 @@ Section Feeders.
     Hypothesis reach_ok : forall i t u, In u (f i t) -> reach i (cell t) (cell u) = true.
     Hypothesis f_has : forall i t u x, In u (f i t) -> has u x = true -> has t x = true.
     Definition flat : op :=
-      Op (fun _ e => match e with (i, ET _ t) => f i t | _ => [] end) reach (fun _ _ _ => false).
+      Op (fun _ e => match e with (i, ET t) => f i t | _ => [] end) reach (fun _ _ _ => false).
     Theorem flat_feeders : operator flat.
     Proof.
       constructor.
@@ -51,12 +51,12 @@ Section Feeders.
       - intros h e d x B K; discriminate.
       - reflexivity.
     Qed.
-    Lemma flat_steps h : binary T h ->
-      Permutation (Data.steps T (step flat) [] h) (flat_map (f 0) (inp T 0 h) ++ flat_map (f 1) (inp T 1 h)).
+    Lemma flat_steps (h : hist) : binary h ->
+      Permutation (Events.steps (step flat) [] h) (flat_map (f 0) (inp 0 h) ++ flat_map (f 1) (inp 1 h)).
     Proof.
       induction h as [|[i e] h IH] using rev_ind; intros B; [constructor|].
       rewrite steps_snoc, !inp_snoc, !flat_map_app. pose proof (last_input _ _ _ B) as N.
-      specialize (IH (binary_app T _ _ B)). destruct e as [t|p]; simpl.
+      specialize (IH (binary_app _ _ _ _ B)). destruct e as [t|p]; simpl.
       - destruct i as [|[|]]; [| |lia]; simpl; rewrite ?app_nil_r.
         + rewrite IH, <- !app_assoc. apply Permutation_app_head, Permutation_app_comm.
         + rewrite IH, <- !app_assoc. reflexivity.
@@ -168,18 +168,18 @@ Section Feeders.
     Hypothesis meet_1 : forall t u v, In v (J t u) -> meet 1 (cell u) (cell v) = true.
     Hypothesis J_has : forall t u v x, In v (J t u) -> has v x = true -> has t x = true \/ has u x = true.
     Variables keep0 keep1 : hist -> T -> bool.
-    Hypothesis keep0_ok : forall h t, keep0 h t = false -> forall u, J t u <> [] -> closed T (regs T 1 h) u.
-    Hypothesis keep1_ok : forall h u, keep1 h u = false -> forall t, J t u <> [] -> closed T (regs T 0 h) t.
+    Hypothesis keep0_ok : forall h t, keep0 h t = false -> forall u, J t u <> [] -> closed holds (regs 1 h) u.
+    Hypothesis keep1_ok : forall h u, keep1 h u = false -> forall t, J t u <> [] -> closed holds (regs 0 h) t.
     (** what is purged stays purged *)
     Hypothesis keep0_less : forall h e t, keep0 (h ++ [e]) t = true -> keep0 h t = true.
     Hypothesis keep1_less : forall h e t, keep1 (h ++ [e]) t = true -> keep1 h t = true.
     Definition stored (n : nat) (kp : hist -> T -> bool) (h : hist) d x :=
-      existsb (fun t => has t x && meet n (cell t) d) (filter (kp h) (inp T n h)).
+      existsb (fun t => has t x && meet n (cell t) d) (filter (kp h) (inp n h)).
     Definition join : op :=
-      Op (step_purged T J keep0 keep1) meet (fun h d x => stored 0 keep0 h d x || stored 1 keep1 h d x).
+      Op (step_purged T R J keep0 keep1) meet (fun h d x => stored 0 keep0 h d x || stored 1 keep1 h d x).
     Lemma stored_snoc n kp h e d x : (forall h e t, kp (h ++ [e]) t = true -> kp h t = true) ->
       stored n kp (h ++ [e]) d x = true ->
-      (exists u, e = (n, ET T u) /\ has u x = true /\ meet n (cell u) d = true) \/ stored n kp h d x = true.
+      (exists u, e = (n, ET u) /\ has u x = true /\ meet n (cell u) d = true) \/ stored n kp h d x = true.
     Proof.
       intros L S. apply existsb_exists in S as [t [I H]]. apply filter_In in I as [I K]. rewrite inp_snoc in I.
       apply in_app_or in I as [I|I].
@@ -215,7 +215,7 @@ Section Feeders.
     Theorem join_gives : gives join (fun l r _ => pairs T J l r).
     Proof.
       split.
-      - intros h G B. simpl. rewrite (purge_correct T J keep0 keep1 keep0_ok keep1_ok h G). apply join_correct, B.
+      - intros h G B. simpl. rewrite (purge_correct T R holds J keep0 keep1 keep0_ok keep1_ok h G). apply join_correct, B.
       - intros l l' r r' p q L R _. apply pairs_perm; assumption.
     Qed.
   End Join.
@@ -231,26 +231,26 @@ Section Feeders.
     Hypothesis cell_agg : forall g l, cell (agg g l) = gcell g.
     Hypothesis agg_has : forall g l x, has (agg g l) x = true -> exists t, In t l /\ has t x = true.
     Hypothesis agg_perm : forall g l l', Permutation l l' -> agg g l = agg g l'.
-    Definition gc (P : list (T -> bool)) g := forallb (shut P) (fibre g).
-    Lemma gc_sound P g : gc P g = true -> forall t, grp t = g -> closed T P t.
+    Definition gc (P : list R) g := forallb (shut P) (fibre g).
+    Lemma gc_sound P g : gc P g = true -> forall t, grp t = g -> closed holds P t.
     Proof.
       unfold gc; rewrite forallb_forall; intros H t <-. apply (shut_sound P (cell t)); [apply H, fibre_ok|reflexivity].
     Qed.
     Lemma gc_mono P p g : gc P g = true -> gc (P ++ [p]) g = true.
     Proof. unfold gc; rewrite !forallb_forall; intros H c I; apply shut_mono, H, I. Qed.
     Definition partial (h : hist) d x :=
-      existsb (fun t => has t x && isc (gcell (grp t)) d && negb (gc (regs T 0 h) (grp t))) (inp T 0 h).
+      existsb (fun t => has t x && isc (gcell (grp t)) d && negb (gc (regs 0 h) (grp t))) (inp 0 h).
     Definition aggregate : op :=
-      Op (step_agg T G G_dec grp agg gc) (fun i c d => Nat.eqb i 0 && member c d) partial.
+      Op (step_agg T R G G_dec grp agg gc) (fun i c d => Nat.eqb i 0 && member c d) partial.
     Theorem aggregate_feeders : operator aggregate.
     Proof.
       constructor.
       - intros h [[|i] [u|r]] t Gr B I; simpl in I; try contradiction.
         apply in_map_iff in I as [g [<- I]]. apply filter_In in I as [_ I]. apply andb_true_iff in I as [_ I].
         apply negb_true_iff in I. unfold row; rewrite cell_agg.
-        assert (E : exists c, In c (fibre g) /\ shut (regs T 0 h) c = false).
+        assert (E : exists c, In c (fibre g) /\ shut (regs 0 h) c = false).
         { unfold gc in I. clear - I. induction (fibre g) as [|c l IH]; simpl in I; [discriminate|].
-          destruct (shut (regs T 0 h) c) eqn:S; [destruct IH as (d & D & E); [exact I|exists d; split; [right; exact D|exact E]]|].
+          destruct (shut (regs 0 h) c) eqn:S; [destruct IH as (d & D & E); [exact I|exists d; split; [right; exact D|exact E]]|].
           exists c; split; [left; reflexivity|exact S]. }
         destruct E as (c & Ic & S). exists 0, c. repeat split; [lia|simpl; apply member_ok, Ic|exact S].
       - intros h [[|i] [u|r]] t x B I H; simpl in I; try contradiction.
@@ -259,8 +259,8 @@ Section Feeders.
         apply filter_In in Iu as [Iu E]. unfold is in E. destruct (G_dec (grp u) g) as [<-|]; [|discriminate].
         apply existsb_exists; exists u; split; [exact Iu|]. rewrite H, isc_refl, I; reflexivity.
       - intros h e d x B K. apply existsb_exists in K as [t [I K]]. apply andb_true_iff in K as [K N]. rewrite inp_snoc in I.
-        assert (N' : negb (gc (regs T 0 h) (grp t)) = true).
-        { destruct (gc (regs T 0 h) (grp t)) eqn:E; [|reflexivity]. exfalso. rewrite regs_snoc in N.
+        assert (N' : negb (gc (regs 0 h) (grp t)) = true).
+        { destruct (gc (regs 0 h) (grp t)) eqn:E; [|reflexivity]. exfalso. rewrite regs_snoc in N.
           destruct e as [j [u|r]]; simpl in N; rewrite ?app_nil_r, ?E in N; try discriminate.
           destruct j; simpl in N; rewrite ?app_nil_r, ?E in N; try discriminate. rewrite gc_mono in N by exact E; discriminate. }
         apply in_app_or in I as [I|I].
@@ -276,7 +276,7 @@ Section Feeders.
     Theorem aggregate_gives : gives aggregate (fun l _ p => rows l p).
     Proof.
       split.
-      - intros h Gr B. apply (aggregate_correct T G G_dec grp agg gc gc_sound gc_mono h Gr).
+      - intros h Gr B. apply (aggregate_correct T R holds G G_dec grp agg gc gc_sound gc_mono h Gr).
       - intros l l' r r' p q L _ E. unfold rows.
         assert (M : forall g, agg g (filter (is T G G_dec grp g) l) = agg g (filter (is T G G_dec grp g) l')).
         { intros g; apply agg_perm. rewrite <- !flat_map_filter. apply Permutation_flat_map, L. }

@@ -3,28 +3,28 @@
     feeders and what its state keeps; [operator] says what these have to do with each other.
     No axioms. *)
 From Coq Require Import List Bool Arith Lia.
-From Cedilla Require Import Data Ops D1 Streams.
+From Cedilla Require Import Events Ops D1 Streams.
 Import ListNotations.
 
 Section Node.
   Context {W : World}.
-  Notation hist := (list (nat * event T)).
+  Notation hist := (list (nat * event T R)).
 
   Record op := Op {
-    step : hist -> nat * event T -> list T;    (* results that an event releases *)
+    step : hist -> nat * event T R -> list T;    (* results that an event releases *)
     feeds : nat -> C -> C -> bool;              (* input, its cell, output cell *)
     keep : hist -> C -> A -> bool }.            (* stored tuples still have the attribute *)
   (** a feeder of an output cell is open: not all of its tuples are closed *)
   Definition fed (o : op) (h : hist) (d : C) :=
-    exists i c, i < 2 /\ feeds o i c d = true /\ shut (regs T i h) c = false.
+    exists i c, i < 2 /\ feeds o i c d = true /\ shut (regs i h) c = false.
   (** the feeders are right: a result comes only while one is open; it has an attribute only
       if the new tuple of a feeder, or state, has it; state has it from tuples of feeders *)
   Record operator (o : op) : Prop := {
-    op_fed : forall h e t, gram T (h ++ [e]) -> binary T (h ++ [e]) -> In t (step o h e) -> fed o h (cell t);
-    op_has : forall h e t x, binary T (h ++ [e]) -> In t (step o h e) -> has t x = true ->
-      (exists i u, e = (i, ET T u) /\ has u x = true /\ feeds o i (cell u) (cell t) = true) \/ keep o h (cell t) x = true;
-    op_keep : forall h e d x, binary T (h ++ [e]) -> keep o (h ++ [e]) d x = true ->
-      (exists i u, e = (i, ET T u) /\ has u x = true /\ feeds o i (cell u) d = true) \/ keep o h d x = true;
+    op_fed : forall h e t, gram holds (h ++ [e]) -> binary (h ++ [e]) -> In t (step o h e) -> fed o h (cell t);
+    op_has : forall h e t x, binary (h ++ [e]) -> In t (step o h e) -> has t x = true ->
+      (exists i u, e = (i, ET u) /\ has u x = true /\ feeds o i (cell u) (cell t) = true) \/ keep o h (cell t) x = true;
+    op_keep : forall h e d x, binary (h ++ [e]) -> keep o (h ++ [e]) d x = true ->
+      (exists i u, e = (i, ET u) /\ has u x = true /\ feeds o i (cell u) d = true) \/ keep o h d x = true;
     op_new : forall d x, keep o [] d x = false }.
 
   Variable rule : list F -> list F -> F -> F.
@@ -42,7 +42,7 @@ Section Node.
   Definition ctl := C -> A -> dst.
   Definition ev_of (st : ins) (n : nat) (i : item) : hist := map (fun e => (n, e)) (event1 (st n) i).
   Definition now (st : ins) n i : ins := fun j => if Nat.eqb n j then read (st n) i else st j.
-  Definition released (h : hist) (es : hist) : list T := Data.steps T (step O) h es.
+  Definition released (h : hist) (es : hist) : list T := Events.steps (step O) h es.
   Definition cell_ev (st' : ins) (h' : hist) (ts : list T) d x : D1.ev F :=
     D1.Ev F (feeders st' d x) (map (fun t => has t x) (filter (fun t => isc d (cell t)) ts)) (keep O h' d x).
   Definition ctl' (m : ctl) st' h' ts : ctl := fun d x => D1.step F F_dec one rule (m d x) (cell_ev st' h' ts d x).
@@ -89,16 +89,16 @@ Section Node.
 
   (** *** the invariant: inputs, history, control and the reader of the output agree *)
   Record agrees (st : ins) (h : hist) (m : ctl) (r : rd) : Prop := {
-    ag_cl : forall n, cl (st n) = regs T n h;
-    ag_gram : gram T h; ag_bin : binary T h;
+    ag_cl : forall n, cl (st n) = regs n h;
+    ag_gram : gram holds h; ag_bin : binary h;
     ag_fs : forall d x, fs F (m d x) = feeders st d x;
     ag_inv : forall d x, D1.inv F (m d x);
     ag_kept : forall d x, kept F (m d x) = keep O h d x;
     ag_said : forall d x, said F (m d x) = hs r d x;
     ag_own : forall d x, o F (m d x) = own r d x;
     ag_pres : forall d x, opres F (m d x) = pr r d x;
-    ag_shut : forall d, awake st d = false -> exists p, In p (cl r) /\ forall t, p t = isc d (cell t);
-    ag_true : forall p, In p (cl r) -> exists d, awake st d = false /\ forall t, p t = isc d (cell t) }.
+    ag_shut : forall d, awake st d = false -> exists p, In p (cl r) /\ forall t, holds p t = isc d (cell t);
+    ag_true : forall p, In p (cl r) -> exists d, awake st d = false /\ forall t, holds p t = isc d (cell t) }.
 
   Lemma alive_awake st d x : alive F (feeders st d x) = awake st d.
   Proof. unfold alive, feeders, awake. induction (sources d) as [|p l IH]; simpl; [reflexivity|rewrite IH; reflexivity]. Qed.
@@ -108,9 +108,9 @@ Section Node.
     destruct n as [|[|]]; [left|right; left|lia]; reflexivity.
   Qed.
 
-  Lemma regs_ev n h es : regs T n (h ++ es) = regs T n h ++ regs T n es.
+  Lemma regs_ev n (h es : hist) : regs n (h ++ es) = regs n h ++ regs n es.
   Proof. unfold regs; apply flat_map_app. Qed.
-  Lemma cl_now st h n i : (forall j, cl (st j) = regs T j h) -> forall j, cl (now st n i j) = regs T j (h ++ ev_of st n i).
+  Lemma cl_now st (h : hist) n i : (forall j, cl (st j) = regs j h) -> forall j, cl (now st n i j) = regs j (h ++ ev_of st n i).
   Proof.
     intros H j; rewrite regs_ev, <- H. unfold now. destruct (Nat.eqb_spec n j) as [<-|N].
     - destruct i; simpl; rewrite ?Nat.eqb_refl, ?app_nil_r; reflexivity.
@@ -126,21 +126,21 @@ Section Node.
   Qed.
   Lemma ev_shape st n i : ev_of st n i = [] \/ exists e, ev_of st n i = [(n, e)].
   Proof. unfold ev_of; destruct i; simpl; eauto. Qed.
-  Lemma gram_snoc h n e : gram T h -> (forall t, e = ET T t -> forall r, In r (regs T n h) -> r t = false) -> gram T (h ++ [(n, e)]).
+  Lemma gram_snoc (h : hist) n e : gram holds h -> (forall t, e = ET t -> forall r, In r (regs n h) -> holds r t = false) -> gram holds (h ++ [(n, e)]).
   Proof.
     intros G H a j t b E r I.
     destruct b as [|y b] using rev_ind.
     - apply app_inj_tail in E as [-> E]. injection E as -> ->. eapply H; eauto.
-    - clear IHb. change (a ++ (j, ET T t) :: b ++ [y]) with (a ++ ((j, ET T t) :: b) ++ [y]) in E.
+    - clear IHb. change (a ++ (j, ET t) :: b ++ [y]) with (a ++ ((j, ET t) :: b) ++ [y]) in E.
       rewrite app_assoc in E. apply app_inj_tail in E as [E _]. apply (G a j t b E r I).
   Qed.
-  Lemma gram_now st h n i : (forall j, cl (st j) = regs T j h) -> gram T h -> open_item (st n) i -> gram T (h ++ ev_of st n i).
+  Lemma gram_now st (h : hist) n i : (forall j, cl (st j) = regs j h) -> gram holds h -> open_item (st n) i -> gram holds (h ++ ev_of st n i).
   Proof.
     intros CL G OP. unfold ev_of. destruct i; simpl; rewrite ?app_nil_r; try exact G; apply gram_snoc; try exact G.
     - intros u E r I. injection E as <-. rewrite <- CL in I. apply OP, I.
     - intros u E; discriminate.
   Qed.
-  Lemma bin_now st h n i : binary T h -> n < 2 -> binary T (h ++ ev_of st n i).
+  Lemma bin_now st (h : hist) n i : binary h -> n < 2 -> binary (h ++ ev_of st n i).
   Proof.
     intros B N j x I. apply in_app_or in I as [I|I]; [apply (B _ _ I)|].
     destruct (ev_shape st n i) as [E|[e E]]; rewrite E in I; simpl in I; [contradiction|].
@@ -148,8 +148,8 @@ Section Node.
   Qed.
 
   (** a tuple of a valid input comes from a live feeder that is present *)
-  Lemma tuple_wanted st h n i u x d : (forall j, cl (st j) = regs T j h) -> n < 2 ->
-    valid_item (st n) i -> open_item (st n) i -> In (n, ET T u) (ev_of st n i) -> has u x = true ->
+  Lemma tuple_wanted st (h : hist) n i u x d : (forall j, cl (st j) = regs j h) -> n < 2 ->
+    valid_item (st n) i -> open_item (st n) i -> In (n, ET u) (ev_of st n i) -> has u x = true ->
     feeds O n (cell u) d = true -> want F (feeders st d x) = true /\ now st n i n = st n.
   Proof.
     intros CL N V OP I H Fd_. unfold ev_of in I. destruct i as [t|p|y e|y e|y e g]; simpl in I; try contradiction; destruct I as [I|[]]; try discriminate.
@@ -161,7 +161,7 @@ Section Node.
       destruct (shut_sound _ _ S (dec (st n) t)) as [r [R E]]; [unfold dec; apply cell_chg|].
       simpl in OP. rewrite (OP r R) in E; discriminate.
   Qed.
-  Lemma same_ins st n i u : In (n, ET T u) (ev_of st n i) -> forall j, now st n i j = st j.
+  Lemma same_ins st n i u : In (n, ET u) (ev_of st n i) -> forall j, now st n i j = st j.
   Proof.
     unfold ev_of, now; destruct i; simpl; intros I; try contradiction; destruct I as [I|[]]; try discriminate.
     intros j; destruct (Nat.eqb_spec n j) as [<-|]; reflexivity.
@@ -182,7 +182,7 @@ Section Node.
       + rewrite E, app_nil_r in K; left; exact K.
       + rewrite E in *. apply (op_keep _ O_ok) in K as [(j & u & E1 & H & Fd_)|K]; [right|left; exact K|exact B'].
         injection E1 as <- ->. rewrite <- E in *.
-        assert (I : In (n, ET T u) (ev_of st n i)) by (rewrite E; left; reflexivity).
+        assert (I : In (n, ET u) (ev_of st n i)) by (rewrite E; left; reflexivity).
         rewrite (feeders_same st) by (eapply same_ins; exact I).
         apply (tuple_wanted st h n i u x d CL N V OP I H Fd_).
     - intros b I. apply in_map_iff in I as [t [<- I]]. apply filter_In in I as [I D]. apply isc_eq in D; subst d.
@@ -193,7 +193,7 @@ Section Node.
         simpl; rewrite CL, S; reflexivity.
       + intros H. destruct (op_has _ O_ok h (n, e) t x B' I H) as [(j & u & E1 & H1 & Fd_)|K]; [left|right; exact K].
         injection E1 as <- ->.
-        assert (I1 : In (n, ET T u) (ev_of st n i)) by (rewrite E; left; reflexivity).
+        assert (I1 : In (n, ET u) (ev_of st n i)) by (rewrite E; left; reflexivity).
         apply (tuple_wanted st h n i u x (cell t) CL N V OP I1 H1 Fd_).
   Qed.
 
@@ -304,7 +304,7 @@ Section Node.
     good r (run st h m s) /\
     (let '(st', h', m') := ends st h m s in
      agrees st' h' m' (reads r (run st h m s)) /\
-     exists es, h' = h ++ es /\ content r (run st h m s) = Data.steps T (step O) h es).
+     exists es, h' = h ++ es /\ content r (run st h m s) = Events.steps (step O) h es).
   Proof.
     induction s as [|[n i] s IH]; intros st h m r Ag G; simpl.
     { split; [split; simpl; auto|]. split; [exact Ag|exists []; rewrite app_nil_r; auto]. }
@@ -313,10 +313,7 @@ Section Node.
     destruct (ends (now st n i) _ _ s) as [[st' h'] m'] eqn:E. destruct I2 as (I2 & es & -> & I3).
     split; [rewrite reads_app; exact I2|]. exists (ev_of st n i ++ es). split; [rewrite app_assoc; reflexivity|].
     rewrite content_app, K2, I3. unfold released.
-    assert (SA : forall h a b, Data.steps T (step O) h (a ++ b) = Data.steps T (step O) h a ++ Data.steps T (step O) (h ++ a) b).
-    { clear. intros h a; revert h; induction a as [|e a IH]; intros h b; simpl; [rewrite app_nil_r; reflexivity|].
-      rewrite IH, <- !app_assoc; reflexivity. }
-    rewrite SA; reflexivity.
+    rewrite steps_append; reflexivity.
   Qed.
 
   (** *** from the start of a query: nothing is altered or closed yet; cells without a
@@ -351,7 +348,7 @@ Section Node.
   Theorem node_ok st s : (forall n, fresh (st n)) -> good_ins st s ->
     good (out0 st) (output st s) /\
     (let '(st', h', m') := final st s in
-     content (out0 st) (output st s) = Data.steps T (step O) [] h' /\
+     content (out0 st) (output st s) = Events.steps (step O) [] h' /\
      agrees st' h' m' (reads (out0 st) (output st s))).
   Proof.
     intros Fr G. destruct (run_ok s _ _ _ _ (start_agrees st Fr) G) as [K1 K2]. unfold output, final.
@@ -365,17 +362,17 @@ Section Node.
   Definition input (n : nat) (s : list (nat * item)) : list item :=
     flat_map (fun p => if Nat.eqb n (fst p) then [snd p] else []) s.
   Lemma ends_ins s : forall st h m, let '(st', h', m') := ends st h m s in
-    (forall n, st' n = reads (st n) (input n s)) /\ (forall n, inp T n h' = inp T n h ++ content (st n) (input n s)).
+    (forall n, st' n = reads (st n) (input n s)) /\ (forall n, inp n h' = inp n h ++ content (st n) (input n s)).
   Proof.
     induction s as [|[j i] s IH]; intros st h m; simpl.
     { split; [reflexivity|]. intros n; unfold content; simpl; rewrite app_nil_r; reflexivity. }
     specialize (IH (now st j i) (h ++ ev_of st j i) (ctl' m (now st j i) (h ++ ev_of st j i) (released h (ev_of st j i)))).
     destruct (ends _ _ _ s) as [[st' h'] m']. destruct IH as [I1 I2]. split; intros n.
     - rewrite I1; unfold now. rewrite (Nat.eqb_sym n j). destruct (Nat.eqb_spec j n) as [->|]; reflexivity.
-    - rewrite I2. unfold inp at 1; rewrite flat_map_app, <- app_assoc. fold (inp T n h). f_equal.
+    - rewrite I2. unfold inp at 1; rewrite flat_map_app, <- app_assoc. fold (inp n h). f_equal.
       unfold now. rewrite (Nat.eqb_sym n j). destruct (Nat.eqb_spec j n) as [->|N]; simpl.
       + unfold content; simpl; rewrite tup_app. f_equal. unfold ev_of; destruct i; simpl; rewrite ?Nat.eqb_refl; reflexivity.
-      + replace (flat_map (inp1 T n) (ev_of st j i)) with (@nil T); [reflexivity|].
+      + replace (flat_map (inp1 n) (ev_of st j i)) with (@nil T); [reflexivity|].
         unfold ev_of; destruct i; simpl; try reflexivity.
         replace (Nat.eqb n j) with false; [reflexivity|symmetry; apply Nat.eqb_neq; congruence].
   Qed.

@@ -1,26 +1,19 @@
 (** Operators on canonical histories: what the steps give in sum is the relational
     operator on all that came.  With Data.D0 this is decode(out) = op(decode(in)). *)
 From Coq Require Import List Permutation Bool Arith Lia.
-From Cedilla Require Import Data.
+From Cedilla Require Import Events.
 Import ListNotations.
 
 Section Ops.
-  Variable T : Type.
-  Notation ev := (nat * event T)%type.
-  Notation steps := (steps T).
+  Variables (T R : Type) (holds : R -> T -> bool).
+  Notation ev := (nat * event T R)%type.
 
-  Definition tuples1 (e : ev) : list T := match e with (_, ET _ t) => [t] | _ => [] end.
+  Definition tuples1 (e : ev) : list T := match e with (_, ET t) => [t] | _ => [] end.
   Definition all (h : list ev) : list T := flat_map tuples1 h.
-  Definition inp1 (i : nat) (e : ev) : list T := match e with (j, ET _ t) => if Nat.eqb i j then [t] else [] | _ => [] end.
+  Definition inp1 (i : nat) (e : ev) : list T := match e with (j, ET t) => if Nat.eqb i j then [t] else [] | _ => [] end.
   Definition inp (i : nat) (h : list ev) : list T := flat_map (inp1 i) h.
-  Definition reg1 (i : nat) (e : ev) : list (T -> bool) := match e with (j, EP _ r) => if Nat.eqb i j then [r] else [] | _ => [] end.
+  Definition reg1 (i : nat) (e : ev) : list R := match e with (j, EP r) => if Nat.eqb i j then [r] else [] | _ => [] end.
   Definition regs (i : nat) (h : list ev) := flat_map (reg1 i) h.
-
-  Lemma steps_app step h e a : steps step h (e ++ [a]) = steps step h e ++ step (h ++ e) a.
-  Proof.
-    revert h; induction e as [|b e IH]; intros h; simpl; [rewrite !app_nil_r; reflexivity|].
-    rewrite IH, <- !app_assoc; reflexivity.
-  Qed.
 
   (** *** Select, project, window: tuple by tuple *)
   Definition step_flat (f : T -> list T) (h : list ev) (e : ev) : list T := flat_map f (tuples1 e).
@@ -59,8 +52,8 @@ Section Ops.
   Variable J : T -> T -> list T.
   Definition step_join (h : list ev) (e : ev) : list T :=
     match e with
-    | (0, ET _ t) => flat_map (J t) (inp 1 h)
-    | (1, ET _ u) => flat_map (fun t => J t u) (inp 0 h)
+    | (0, ET t) => flat_map (J t) (inp 1 h)
+    | (1, ET u) => flat_map (fun t => J t u) (inp 0 h)
     | _ => []
     end.
   Definition pairs (l r : list T) := flat_map (fun t => flat_map (J t) r) l.
@@ -87,17 +80,17 @@ Section Ops.
 
   (** *** Join with purging (Purge1, Purge2): a kept set that loses only tuples whose
       every partner is closed gives the same results on grammatical inputs *)
-  Definition gram (e : list ev) := forall a i t b, e = a ++ (i, ET _ t) :: b -> forall r, In r (regs i a) -> r t = false.
+  Definition gram (e : list ev) := forall a i t b, e = a ++ (i, ET t) :: b -> forall r, In r (regs i a) -> holds r t = false.
   Lemma gram_app e a : gram (e ++ [a]) -> gram e.
   Proof. intros H x i t y E r I. apply (H x i t (y ++ [a])); [rewrite E, <- app_assoc; reflexivity|exact I]. Qed.
-  Definition closed (P : list (T -> bool)) (t : T) := exists r, In r P /\ r t = true.
+  Definition closed (P : list R) (t : T) := exists r, In r P /\ holds r t = true.
   Variables keep0 keep1 : list ev -> T -> bool.
   Hypothesis keep0_ok : forall h t, keep0 h t = false -> forall u, J t u <> [] -> closed (regs 1 h) u.
   Hypothesis keep1_ok : forall h u, keep1 h u = false -> forall t, J t u <> [] -> closed (regs 0 h) t.
   Definition step_purged (h : list ev) (e : ev) : list T :=
     match e with
-    | (0, ET _ t) => flat_map (J t) (filter (keep1 h) (inp 1 h))
-    | (1, ET _ u) => flat_map (fun t => J t u) (filter (keep0 h) (inp 0 h))
+    | (0, ET t) => flat_map (J t) (filter (keep1 h) (inp 1 h))
+    | (1, ET u) => flat_map (fun t => J t u) (filter (keep0 h) (inp 0 h))
     | _ => []
     end.
   Lemma filter_none (f : T -> list T) k l : (forall t, k t = false -> f t = []) -> flat_map f (filter k l) = flat_map f l.
@@ -109,7 +102,7 @@ Section Ops.
   Proof.
     induction e as [|[i x] e IH] using rev_ind; intros G; [reflexivity|].
     rewrite !steps_app, (IH (gram_app _ _ G)); simpl; f_equal.
-    assert (open_ : forall t, x = ET _ t -> ~ closed (regs i e) t).
+    assert (open_ : forall t, x = ET t -> ~ closed (regs i e) t).
     { intros t -> [r [I E]]. rewrite (G e i t [] eq_refl r I) in E; discriminate. }
     destruct i as [|[|]], x as [t|r]; try reflexivity.
     - apply filter_none; intros u K. destruct (J t u) eqn:E; [reflexivity|exfalso].
@@ -123,7 +116,7 @@ Section Ops.
   Hypothesis G_dec : forall a b : G, {a = b} + {a <> b}.
   Variable grp : T -> G.
   Variable agg : G -> list T -> T.
-  Variable gc : list (T -> bool) -> G -> bool.     (* the region algebra's test of a closed fibre *)
+  Variable gc : list R -> G -> bool.     (* the region algebra's test of a closed fibre *)
   Hypothesis gc_sound : forall P g, gc P g = true -> forall t, grp t = g -> closed P t.
   Hypothesis gc_mono : forall P p g, gc P g = true -> gc (P ++ [p]) g = true.
 
@@ -132,7 +125,7 @@ Section Ops.
   Definition keys (h : list ev) := nodup G_dec (map grp (inp 0 h)).
   Definition step_agg (h : list ev) (e : ev) : list T :=
     match e with
-    | (0, EP _ r) => map (row h) (filter (fun g => gc (regs 0 h ++ [r]) g && negb (gc (regs 0 h) g)) (keys h))
+    | (0, EP r) => map (row h) (filter (fun g => gc (regs 0 h ++ [r]) g && negb (gc (regs 0 h) g)) (keys h))
     | _ => []
     end.
   Definition closed_rows (h : list ev) := map (row h) (filter (gc (regs 0 h)) (keys h)).
@@ -147,7 +140,7 @@ Section Ops.
     - apply Permutation_cons_app; exact IH.
     - exact IH.
   Qed.
-  Lemma keys_snoc h t : forall g, In g (keys (h ++ [(0, ET _ t)])) <-> In g (keys h) \/ g = grp t.
+  Lemma keys_snoc h t : forall g, In g (keys (h ++ [(0, ET t)])) <-> In g (keys h) \/ g = grp t.
   Proof.
     intros g; unfold keys, inp; rewrite !nodup_In, flat_map_app, map_app, in_app_iff; simpl.
     intuition congruence.
@@ -165,12 +158,12 @@ Section Ops.
         rewrite S, app_nil_r. unfold closed_rows, keys, row. rewrite Ei, Er. exact IH. }
     destruct x as [t|r].
     - simpl; rewrite app_nil_r.
-      assert (R : regs 0 (e ++ [(0, ET T t)]) = regs 0 e) by (unfold regs; rewrite flat_map_app; simpl; apply app_nil_r).
+      assert (Rg : regs 0 (e ++ [(0, ET t)]) = regs 0 e) by (unfold regs; rewrite flat_map_app; simpl; apply app_nil_r).
       assert (O : forall g, gc (regs 0 e) g = true -> grp t <> g).
       { intros g Hg E. destruct (gc_sound _ _ Hg t E) as [p [Ip Ep]].
         rewrite (Gr e 0 t [] eq_refl p Ip) in Ep; discriminate. }
-      unfold closed_rows; rewrite R.
-      transitivity (map (row e) (filter (gc (regs 0 e)) (keys (e ++ [(0, ET T t)])))).
+      unfold closed_rows; rewrite Rg.
+      transitivity (map (row e) (filter (gc (regs 0 e)) (keys (e ++ [(0, ET t)])))).
       + rewrite IH; apply Permutation_map, NoDup_Permutation; try (apply NoDup_filter, NoDup_nodup).
         intros g; rewrite !filter_In, keys_snoc. split; [tauto|].
         intros [[I| ->] Hg]; [tauto|exfalso; apply (O _ Hg); reflexivity].
@@ -178,8 +171,8 @@ Section Ops.
         unfold row, inp; rewrite flat_map_app; simpl. rewrite filter_app; simpl.
         unfold is at 3. destruct (G_dec (grp t) g) as [E|]; [exfalso; apply (O g (proj2 I) E)|].
         rewrite app_nil_r; reflexivity.
-    - assert (Ei : inp 0 (e ++ [(0, EP T r)]) = inp 0 e) by (unfold inp; rewrite flat_map_app; simpl; apply app_nil_r).
-      assert (Er : regs 0 (e ++ [(0, EP T r)]) = regs 0 e ++ [r]) by (unfold regs; rewrite flat_map_app; reflexivity).
+    - assert (Ei : inp 0 (e ++ [(0, EP r)]) = inp 0 e) by (unfold inp; rewrite flat_map_app; simpl; apply app_nil_r).
+      assert (Er : regs 0 (e ++ [(0, EP r)]) = regs 0 e ++ [r]) by (unfold regs; rewrite flat_map_app; reflexivity).
       unfold closed_rows, keys, row; rewrite Ei, Er; simpl.
       rewrite IH; unfold closed_rows, keys, row. rewrite <- map_app. apply Permutation_map.
       symmetry; apply filter_split. intros g; apply gc_mono.
@@ -207,3 +200,5 @@ Section Ops.
     - eapply IH; [|exact I]. apply regs_mono; exact H.
   Qed.
 End Ops.
+Arguments inp {T R}. Arguments inp1 {T R}. Arguments regs {T R}. Arguments reg1 {T R}. Arguments binary {T R}.
+Arguments gram {T R}. Arguments closed {T R}.

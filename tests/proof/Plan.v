@@ -1,7 +1,7 @@
 (** Plans: operators over operators.  An output is a raw stream, so it is an input of the next
     operator; the interleaving of two inputs is any.  No axioms. *)
 From Coq Require Import List Permutation Bool Arith Lia.
-From Cedilla Require Import Data Ops D1 Streams Node Feeders.
+From Cedilla Require Import Events Ops D1 Streams Node Feeders.
 Import ListNotations.
 
 Section Plan.

@@ -4,7 +4,7 @@
     Alter changes, so the cell of a tuple is that of its raw form (Data.v has D0 and P-alter
     without this assumption).  No axioms. *)
 From Coq Require Import List Bool Arith Lia.
-From Cedilla Require Import Data Ops D1.
+From Cedilla Require Import Events Ops D1.
 Import ListNotations.
 
 Class World := {
@@ -27,13 +27,16 @@ Class World := {
   chg_mul : forall m n t, chg m (chg n t) = chg (fun x => mul (m x) (n x)) t;
   cell_chg : forall m t, cell (chg m t) = cell t;
   has_chg : forall m t x, has (chg m t) x = has t x;
-  (** the region algebra's test that regions close a cell is exact *)
-  shut : list (T -> bool) -> C -> bool;
-  shut_exact : forall P c, shut P c = true <-> forall t, cell t = c -> exists r, In r P /\ r t = true }.
+  (** regions of tuples: the whole of a cell; a region of raw tuples, in canonical values; and
+      an exact test that regions close a cell *)
+  R : Type; holds : R -> T -> bool; whole : C -> R; pull : (C -> A -> F) -> R -> R; shut : list R -> C -> bool;
+  holds_whole : forall c t, holds (whole c) t = if C_dec c (cell t) then true else false;
+  holds_pull : forall m r t, holds (pull m r) t = holds r (chg (m (cell t)) t);
+  shut_exact : forall P c, shut P c = true <-> forall t, cell t = c -> exists r, In r P /\ holds r t = true }.
 
 Section Streams.
   Context {W : World}.
-  Lemma shut_sound P c : shut P c = true -> forall t, cell t = c -> exists r, In r P /\ r t = true.
+  Lemma shut_sound P c : shut P c = true -> forall t, cell t = c -> exists r, In r P /\ holds r t = true.
   Proof. apply shut_exact. Qed.
   Lemma shut_more P Q c : (forall r, In r P -> In r Q) -> shut P c = true -> shut Q c = true.
   Proof. intros I S; apply shut_exact; intros t E. destruct (shut_sound _ _ S t E) as [r [R H]]; exists r; auto. Qed.
@@ -41,12 +44,12 @@ Section Streams.
   Proof. apply shut_more; intros r R; apply in_or_app; auto. Qed.
 
   Inductive item :=
-  | Tu (t : T) | Pu (p : T -> bool)
+  | Tu (t : T) | Pu (p : R)
   | Ad (x : A) (d : C -> bool) | Dr (x : A) (d : C -> bool) | Al (x : A) (d : C -> bool) (f : F).
 
   (** what a reader knows: presence, the cumulative functions of a cell since its Add,
       latest first, and the canonical regions that are closed *)
-  Record rd := Rd { pr : C -> A -> bool; hs : C -> A -> list F; cl : list (T -> bool) }.
+  Record rd := Rd { pr : C -> A -> bool; hs : C -> A -> list F; cl : list R }.
   Definition own (s : rd) c x := hd one (hs s c x).
   Definition enc (s : rd) (t : T) := chg (own s (cell t)) t.
   Definition dec (s : rd) (t : T) := chg (fun x => inv (own s (cell t) x)) t.
@@ -63,7 +66,7 @@ Section Streams.
   Definition read (s : rd) (i : item) : rd :=
     match i with
     | Tu _ => s
-    | Pu p => Rd (pr s) (hs s) (cl s ++ [fun t => p (enc s t)])
+    | Pu p => Rd (pr s) (hs s) (cl s ++ [pull (own s) p])
     | Ad x d => Rd (fun c y => if isx x y && d c then true else pr s c y)
                    (fun c y => if isx x y && d c then [one] else hs s c y) (cl s)
     | Dr x d => Rd (fun c y => if isx x y && d c then false else pr s c y) (hs s) (cl s)
@@ -79,7 +82,7 @@ Section Streams.
     | Dr x d | Al x d _ => forall c, d c = true -> pr s c x = true
     end.
   Definition open_item (s : rd) (i : item) : Prop :=
-    match i with Tu t => forall r, In r (cl s) -> r (dec s t) = false | _ => True end.
+    match i with Tu t => forall r, In r (cl s) -> holds r (dec s t) = false | _ => True end.
   Fixpoint reads (s : rd) (l : list item) : rd := match l with [] => s | i :: l => reads (read s i) l end.
   Fixpoint valid (s : rd) (l : list item) : Prop :=
     match l with [] => True | i :: l => valid_item s i /\ valid (read s i) l end.
@@ -88,11 +91,11 @@ Section Streams.
   Definition good s l := valid s l /\ grammatical s l.
 
   (** its canonical content *)
-  Definition event1 (s : rd) (i : item) : list (event T) :=
-    match i with Tu t => [ET T (dec s t)] | Pu p => [EP T (fun t => p (enc s t))] | _ => [] end.
-  Fixpoint events (s : rd) (l : list item) : list (event T) :=
+  Definition event1 (s : rd) (i : item) : list (event T R) :=
+    match i with Tu t => [ET (dec s t)] | Pu p => [EP (pull (own s) p)] | _ => [] end.
+  Fixpoint events (s : rd) (l : list item) : list (event T R) :=
     match l with [] => [] | i :: l => event1 s i ++ events (read s i) l end.
-  Definition content s l := tup T (events s l).
+  Definition content s l := tup (events s l).
 
   Lemma reads_app s a b : reads s (a ++ b) = reads (reads s a) b.
   Proof. revert s; induction a as [|i a IH]; intros s; simpl; auto. Qed.
@@ -267,7 +270,7 @@ Section Streams.
   (** tuples in the units in force, and punctuations of whole cells *)
   Lemma tuples_phase s l :
     reads s (map (fun t => Tu (enc s t)) l) = s /\
-    ((forall t, In t l -> (forall x, has t x = true -> pr s (cell t) x = true) /\ forall r, In r (cl s) -> r t = false) ->
+    ((forall t, In t l -> (forall x, has t x = true -> pr s (cell t) x = true) /\ forall r, In r (cl s) -> holds r t = false) ->
       good s (map (fun t => Tu (enc s t)) l)) /\
     content s (map (fun t => Tu (enc s t)) l) = l.
   Proof.
@@ -278,23 +281,23 @@ Section Streams.
       + intros r R; rewrite dec_enc; auto.
     - unfold content in *; simpl. rewrite dec_enc, I3; reflexivity.
   Qed.
-  Definition shuts (l : list C) := map (fun c => Pu (fun t => isc c (cell t))) l.
+  Definition shuts (l : list C) := map (fun c => Pu (whole c)) l.
   Lemma shuts_phase l : forall s,
     (forall c x, pr (reads s (shuts l)) c x = pr s c x) /\ (forall c x, hs (reads s (shuts l)) c x = hs s c x) /\
-    (forall r, In r (cl (reads s (shuts l))) -> In r (cl s) \/ exists c, In c l /\ forall t, r t = isc c (cell t)) /\
+    (forall r, In r (cl (reads s (shuts l))) -> In r (cl s) \/ exists c, In c l /\ forall t, holds r t = isc c (cell t)) /\
     (forall r, In r (cl s) -> In r (cl (reads s (shuts l)))) /\
-    (forall c, In c l -> exists r, In r (cl (reads s (shuts l))) /\ forall t, r t = isc c (cell t)) /\
+    (forall c, In c l -> exists r, In r (cl (reads s (shuts l))) /\ forall t, holds r t = isc c (cell t)) /\
     good s (shuts l) /\ content s (shuts l) = [].
   Proof.
     induction l as [|d l IH]; intros s; simpl; [repeat split; auto; contradiction|].
-    set (p := fun t : T => isc d (cell t)).
+    set (p := whole d).
     destruct (IH (read s (Pu p))) as (I1 & I2 & I3 & I3' & I4 & [V G] & I5); simpl in *.
-    assert (E : forall t, (fun t => p (enc s t)) t = isc d (cell t)) by (intro t; unfold p, enc; rewrite cell_chg; reflexivity).
+    assert (E : forall t, holds (pull (own s) p) t = isc d (cell t)) by (intro t; unfold p; rewrite holds_pull, holds_whole, cell_chg; reflexivity).
     repeat split; auto.
     - intros r R; apply I3 in R as [R|[c [R H]]]; [|right; exists c; auto].
       apply in_app_or in R as [R|[<-|[]]]; [left; exact R|right; exists d; auto].
     - intros r R; apply I3', in_or_app; auto.
-    - intros c [<-|I]; [|apply I4, I]. exists (fun t => p (enc s t)); split; [|exact E].
+    - intros c [<-|I]; [|apply I4, I]. exists (pull (own s) p); split; [|exact E].
       apply I3', in_or_app; right; left; reflexivity.
   Qed.
 End Streams.
