@@ -23,3 +23,37 @@ Example decoded : canon bool Z tup2 get set
   = [(Some 2, Some 10); (Some 2, Some 7); (Some 1, Some 10)].
 Proof. reflexivity. Qed.
 
+
+(** *** A plan over the rows of Integers.v: a union of two sources.  Source 0 moves y by 3 where
+    s is true, then source 1 does; the output says it once, and only then. *)
+From Cedilla Require Import Integers Streams Node Feeders Plan Theory.
+Definition all_present : rd := Rd (W := integer_rows) (fun _ _ => true) (fun _ _ => [0]) [].
+Definition moved3 : item (W := integer_rows) := Streams.Al true (isc true) 3.
+Definition tuple_of (v : Z) : item (W := integer_rows) := Streams.Tu (W := integer_rows) (true, (None, Some v)).
+Definition first := [moved3; tuple_of 13].
+Definition second := [tuple_of 20; moved3; tuple_of 24].
+Definition merged := [(0%nat, moved3); (0%nat, tuple_of 13); (1%nat, tuple_of 20); (1%nat, moved3); (1%nat, tuple_of 24)].
+Definition items_of (n : nat) := match n with O => first | S O => second | _ => [] end.
+Definition the_plan : plan (W := integer_rows) := Binary union (fun l r _ => l ++ r) (Source 0) (Source 1).
+Definition the_output := output (W := integer_rows) (next Z Z.eq_dec) union (both all_present all_present) merged.
+Example in_order : map (fun i => match i with Streams.Tu (_, (_, Some v)) => (0, v) | Streams.Al _ _ f => (1, f) | _ => (2, 0) end) the_output
+  = [(0, 10); (0, 20); (1, 3); (0, 24)].
+Proof. vm_compute; reflexivity. Qed.
+Example decoded_rows : content (W := integer_rows) (starts (fun _ => all_present) the_plan) the_output
+  = [(true, (None, Some 10)); (true, (None, Some 20)); (true, (None, Some 21))].
+Proof. vm_compute; reflexivity. Qed.
+Lemma sources_good n : good all_present (items_of n).
+Proof.
+  destruct n as [|[|n]]; split; simpl; repeat split; auto; intros; try contradiction; try reflexivity.
+Qed.
+Theorem the_plan_is_right : valid (starts (fun _ => all_present) the_plan) the_output
+  /\ Permutation (content (starts (fun _ => all_present) the_plan) the_output) (relational (fun _ => all_present) items_of the_plan).
+Proof.
+  assert (Fr : forall n : nat, fresh all_present) by (intros n; split; reflexivity).
+  assert (Six : of_six the_plan) by (simpl; repeat split; constructor).
+  assert (Y : yields (next Z Z.eq_dec) (fun _ => all_present) items_of the_plan the_output).
+  { apply y_binary with (l := first) (r := second) (s := merged);
+      [apply (y_source _ _ items_of 0)|apply (y_source _ _ items_of 1)| |reflexivity|reflexivity].
+    intros x I; unfold merged in I; simpl in I. intuition (subst; simpl; auto). }
+  destruct (plans (fun _ => all_present) items_of Fr sources_good _ _ _ Six Y) as (V & _ & L & _). split; assumption.
+Qed.
