@@ -386,19 +386,21 @@ def rule_rows() -> Iterator[tuple[str, dict[str, str]]]:
 
 def rules() -> str:
     parts = [
-        "# Rules\n\nEach rule of the theory, the files that implement it and the tests that show it. S, P, U, J, W "
+        "# Rules\n\nEach rule of the theory, the files that implement it, the tests that show it and, if it is proved, "
+        "the theorems of [`tests/proof/`](../../tests/proof/README.md), on which there is [a page](../proof.md). S, P, "
+        "U, J, W "
         "and A are the operator rules of the paper (section 4) as corrected by the decisions G. α is the function of "
         "an Alter, β its inverse, d a description, C a closed region. E are errors of the papers, R and the cases its "
         "sections 5.1 and 5.2, O the oracles. [`tests/laws/rules.toml`](../../tests/laws/rules.toml) is the source."
     ]
     for section, members in groupby(rule_rows(), key=lambda row: row[0]):
-        cells = [(e["rule"], e["says"], e["files"], e["tests"]) for _, e in members]
+        cells = [(e["rule"], e["says"], e["files"], e["tests"], e.get("proof", "")) for _, e in members]
         if section == PAPERS:
             parts.append(
-                f"## {section}\n\n" + table(("example", "tests"), ((says, t) for _, says, _, t in cells))
+                f"## {section}\n\n" + table(("example", "tests"), ((says, t) for _, says, _, t, _ in cells))
             )
         else:
-            parts.append(f"## {section}\n\n" + table(("rule", "says", "files", "tests"), cells))
+            parts.append(f"## {section}\n\n" + table(("rule", "says", "files", "tests", "proved"), cells))
     return "\n\n".join(parts)
 
 

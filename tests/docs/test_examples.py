@@ -32,6 +32,7 @@ from tests.docs.reference import PAPERS, operator_page, rule_rows
 from tests.kit import ROOT
 from tests.kit.stream import in_parts
 from tests.laws.mutations import MUTATIONS
+from tests.proof.check import statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -177,6 +178,15 @@ def test_every_rule_names_files_and_tests_that_exist(row: dict[str, str]) -> Non
     for file in actual:
         assert (ROOT / file).is_file(), file
     check_tests(row["tests"])
+
+
+@pytest.mark.parametrize("row", [row for row in RULE_ROWS if "proof" in row], ids=lambda row: row["rule"])
+def test_every_theorem_of_a_rule_exists(row: dict[str, str]) -> None:
+    theorems = re.findall(r"`(\w+)\.(\w+)`", row["proof"])
+    assert theorems
+    assert len(theorems) == row["proof"].count("`") // 2
+    for file, theorem in theorems:
+        assert theorem in statements(file, "Theorem|Corollary"), f"{file}.{theorem}"
 
 
 def test_the_rules_are_those_of_the_theory() -> None:
