@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -12,6 +11,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, from_json
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.known_folders import KnownFolder, KnownFolders
 from cedilla.runtime.checkpoint.read_files import Batch, last_batch, seen
+from cedilla.runtime.checkpoint.set_aside import counts_by_code
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog
 from cedilla.runtime.state.segments import rows_of
 from cedilla.runtime.storage.files import Files, FoundFile
@@ -58,13 +58,13 @@ def quarantine_files(files: Files, root: str) -> dict[str, list[FoundFile]]:
 
 
 def quarantined(root: str) -> dict[str, dict[str, int]]:
-    """Source -> code -> lines set aside."""
+    """Source -> code -> lines set aside; `UNREADABLE` counts those that no run has written."""
     files, by_source = Files(), dict[str, dict[str, int]]()
     for source, listed in quarantine_files(files, root).items():
         counts: Counter[str] = Counter()
         for file in listed:
             with files.open(file.path) as lines:
-                counts.update(json.loads(line)["code"] for line in lines)
+                counts.update(counts_by_code(lines))
         if counts:
             by_source[source] = dict(counts)
     return by_source
@@ -87,7 +87,8 @@ def backlog(root: str, commit: Commit | None) -> dict[str, int]:
     folders, last = KnownFolders.stored(files, root), last_batch(files, root)
     left = {} if last is None else _left(last, commit)
     taken = {file.path for _, read in seen(files, root, last) for file in read}
-    tables = json.loads(files.read(f"{root}/{TABLES}")) if files.exists(f"{root}/{TABLES}") else {}
+    documents = SealedFiles(files, root)
+    tables = documents.read(TABLES) if documents.exists(TABLES) else {}
     waiting: dict[str, int] = {}
     for name, data in folders.streams.items():
         markers = folders.markers.get(name)

@@ -17,6 +17,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.stored_plan import PLAN
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import seal, unseal
 
 JOURNAL = "journal.json"
 _VERSION = 1
@@ -137,7 +138,7 @@ class Journal:
         try:
             if not self.files.exists(f"{self.path.rpartition('/')[0]}/{PLAN}"):
                 return  # a new folder would prevent that the lost one is put back
-            self.files.write(self.path, json.dumps(self.content), durable=False)
+            self.files.write(self.path, seal(JOURNAL, json.dumps(self.content)), durable=False)
         except DiagnosticError:
             self.path = None
             return
@@ -203,13 +204,12 @@ def shown(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def read_journal(files: Files, path: str) -> dict[str, Any] | None:
-    """Returns the content of a journal; `None` without one, or of another version."""
+    """Returns the content of a journal; `None` without one, of another version, or of a damaged one."""
     try:
-        content = json.loads(files.read(path)) if files.exists(path) else None
+        content = json.loads(unseal(JOURNAL, files.read(path))) if files.exists(path) else {}
     except (ValueError, DiagnosticError):
         return None
-    is_known = isinstance(content, dict) and content.get("version") == _VERSION
-    return content if is_known else None
+    return content if content.get("version") == _VERSION else None
 
 
 def rates(records: Mapping[str, Sequence[float]], now: float) -> Iterator[tuple[str, float]]:

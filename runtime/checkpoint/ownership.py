@@ -21,7 +21,8 @@ from filelock import FileLock, Timeout
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.commits import moment, seconds
 from cedilla.runtime.records.lines import local_path
-from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.files import Files, name_of
+from cedilla.runtime.storage.sealed import seal, unseal
 from cedilla.runtime.storage.written import missing
 
 _LOCK = "owner.lock"
@@ -112,7 +113,7 @@ def _owned(files: Files, path: str, checkpoint: str, lock_name: str, name: str) 
             raise _in_use(path, checkpoint, before)
         number = 0 if before is None else before.number + 1
         owner = Owner(number, socket.gethostname(), os.getpid(), moment(), checkpoint, uuid4().hex)
-        files.write(record, json.dumps(asdict(owner)))
+        files.write(record, seal(name_of(record), json.dumps(asdict(owner))))
         yield Ownership(files, record, owner)
 
 
@@ -121,8 +122,8 @@ def _read(files: Files, record: str) -> Owner | None:
     if not files.exists(record):
         return None
     try:
-        return Owner(**json.loads(files.read(record)))
-    except (ValueError, TypeError):
+        return Owner(**json.loads(unseal(name_of(record), files.read(record))))
+    except ValueError:
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,8 @@ from attrs import define, field
 
 from cedilla.runtime.checkpoint.inventory import quarantine_files
 from cedilla.runtime.checkpoint.journal import member_name
+from cedilla.runtime.checkpoint.set_aside import UNREADABLE, set_aside_line
+from cedilla.runtime.records.json_objects import object_of
 from cedilla.runtime.storage.files import Files, name_of
 
 _CODE = re.compile(rb'^\{"code": ?"(RQ\d{3})"', re.MULTILINE)
@@ -77,31 +78,25 @@ def counts_of(by_source: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[
 
 def _contents(content: bytes, attributes: Sequence[str]) -> _File:
     counts = Counter(code.decode() for code in _CODE.findall(content))
+    lines = content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
+    if others := lines - counts.total():
+        counts[UNREADABLE] = others
     examples: dict[str, list[dict[str, Any]]] = {}
     members: Counter[tuple[str, str]] = Counter()
     for line in reversed(content[-_TAIL:].splitlines()[-_MAX_LINES:]):
-        try:
-            item = json.loads(line)
-        except ValueError:  # the tail begins inside a line
+        item = set_aside_line(line)
+        if item is None:  # also where the tail begins inside a line
             continue
-        raw = str(item.get("raw", ""))
-        members.update(_values(raw, attributes))
-        kept = examples.setdefault(item["code"], [])
+        members.update(_values(item.raw, attributes))
+        kept = examples.setdefault(item.code, [])
         if len(kept) < NEWEST:
-            at = item.get("position") or {}
-            file = name_of(str(at.get("file", "")))
-            position = f"{file}:{at.get('line', '')}"
-            kept.append({"raw": raw[:_MAX_RAW], "reason": item.get("reason", ""), "place": position})
+            position = f"{name_of(item.file)}:{item.line}"
+            kept.append({"raw": item.raw[:_MAX_RAW], "reason": item.reason, "place": position})
     return _File(counts, examples, members)
 
 
 def _values(raw: str, attributes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    try:
-        row = json.loads(raw) if attributes else None
-    except ValueError:
-        return
-    if not isinstance(row, dict):
-        return
+    row = object_of(raw) if attributes else {}
     for name in attributes:
         value = row.get(name)
         if value is not None:

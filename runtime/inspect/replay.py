@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import evolve, frozen
 
@@ -22,11 +21,15 @@ from cedilla.grammar.parser import single_accents
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
 from cedilla.runtime.checkpoint.inventory import quarantine_files
 from cedilla.runtime.checkpoint.journal import JOURNAL, read_journal
+from cedilla.runtime.checkpoint.set_aside import SetAsideLine, set_aside_line
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.records.json_objects import object_of
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.rejections import LATE
 from cedilla.runtime.storage.files import Files, FoundFile, name_of
+from cedilla.runtime.storage.sealed import SealedFiles
+from cedilla.runtime.storage.written import damaged
 
 RECORD = "replayed.json"
 """The document of a checkpoint with the files of the quarantine whose lines were sent again, by source and code."""
@@ -34,29 +37,21 @@ _FILE = re.compile(r"epoch=(\d+)\.jsonl")
 
 
 @frozen
-class SetAsideLine:
-    """A line of a quarantine: the number of its epoch, the file and the line where it was, its text."""
-
-    epoch: int
-    file: str
-    line: int
-    raw: str
-
-
-@frozen
 class Replay:
-    """The lines of a source with a code, and the files of the quarantine that have them."""
+    """The lines of a source with a code, each after the number of its epoch, and the files of the quarantine that have
+    them."""
 
     source: str
     code: str
-    lines: tuple[SetAsideLine, ...]
+    lines: tuple[tuple[int, SetAsideLine], ...]
     files: tuple[str, ...]
 
 
 def replays(checkpoint: str, code: str, source: str | None, *, again: bool = False) -> list[Replay]:
     """Returns the lines with a code that were not sent again yet, by source; with `again`, all.
 
-    Raises `DiagnosticError`: as `read_checkpoint`, and RQ496 without any line.
+    Raises `DiagnosticError`: as `read_checkpoint`, RQ496 without any line, RQ478 for a quarantine or a record of
+    replays that was changed.
     """
     root = read_checkpoint(checkpoint).root
     before = {} if again else _record(root)
@@ -83,9 +78,9 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
     at = _folder_of(evolve(source, path=folder.path_of_run(source.path)), replay.code)
     if not as_now:
         _check_units(checkpoint, folder, source, replay)
-    path = _free(at, f"replay-{replay.code}-{max(line.epoch for line in replay.lines):012d}")
+    path = _free(at, f"replay-{replay.code}-{max(epoch for epoch, _ in replay.lines):012d}")
     aside = path.with_name(f"_{path.name}")
-    aside.write_text("".join(f"{line.raw}\n" for line in replay.lines), encoding="utf-8")
+    aside.write_text("".join(f"{line.raw}\n" for _, line in replay.lines), encoding="utf-8")
     # The record comes first: after a crash in between, lines are missing until --again, and never there twice.
     _add_to_record(folder.root, replay)
     aside.rename(path)
@@ -93,7 +88,7 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
 
 
 def _replay(source: str, listed: Sequence[FoundFile], code: str, before: Sequence[str]) -> Replay:
-    lines: list[SetAsideLine] = []
+    lines: list[tuple[int, SetAsideLine]] = []
     files: list[str] = []
     for path in (file.path for file in listed):
         name = name_of(path)
@@ -101,14 +96,14 @@ def _replay(source: str, listed: Sequence[FoundFile], code: str, before: Sequenc
         if number is None or name in before:
             continue
         with Files().open(path) as opened:
-            mine = [item for item in map(json.loads, opened) if item["code"] == code]
+            every_line = [set_aside_line(text) for text in opened]
+        if None in every_line:
+            raise damaged(path, f"line {every_line.index(None) + 1} is not what a run has written")
+        mine = [line for line in every_line if line is not None and line.code == code]
         if mine:
             files.append(name)
-        mine.sort(key=lambda item: (item["position"]["file"], item["position"]["line"]))
-        lines += (
-            SetAsideLine(int(number[1]), item["position"]["file"], item["position"]["line"], item["raw"])
-            for item in mine
-        )
+        mine.sort(key=lambda line: (line.file, line.line))
+        lines += ((int(number[1]), line) for line in mine)
     return Replay(source, code, tuple(lines), tuple(files))
 
 
@@ -147,11 +142,11 @@ def _check_units(checkpoint: str, folder: CheckpointFolder, source: Source, repl
     listed = [recorded for recorded in journal.get("accents", []) if recorded["source"] == source.name]
     first = min((recorded["epoch"] for recorded in journal.get("accents", [])), default=None)
     is_whole = journal.get("accents_read") == len(journal.get("accents", []))
-    for line in replay.lines:
-        if not is_whole and (first is None or first >= line.epoch):
+    for epoch, line in replay.lines:
+        if not is_whole and (first is None or first >= epoch):
             raise _before(source, line, "accents that the journal does not have any more")
         for accent in listed:
-            if accent["epoch"] >= line.epoch and _describes(accent["text"], source, state, line.raw):
+            if accent["epoch"] >= epoch and _describes(accent["text"], source, state, line.raw):
                 raise _before(source, line, accent["text"])
 
 
@@ -167,7 +162,7 @@ def _before(source: Source, line: SetAsideLine, accent: str) -> DiagnosticError:
 
 def _describes(text: str, source: Source, state: SourceState, raw: str) -> bool:
     """Returns False if an accent certainly does not change how a line is read."""
-    row = _row(raw)
+    row = object_of(raw)
     try:
         if (change := read_epoch_change(state, text)) is not None:
             return not isinstance(change, Grow)
@@ -184,30 +179,22 @@ def _describes(text: str, source: Source, state: SourceState, raw: str) -> bool:
     return False
 
 
-def _row(raw: str) -> Mapping[str, Any]:
-    try:
-        row = json.loads(raw)
-    except ValueError:
-        return {}
-    return row if isinstance(row, dict) else {}
-
-
 # --- what was sent ---------------------------------------------------------------------------------------
 
 
 def _record(root: str) -> dict[str, dict[str, list[str]]]:
-    files, path = Files(), f"{root}/{RECORD}"
-    return json.loads(files.read(path)) if files.exists(path) else {}
+    documents = SealedFiles(Files(), root)
+    return documents.read(RECORD) if documents.exists(RECORD) else {}
 
 
 def _add_to_record(root: str, replay: Replay) -> None:
     record = _record(root)
     of_source = record.setdefault(replay.source, {})
     of_source[replay.code] = sorted({*of_source.get(replay.code, []), *replay.files})
-    Files().write(f"{root}/{RECORD}", json.dumps(record))
+    SealedFiles(Files(), root).write(RECORD, json.dumps(record))
 
 
 def texts(replays: Sequence[Replay]) -> Iterator[str]:
     """Yields the original lines."""
     for replay in replays:
-        yield from (line.raw for line in replay.lines)
+        yield from (line.raw for _, line in replay.lines)

@@ -13,6 +13,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.inventory import TABLES
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog, LogEntry
 from cedilla.runtime.storage.files import Files, FoundFile
+from cedilla.runtime.storage.sealed import SealedFiles
 
 _MAX_VERSIONS = 1000
 """The greatest number of versions that one look reads."""
@@ -33,8 +34,7 @@ class DeltaSources:
     """The tables of a plan's streams, if any. `place`: the file with the last version that is read of each; `skips`:
     True if versions that take rows back are passed over, which `tell` reports."""
 
-    files: Files
-    place: str
+    documents: SealedFiles
     logs: Mapping[str, DeltaLog]
     skips: bool
     tell: Callable[[str], None]
@@ -46,8 +46,9 @@ class DeltaSources:
     def of(cls, plan: Plan, checkpoint: str, files: Files, tell: Callable[[str], None]) -> DeltaSources:
         """The tables of a plan, to be read from where a checkpoint has left them."""
         logs = {s.name: DeltaLog(files, s.name, s.path) for s in plan.sources if s.format == DELTA}
-        sources = cls(files, f"{checkpoint}/{TABLES}", logs, plan.settings["gaps"] == "skip", tell)
-        recorded = json.loads(files.read(sources.place)) if logs and files.exists(sources.place) else {}
+        documents = SealedFiles(files, checkpoint)
+        sources = cls(documents, logs, plan.settings["gaps"] == "skip", tell)
+        recorded = documents.read(TABLES) if logs and documents.exists(TABLES) else {}
         sources._read = {name: _Read(**recorded.get(name, {})) for name in logs}
         return sources
 
@@ -115,7 +116,7 @@ class DeltaSources:
         if not self.logs:
             return
         recorded = {name: asdict(read) for name, read in self._read.items()}
-        self.files.write(self.place, json.dumps(recorded))
+        self.documents.write(TABLES, json.dumps(recorded))
         if self._failure is not None:
             raise self._failure
 

@@ -24,6 +24,15 @@ _MIN_EXPONENT = 400
 _BLANK = re.compile(r"[ \t\n\r]*")
 
 
+def object_of(text: str | bytes) -> dict[str, Any]:
+    """Returns the JSON object of a text that anybody may have written; an empty one for every other text."""
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
 class NoObject:
     """Placeholder for a value whose path leads through a value that is not an object."""
 

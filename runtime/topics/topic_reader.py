@@ -338,6 +338,6 @@ def one_line(value: bytes) -> bytes:
         return value
     try:
         json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return value.replace(b"\n", b"\x00").replace(b"\r", b"\x00")
     return value.translate(_BREAKS)

@@ -8,14 +8,14 @@ import secrets
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import uvicorn
-from prometheus_client import start_http_server
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cedilla.runtime.terminal.addresses import Address, bound
-from cedilla.runtime.ui.app import application
+from cedilla.runtime.ui.app import application, metrics_application
 from cedilla.runtime.ui.feed import Feed
 from cedilla.runtime.ui.metrics import registry_of
 
@@ -36,41 +36,65 @@ def serve(
 ) -> None:
     """Serves a checkpoint until Ctrl-C, or until standard input ends where the server is `of_run`.
 
+    One server answers at both addresses.
+
     `announce` gets a line for each address. Raises `DiagnosticError` RQ495 where an address cannot be used.
     """
     if of_run:
         os.nice(_NICE)
     feed = Feed(checkpoint)
     registry = registry_of(feed)
-    if metrics is not None:
-        bound(metrics).close()
-        server, _ = start_http_server(metrics.port, metrics.host, registry)
-        announce(f"metrics: http://{Address(metrics.host, server.server_port).shown}/metrics")
-    if page is None:
-        _wait(of_run)
-        return
-    listening = bound(page)
-    token = None if page.is_local else os.environ.get(TOKEN) or secrets.token_urlsafe(16)
-    port = listening.getsockname()[1]
-    announce(f"page: http://{Address(page.host, port).shown}/{f'?token={token}' if token else ''}")
     ending = asyncio.Event()
+    apps, sockets = dict[int, ASGIApp](), list[socket.socket]()
+
+    def open_port(address: Address) -> Address:
+        sockets.append(bound(address))
+        return Address(address.host, sockets[-1].getsockname()[1])
+
+    if metrics is not None:
+        opened = open_port(metrics)
+        apps[opened.port] = metrics_application(registry, opened.is_local)
+        announce(f"metrics: http://{opened.shown}/metrics")
+    if page is not None:
+        opened = open_port(page)
+        token = None if page.is_local else os.environ.get(TOKEN) or secrets.token_urlsafe(16)
+        apps[opened.port] = application(feed, registry, token, ending)
+        announce(f"page: http://{opened.shown}/{f'?token={token}' if token else ''}")
+    asyncio.run(_served(server_of(_by_port(apps)), sockets, feed, ending, of_run))
+
+
+def server_of(app: ASGIApp) -> uvicorn.Server:
+    """Returns a server of an application, which is not started."""
     config = uvicorn.Config(
-        application(feed, registry, token, ending),
+        app,
         log_level="critical",
         access_log=False,
         lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
         timeout_graceful_shutdown=_FAREWELL,
     )
-    asyncio.run(_served(uvicorn.Server(config), listening, feed, ending, of_run))
+    return uvicorn.Server(config)
+
+
+def _by_port(apps: Mapping[int, ASGIApp]) -> ASGIApp:
+    """Returns an application that answers each port as one of `apps` does."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await apps[scope["server"][1]](scope, receive, send)
+
+    return app
 
 
 async def _served(
-    server: uvicorn.Server, listening: socket.socket, feed: Feed, ending: asyncio.Event, of_run: bool
+    server: uvicorn.Server, sockets: list[socket.socket], feed: Feed, ending: asyncio.Event, of_run: bool
 ) -> None:
     loop = asyncio.get_running_loop()
 
     def watch() -> None:
-        _wait(of_run=True)
+        while sys.stdin.buffer.read(1):  # the pipe of the run closes when it ends
+            pass
         feed.has_ended = True
         loop.call_soon_threadsafe(ending.set)
 
@@ -83,15 +107,5 @@ async def _served(
         threading.Thread(target=watch, daemon=True).start()
     farewell = asyncio.create_task(end())
     with suppress(KeyboardInterrupt):
-        await server.serve([listening])
+        await server.serve(sockets)
     farewell.cancel()
-
-
-def _wait(of_run: bool) -> None:
-    """Waits until the run has ended, whose end of the pipe closes then; or for ever."""
-    if of_run:
-        while sys.stdin.buffer.read(1):
-            pass
-        return
-    with suppress(KeyboardInterrupt):
-        threading.Event().wait()

@@ -62,11 +62,13 @@ def served_folder(folder: Path) -> Iterator[str]:
 
 
 def opened(browser: Browser, address: str, width: int = 1280, scheme: str = "light") -> Page:
-    """Opens a page. An error of its script, or a request to another host, fails the test that looks at `page.wrong`."""
+    """Opens a page. An error of its script, what its policy forbids, or a request to another host, fails the test that
+    looks at `page.wrong`."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
     page.set_default_timeout(20_000)
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if "Policy" in message.text else None)
     page.on("request", lambda request: None if request.url.startswith(address) else wrong.append(request.url))
     page.wrong = wrong  # type: ignore[attr-defined]
     page.goto(address)

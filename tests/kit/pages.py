@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from typing import Any
 
-import uvicorn
 from attrs import frozen
 
 from cedilla.runtime.terminal.addresses import Address, bound
 from cedilla.runtime.ui.app import application
 from cedilla.runtime.ui.feed import Feed
 from cedilla.runtime.ui.metrics import registry_of
+from cedilla.runtime.ui.serving import server_of
 
 
 @frozen
@@ -49,7 +49,11 @@ class Page:
         """Returns the JSON that answers a question."""
         return self._ask("POST", path, json.dumps(body), {}).json()
 
-    def _ask(self, method: str, path: str, text: str | None, headers: Mapping[str, str]) -> Answer:
+    def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        """Returns the answer to any request."""
+        return self._ask(method, path, body, headers)
+
+    def _ask(self, method: str, path: str, text: str | bytes | None, headers: Mapping[str, str]) -> Answer:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.request(method, path, text, dict(headers))
         response = connection.getresponse()
@@ -67,8 +71,7 @@ def served(path: str, token: str | None = None) -> Iterator[Page]:
     app = application(feed, registry_of(feed), token, asyncio.Event())
     with bound(Address("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
+        server = server_of(app)
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
         thread.start()
         while not server.started:

@@ -18,6 +18,7 @@ function h(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "style") node.style.cssText = value; // the policy forbids the attribute
     else node.setAttribute(name, value === true ? "" : value);
   }
   node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
@@ -63,7 +64,7 @@ function fill(id, ...nodes) {
     }));
   box.replaceChildren(...nodes);
   for (const each of kept) {
-    const node = box.querySelector(`[data-keep=${JSON.stringify(each.key)}]`);
+    const node = [...box.querySelectorAll("[data-keep]")].find((found) => found.dataset.keep === each.key);
     if (!node) continue;
     if (node.tagName === "DETAILS") node.open = each.open;
     node.scrollTop = each.top;
@@ -651,9 +652,9 @@ function plan(graph) {
 }
 
 function flow(node) {
-  const m = state.model,
-    read = m.totals.read[node.name],
-    written = m.totals.written[node.name];
+  const of = (counts) => (Object.hasOwn(counts, node.name) ? counts[node.name] : undefined), // one may be `constructor`
+    read = of(state.model.totals.read),
+    written = of(state.model.totals.written);
   return node.kind === "emit"
     ? written === undefined
       ? node.facts[0]

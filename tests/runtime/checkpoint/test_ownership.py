@@ -18,6 +18,7 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.ownership import Owner, owned
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import seal
 from tests.kit.stream import read_output
 from tests.kit.tiers import tiered
 
@@ -29,6 +30,7 @@ HOLD = """
 import sys, time
 from cedilla.runtime.checkpoint.ownership import owned
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import seal
 with owned(Files(), sys.argv[1], sys.argv[2:]):
     print("owned", flush=True)
     time.sleep(60)
@@ -97,7 +99,7 @@ def test_a_run_that_lost_its_checkpoint_commits_nothing(tmp_path: Path) -> None:
         checkpoint = Checkpoint(Files(), str(tmp_path), ownership)
         checkpoint.commit(Commit(0))
         taken = evolve(ownership.owner, number=1, host="elsewhere", token="other")
-        (tmp_path / "commits/owner").write_text(json.dumps(asdict(taken)))
+        (tmp_path / "commits/owner").write_text(seal("owner", json.dumps(asdict(taken))))
         with pytest.raises(DiagnosticError, match=r"RQ476.*elsewhere"):
             checkpoint.commit(Commit(1))
     assert [path.name for path in (tmp_path / "commits").glob("*.json")] == ["000000000000.json"]
@@ -122,7 +124,7 @@ def test_of_two_runs_one_commits_an_epoch(tmp_path: Path) -> None:
 def test_a_record_of_a_dead_process_is_no_owner(tmp_path: Path) -> None:
     gone = Owner(4, os.uname().nodename, 2**22 + 1, "", str(tmp_path), "")
     (tmp_path / "commits").mkdir()
-    (tmp_path / "commits/owner").write_text(json.dumps(asdict(gone)))
+    (tmp_path / "commits/owner").write_text(seal("owner", json.dumps(asdict(gone))))
     with owned(Files(), str(tmp_path), []) as ownership:
         assert ownership.number == 5
 

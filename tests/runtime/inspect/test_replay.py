@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.runtime.checkpoint.journal import JOURNAL
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import SealedFiles
 from tests.kit.command import cedilla
 from tests.kit.query import Query
 from tests.kit.stream import Item
@@ -88,11 +91,10 @@ def test_only_an_accent_that_may_change_how_a_line_is_read_keeps_it_back(
 
 def test_accents_that_the_journal_has_lost_keep_lines_back(sail: SparkSession, tmp_path: Path) -> None:
     query = processed(sail, tmp_path, [ODD], [GROWTH])
-    journal = tmp_path / "checkpoint" / "journal.json"
-    content = json.loads(journal.read_text())
-    journal.write_text(json.dumps({**content, "accents": []}))
+    documents = SealedFiles(Files(), str(tmp_path / "checkpoint"))
+    documents.write(JOURNAL, json.dumps({**documents.read(JOURNAL), "accents": []}))
     assert "accents that the journal does not have any more" in replay(query)
-    journal.unlink()
+    documents.delete(JOURNAL)
     assert "error[RQ497]" in replay(query)
 
 

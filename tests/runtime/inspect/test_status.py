@@ -43,7 +43,9 @@ def test_accents_in_force_and_what_an_alter_waits_for(tmp_path: Path) -> None:
     (state / "part.parquet").write_bytes(b"12345")
     quarantine = tmp_path / "ck" / "quarantine" / "sensors"
     quarantine.mkdir(parents=True)
-    (quarantine / "epoch=1.jsonl").write_text('{"code": "RQ301"}\n{"code": "RQ305"}\n{"code": "RQ301"}\n')
+    at = '"position": {"file": "a", "line": 1}, "raw": "x"'
+    lines = (f'{{"code": "{code}", {at}}}\n' for code in ("RQ301", "RQ305", "RQ301"))
+    (quarantine / "epoch=1.jsonl").write_text("".join(lines))
     markers = [
         "[[s = 2, alter(t, y -> y * 2)]]",
         "[[s = 1, alter(t, y -> y * 2)]]",

@@ -21,11 +21,13 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.runtime.checkpoint import ownership
+from cedilla.runtime.checkpoint.journal import JOURNAL
 from cedilla.runtime.checkpoint.known_folders import KnownFolder, KnownFolders
 from cedilla.runtime.checkpoint.ownership import is_running, owned, read_owner
 from cedilla.runtime.inspect.members import MAX_ROWS
 from cedilla.runtime.inspect.run_model import Model, RunModel
 from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.terminal import addresses
 from cedilla.runtime.terminal.addresses import Address, bound, check_extra
 from cedilla.runtime.ui.feed import Feed
@@ -93,11 +95,12 @@ def test_a_value_is_silent_before_the_others_and_one_outside_the_domain_is_none(
 ) -> None:
     """Also an hour after the run has stopped: then no value is new."""
     copy = shutil.copytree(path, tmp_path / "checkpoint")
-    journal = json.loads((copy / "journal.json").read_text())
+    documents = SealedFiles(Files(), str(copy))
+    journal = documents.read(JOURNAL)
     members = journal["members"]["pumps"]["pump"]
     members["9"] = [*members["1"]]  # of a rejected tuple
     members["2"][0] -= 120
-    (copy / "journal.json").write_text(json.dumps(journal))
+    documents.write(JOURNAL, json.dumps(journal))
     (group,) = RunModel(str(copy), lambda: time.time() + 3600).read()["sources"][0]["groups"]
     assert {row["value"]: row["silent"] for row in group["rows"]} == {
         "1": False,

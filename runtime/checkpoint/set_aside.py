@@ -1,0 +1,40 @@
+"""Lines of a quarantine, which people may edit: what a run has written, and what it has not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from cedilla.runtime.records.json_objects import object_of
+
+UNREADABLE = "RQ478"
+"""Counted in place of the code of a line that no run has written."""
+
+
+@frozen
+class SetAsideLine:
+    """A line of a quarantine: its code and reason, the file and the line where it was, its text."""
+
+    code: str
+    reason: str
+    file: str
+    line: int
+    raw: str
+
+
+def set_aside_line(text: str | bytes) -> SetAsideLine | None:
+    """Returns a line of a quarantine; `None` for one that no run has written."""
+    match object_of(text):
+        case {"code": str(code), "position": {"file": str(file), "line": int(line)}, **others}:
+            reason, raw = others.get("reason", ""), others.get("raw", "")  # engines leave a null out
+            if isinstance(reason, str) and isinstance(raw, str):
+                return SetAsideLine(code, reason, file, line, raw)
+    return None
+
+
+def counts_by_code(texts: Iterable[str | bytes]) -> Counter[str]:
+    """Counts lines by their codes."""
+    lines = map(set_aside_line, texts)
+    return Counter(UNREADABLE if line is None else line.code for line in lines)
