@@ -26,6 +26,9 @@ from cedilla.runtime.records.marker_files import in_stream_order, is_marker_file
 
 T = TypeVar("T")
 
+_MAX_SHOWN = 1_000
+"""The most characters of a line that a message shows: a line may be megabytes long, and have thousands of faults."""
+
 LONGEST_LINE = size(SETTINGS["longest_line"][0])
 """Default for the greatest number of bytes of a line without its end. Lines are held in memory, and a file may have no
 line ends."""
@@ -78,9 +81,10 @@ class Line:
         )
 
     def mark(self, diagnostic: Diagnostic, marker: str | None = None) -> Diagnostic:
-        """Returns the diagnostic with the position and the text of the line as its last note, and with an excerpt of
+        """Returns the diagnostic with the position and the begin of the line as its last note, and with an excerpt of
         the marker that it is about."""
-        noted = evolve(diagnostic, notes=(*diagnostic.notes, f"{self.place}: {self.text}"))
+        text = self.text if len(self.text) <= _MAX_SHOWN else f"{self.text[:_MAX_SHOWN]} ..."
+        noted = evolve(diagnostic, notes=(*diagnostic.notes, f"{self.place}: {text}"))
         file, _, number = self.place.rpartition(":")
         if marker is None or not (file and number.isdecimal()):
             return noted

@@ -7,9 +7,10 @@ codes of the engine's quarantine (`intake`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from attrs import evolve, frozen
@@ -56,6 +57,9 @@ from cedilla.runtime.stream_tools.schema import Schema
 
 _REMEMBERED = 1000
 """The number of latest punctuations kept, to name the one that a late tuple violates."""
+
+_MAX_NAMES = 20
+"""The most unknown attributes of a line that are named, and the most known ones that a hint lists."""
 
 _COALESCE_EVERY = 256
 """The number of punctuations after which neighbouring patterns become ranges (theory 1.4)."""
@@ -178,7 +182,7 @@ class StreamChecker:
 
     def _tuple(self, item: Mapping[str, Any], line: Line) -> tuple[Row | None, list[Diagnostic]]:
         state = self.state
-        raw, fields = dict[str, Value](), dict[str, Value]()
+        raw, fields, unknown = dict[str, Value](), dict[str, Value](), dict[str, Any]()
         diagnostics: list[Diagnostic] = []
         types, paths = state.field_types, paths_of(self._source, state)
         try:
@@ -193,19 +197,14 @@ class StreamChecker:
                 continue
             name = state.names.of.get(field, field)
             if name not in state.types:
-                known_names = f"known attributes: {', '.join(state.types)}"
-                hint = (
-                    f"an add before it: [[+({name}: {_type_of(value)})]]; {known_names}"
-                    if is_name(name)
-                    else known_names
-                )
-                diagnostics.append(_complaint(line, "RQ306", reason("RQ306", name), hint))
+                unknown[name] = value
                 continue
             try:
                 raw[name] = fields[field] = value_of_json(types[field], value)
             except ValueError:
                 code, wrong = of_fault(fault_in(parsed, field, types[field]), paths)
                 diagnostics.append(_complaint(line, code, wrong, _HINTS.get(code)))
+        diagnostics += self._unknown(unknown, line)
         if any(diagnostic.code in ("RQ301", TWICE, *NO_MOMENT) for diagnostic in diagnostics):
             return None, diagnostics
         raw = state.swaps.back(raw, raw)
@@ -221,6 +220,17 @@ class StreamChecker:
         renamed = not state.names.of.keys().isdisjoint(item)
         row = Row(state.names.plain(item) if renamed else item, raw, canonical, renamed)
         return row, [*diagnostics, *self._misplaced(row, line)]
+
+    def _unknown(self, values: Mapping[str, Any], line: Line) -> Iterator[Diagnostic]:
+        """Yields the errors of attributes that the stream does not have, the first ones by their names."""
+        known_names = f"known attributes: {', '.join(islice(self.state.types, _MAX_NAMES))}" if values else ""
+        for name, value in islice(values.items(), _MAX_NAMES):
+            add = f"an add before it: [[+({name}: {_type_of(value)})]]; " if is_name(name) else ""
+            yield _complaint(line, "RQ306", reason("RQ306", name), add + known_names)
+        if (more := len(values) - _MAX_NAMES) > 0:
+            yield _complaint(
+                line, "RQ306", f"and {more:,} more attributes of the line were never declared", known_names
+            )
 
     def _canonical(
         self, raw: Mapping[str, Value], line: Line, paths: Paths

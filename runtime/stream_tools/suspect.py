@@ -25,6 +25,7 @@ from cedilla.runtime.change_detection.groups import (
     region_of,
     statement,
 )
+from cedilla.runtime.change_detection.points import MAX_VALUE
 from cedilla.runtime.change_detection.series import Jump, Series
 from cedilla.runtime.change_detection.swaps import find_swap
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -134,7 +135,7 @@ class Suspects:
                 if self._count > MAX_SERIES:
                     raise _too_many(self.by)
                 series[name] = new_series(self.schema.source, name, state)
-            if not isinstance(function, Affine):
+            if not isinstance(function, Affine) or not abs(value) <= MAX_VALUE:
                 continue
             series[name].append(self._where(row, line, name, function), float(value))
             if series[name].is_due:

@@ -225,12 +225,15 @@ def test_an_upgrade_to_another_protocol_is_a_plain_request(page: Page) -> None:
     ],
 )
 def test_what_is_no_request_ends_the_connection_and_not_the_server(page: Page, request_text: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", page.port), timeout=30) as connection:
-        with suppress(OSError):  # the server may close the connection first
-            connection.sendall(request_text)
-            connection.shutdown(socket.SHUT_WR)
-            while connection.recv(1 << 16):
-                pass
+    local = ("127.0.0.1", page.port)
+    with (
+        suppress(OSError),
+        socket.create_connection(local, timeout=30) as connection,
+    ):  # the server may close it first
+        connection.sendall(request_text)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(1 << 16):
+            pass
     assert page.get("/model").status == 200
 
 
