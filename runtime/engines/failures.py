@@ -29,7 +29,7 @@ def refusal(problem: BaseException) -> DiagnosticError | None:
     """Returns the diagnostic for a failed job: RQ310 of `as_double`, RQ308 of a compressed file, RQ431 of a disk that
     takes no more, RQ322 of a lack of memory, RQ433 of unfit workers, or what a Python task raised. `None` for other
     errors."""
-    if isinstance(problem, DiagnosticError):  # it reports the error already
+    if isinstance(problem, DiagnosticError | OSError):  # of this process, which knows more than its text
         return None
     text = str(problem)
     if match := re.search(rf"{re.escape(exact_conversions.BEYOND)}([^\s']+)", text):
@@ -70,8 +70,8 @@ _NUMBERS = {
 _NOT_WRITTEN = re.compile("|".join(map(re.escape, _NUMBERS)))
 _NO_MEMORY = re.compile(
     r"java\.lang\.OutOfMemoryError: [\w .]+|Resources exhausted: [^\n]+|memory allocation of \d+ bytes failed"
-    r"|ArrowMemoryError: [^\n]+|\bMemoryError\b|Cannot allocate memory|can't start new thread"
-    r"|failed to map segment from shared object|Python worker exited unexpectedly"
+    r"|ArrowMemoryError: [^\n]+|\bMemoryError\b|Cannot allocate memory|OS can't spawn worker thread"
+    r"|can't start new thread|failed to map segment from shared object|Python worker exited unexpectedly"
 )
 """The words for a lack of memory: of Java, of Sail, of Python and of the operating system."""
 _NOT_READ = re.compile(

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from attrs import define, field
+from attrs import define, evolve, field
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -106,6 +106,25 @@ def failures_told(session: SparkSession | None = None) -> Iterator[None]:
         if (told := _told(problem, session)) is None:
             raise
         raise told from problem
+    except BaseException as problem:
+        if type(problem).__name__ != _PANIC:
+            raise
+        raise (refusal(problem) or _failed(problem)) from problem
+
+
+_PANIC = "PanicException"
+"""The name of the exceptions of Rust, as of Sail; they are no `Exception`."""
+
+
+def with_commit(error: DiagnosticError, epoch: int) -> DiagnosticError:
+    """Returns an error that no input explains, with a note of the last committed epoch."""
+    committed = "no epoch is committed" if epoch < 0 else f"epoch {epoch} is the last that is committed"
+    return DiagnosticError(
+        evolve(d, notes=(*d.notes, committed)) if d.code in _OF_MACHINES else d for d in error.diagnostics
+    )
+
+
+_OF_MACHINES = ("RQ322", "RQ323", "RQ327")
 
 
 def _told(problem: Exception, session: SparkSession | None) -> DiagnosticError | None:
@@ -113,7 +132,15 @@ def _told(problem: Exception, session: SparkSession | None) -> DiagnosticError |
         return loss
     if isinstance(problem, OSError):
         return refused(problem)
-    if isinstance(problem, PySparkException | Py4JError):
-        message = str(problem).strip().partition("\n")[0] or type(problem).__name__
-        return failure("RQ325", f"the engine has failed: {message}", hint=_GOES_ON)
-    return None
+    return _failed(problem) if isinstance(problem, PySparkException | Py4JError) else None
+
+
+def _failed(problem: BaseException) -> DiagnosticError:
+    message = str(problem).strip().partition("\n")[0] or type(problem).__name__
+    return failure("RQ325", f"the engine has failed: {message}", hint=_GOES_ON)
+
+
+def killed() -> DiagnosticError:
+    """Returns RQ327: the process of a run has ended without a word."""
+    hint = f"{_GOES_ON}; the system kills processes where the machine has no memory left (`dmesg` tells)"
+    return failure("RQ327", "the process of the run was killed", hint=hint)

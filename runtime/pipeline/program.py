@@ -7,7 +7,7 @@ import inspect
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
@@ -27,8 +27,9 @@ from cedilla.runtime.checkpoint.ownership import owned
 from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.java_messages import silence
+from cedilla.runtime.engines.last_words import LastWords
 from cedilla.runtime.engines.memory import MemoryGrowth, restart_process
-from cedilla.runtime.engines.outages import failures_told
+from cedilla.runtime.engines.outages import failures_told, killed, with_commit
 from cedilla.runtime.engines.settings import check_settings, own_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
@@ -40,6 +41,7 @@ from cedilla.runtime.pipeline.sessions import engine_of, engine_session, interru
 from cedilla.runtime.pipeline.stopping import Stopping, handled
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
+from cedilla.runtime.storage.system_errors import no_memory
 from cedilla.runtime.terminal.console import open_closed_streams
 from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.permissions import check_modules
@@ -94,18 +96,26 @@ def prepared(compiled: CompiledQuery, options: Options) -> None:
 def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watching: Watching) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
     growth, stopping = MemoryGrowth(), Stopping()
+    words = LastWords(partial(_last_words, console))
+    stopping.before_exit = words.take_back
     last: int | None = None
 
     def tell(report: EpochReport) -> None:
         nonlocal last
         last = report.number
+        words.epoch(last)
         console.epoch(report)
         if report.engine == "sail":
             growth.look()
 
     try:
         home = options.checkpoint or default_checkpoint(plan)
-        with watched(home, watching.ui, watching.metrics, console.address), stopping.terminable():
+        in_process = engine_of(options) == "sail"
+        with (
+            watched(home, watching.ui, watching.metrics, console.address),
+            stopping.terminable(),
+            words.ready() if in_process else nullcontext(),
+        ):
             start(
                 plan,
                 flow,
@@ -133,6 +143,14 @@ def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watch
         raise
     console.close()
     return 0
+
+
+def _last_words(console: RunConsole, epoch: int | None) -> list[str]:
+    """Returns what another process says after an epoch, if this one has no memory for it, or is killed."""
+    errors = (no_memory("the process ended at an allocation"), killed())
+    return [
+        console.text_of(with_commit(error, -1 if epoch is None else epoch).diagnostics[0]) for error in errors
+    ]
 
 
 def main(query: str, flow: Flow, name: str = "query", params: Mapping[str, str] | None = None) -> None:
@@ -243,11 +261,13 @@ def start(
             with failures_told(session):
                 drive(executor, None if options.once else options.interval, on_step, ends)
         except BaseException as problem:
+            if isinstance(problem, DiagnosticError):
+                problem = with_commit(problem, executor.last.epoch)
             with suppress(Exception):  # a full disk takes neither, and what failed first is told
                 if isinstance(problem, DiagnosticError):
                     checkpoint.note_failure(problem.diagnostics, executor.last.epoch)
                 executor.close()
-            raise
+            raise problem
         executor.close()
 
 

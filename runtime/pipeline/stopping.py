@@ -15,9 +15,11 @@ from attrs import define
 
 @define
 class Stopping:
-    """The state of a run that signals end. `number`: the first signal."""
+    """The state of a run that signals end. `number`: the first signal; `before_exit`: is called before an end at
+    once."""
 
     number: int = signal.SIGINT
+    before_exit: Callable[[], None] = lambda: None
     _is_asked: bool = False
 
     @property
@@ -33,6 +35,7 @@ class Stopping:
     def ordered(self) -> None:
         """Ends the process. The next run continues as after SIGKILL."""
         _say("stopped at once; the next run continues after the last committed epoch")
+        self.before_exit()
         os._exit(self.status)
 
     @contextmanager

@@ -86,7 +86,7 @@ def refused(problem: OSError, path: str | None = None) -> DiagnosticError:
 
 def no_memory(words: str) -> DiagnosticError:
     """Returns RQ322 for a lack of memory. `words`: those of what failed."""
-    more = next((help_ for word, help_ in _MORE.items() if word in words), "")
+    more = "".join(help_ for word, help_ in _MORE.items() if word in words)
     told = f"there is not enough memory: {words.strip() or 'an allocation failed'}"
     return failure(
         "RQ322", told, hint=f"committed epochs stay, and the next run continues after them; {_LESS}{more}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import asdict
 
-from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
 from cedilla.grammar.diagnostics.printable import for_people, json_printable, without_secrets
 from cedilla.runtime.terminal.console import USAGE, Console, epoch_line, write
 from cedilla.runtime.terminal.hooks import Hooks
@@ -81,6 +81,12 @@ class RunConsole(Console):
             self._log(entry)
         self._hooks.fire("stop", entry)
         self.close()
+
+    def text_of(self, item: Diagnostic) -> str:
+        """Returns a diagnostic as `diagnostics` writes it, without colours."""
+        if self._as_json:
+            return json_printable(json.dumps(self._of_diagnostic(item)))
+        return for_people(render([item], {}))
 
     def epoch(self, report: EpochReport) -> None:
         """Writes one line about an epoch, and its warnings."""
