@@ -121,8 +121,8 @@ class Commands(click.Group):
                 raise
             from cedilla.runtime.storage.system_errors import no_memory, refused
 
-            told = refused(problem) if isinstance(problem, OSError) else no_memory(str(problem))
-            ctx.exit(Console().failed(told, {}))
+            error_of_system = refused(problem) if isinstance(problem, OSError) else no_memory(str(problem))
+            ctx.exit(Console().failed(error_of_system, {}))
 
 
 def _options(command: click.Command) -> dict[str, click.Option]:

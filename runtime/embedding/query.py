@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import json
 import shutil
 import tempfile
 import threading
@@ -20,9 +19,11 @@ from cedilla.compiler.explain.views import show
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
+from cedilla.runtime.checkpoint.inventory import rejected_lines
 from cedilla.runtime.embedding.frames import StagedData, column_names, kind_of, stage
 from cedilla.runtime.embedding.rewriting import columns_of, rewritten
 from cedilla.runtime.embedding.tables import Kind, check_columns, prepared_frame
+from cedilla.runtime.storage.files import Files
 from cedilla.runtime.terminal.options import Options, check_names, wrong
 
 if TYPE_CHECKING:
@@ -230,8 +231,7 @@ def _run_over(
 def _quarantined(checkpoint: Path) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     for file in sorted((checkpoint / "quarantine").glob("*/*.jsonl")):
-        for line in file.read_bytes().splitlines():
-            record = json.loads(line)
+        for record in rejected_lines(Files(), str(file)):
             position = f"{record['position']['file']}:{record['position']['line']}"
             records.append({**record, "source": file.parent.name, "place": position})
     return records

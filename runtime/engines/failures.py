@@ -81,9 +81,9 @@ _NOT_READ = re.compile(
 
 def not_written(number: int, *places: str) -> DiagnosticError:
     """Returns RQ431 for a job whose files the system refuses. `places`: where it may have written."""
-    place = full_disk(places) if number == errno.ENOSPC else places[0]
-    message = f"the engine cannot write in {place}: {os.strerror(number)}"
-    return failure("RQ431", message, hint=help_of(number, place))
+    folder = full_disk(places) if number == errno.ENOSPC else places[0]
+    message = f"the engine cannot write in {folder}: {os.strerror(number)}"
+    return failure("RQ431", message, hint=help_of(number, folder))
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def main(messages: int, words: int) -> None:
     `messages`, `words`: pipes. A line of `words` is a JSON list: the words after a lack of memory, and those after any
     other end; an empty list takes them back.
     """
-    filter_, said, waiting = Filter(), b"", [messages, words]
+    filter_, frames, waiting = Filter(), b"", [messages, words]
     while words in waiting:
         for pipe in select.select(waiting, [], [])[0]:
             block = os.read(pipe, 1 << 16)
@@ -70,12 +70,12 @@ def main(messages: int, words: int) -> None:
             elif pipe == messages:
                 _write(filter_.lines(block))
             else:
-                said += block
+                frames += block
     os.set_blocking(messages, False)
     while messages in waiting and (block := _left(messages)):
         _write(filter_.lines(block))
     _write(filter_.end())
-    last = json.loads(said.rpartition(b"\n")[0].rpartition(b"\n")[2] or b"[]")
+    last = json.loads(frames.rpartition(b"\n")[0].rpartition(b"\n")[2] or b"[]")
     if last:
         os.write(_STDERR, f"{last[0 if filter_.has_seen else 1]}\n".encode())
 

@@ -103,9 +103,9 @@ def failures_told(session: SparkSession | None = None) -> Iterator[None]:
     except (DiagnosticError, BrokenPipeError):  # whoever reads the output has gone
         raise
     except Exception as problem:
-        if (told := _told(problem, session)) is None:
+        if (diagnostic := _told(problem, session)) is None:
             raise
-        raise told from problem
+        raise diagnostic from problem
     except BaseException as problem:
         if type(problem).__name__ != _PANIC:
             raise

@@ -96,7 +96,7 @@ def prepared(compiled: CompiledQuery, options: Options) -> None:
 def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watching: Watching) -> int:
     """Run for the command line: progress and messages on the console. The exit status."""
     growth, stopping = MemoryGrowth(), Stopping()
-    words = LastWords(partial(_last_words, console))
+    words = LastWords(partial(last_words, console))
     stopping.before_exit = words.take_back
     last: int | None = None
 
@@ -145,7 +145,7 @@ def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watch
     return 0
 
 
-def _last_words(console: RunConsole, epoch: int | None) -> list[str]:
+def last_words(console: RunConsole, epoch: int | None) -> list[str]:
     """Returns what another process says after an epoch, if this one has no memory for it, or is killed."""
     errors = (no_memory("the process ended at an allocation"), killed())
     return [

@@ -3,7 +3,6 @@ section 6)."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from cedilla.runtime.records.foreign import (
     NoValue,
     Unreadable,
     damage_told,
+    json_value,
     not_utf8,
     python_values,
 )
@@ -67,8 +67,8 @@ def entries_in(lines: Iterable[Line]) -> Iterator[Entry]:
     """Parses lines of JSON to tuples and markers. Raises `DiagnosticError` RQ423."""
     for line in lines:
         try:
-            item = json.loads(line.text, parse_float=number_of) if line.is_utf8 else None
-        except (ValueError, RecursionError):
+            item = json_value(line.text, number_of) if line.is_utf8 else None
+        except ValueError:
             item = None
         if not isinstance(item, dict):
             raise unreadable(line.place, "the line is not a JSON object")
@@ -175,7 +175,7 @@ def _value(type_: Type, text: str) -> Any:
         case "double" | "decimal" if re.fullmatch(REAL, text):
             return number_of(text)
         case "array":
-            return json.loads(text, parse_float=number_of)
+            return json_value(text, number_of)
         case "string" | "timestamp" | "date":
             return text
         case _:

@@ -3,7 +3,8 @@ library."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -59,6 +60,14 @@ def _python_value(value: Any) -> Any:
         return NoValue(not_utf8(problem.object))
     except (ValueError, OverflowError) as problem:
         return NoValue(f"a value beyond all bounds ({problem})")
+
+
+def json_value(text: str | bytes, parse_float: Callable[[str], Any] = float) -> Any:
+    """Parses a JSON text. Raises `ValueError` for any other text, also for one that is nested too deeply."""
+    try:
+        return json.loads(text, parse_float=parse_float)
+    except RecursionError:
+        raise ValueError("the text is nested too deeply") from None
 
 
 def not_utf8(text: bytes) -> str:

@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from cedilla.compiler.expressions.types import STRING, Type
+from cedilla.runtime.records.foreign import json_value
 
 NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 """Doubles without a number in JSON, as outputs write them."""
@@ -27,8 +28,8 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 def object_of(text: str | bytes) -> dict[str, Any]:
     """Returns the JSON object of a text that anybody may have written; an empty one for every other text."""
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = json_value(text)
+    except ValueError:
         return {}
     return content if isinstance(content, dict) else {}
 

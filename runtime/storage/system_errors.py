@@ -44,8 +44,8 @@ def help_of(number: int | None, path: str | None = None) -> str:
 
 def full_disk(places: Sequence[str]) -> str:
     """Returns the one of some local folders on whose disk the least is free."""
-    local = {place: found for place in places if (found := local_path(place)) is not None}
-    return min(local, key=lambda place: _free(local[place]), default=places[0])
+    local = {path: local_folder for path in places if (local_folder := local_path(path)) is not None}
+    return min(local, key=lambda path: _free(local[path]), default=places[0])
 
 
 def _free(path: Path) -> int:
@@ -53,12 +53,12 @@ def _free(path: Path) -> int:
 
 
 def _space(path: Path) -> str:
-    there = _existing(path)
-    usage, disk = shutil.disk_usage(there), os.statvfs(there)
+    folder = _existing(path)
+    usage, disk = shutil.disk_usage(folder), os.statvfs(folder)
     if disk.f_files and not disk.f_favail:
-        return f"the disk at {_mount(there)} has space, and no number for one more file (`df -i`)"
+        return f"the disk at {_mount(folder)} has space, and no number for one more file (`df -i`)"
     free, total = (f"{size / (1 << 20):,.1f} MiB" for size in (usage.free, usage.total))
-    return f"space on the disk at {_mount(there)}: {free} of {total} are free"
+    return f"space on the disk at {_mount(folder)}: {free} of {total} are free"
 
 
 def _existing(path: Path) -> Path:
@@ -87,9 +87,9 @@ def refused(problem: OSError, path: str | None = None) -> DiagnosticError:
 def no_memory(words: str) -> DiagnosticError:
     """Returns RQ322 for a lack of memory. `words`: those of what failed."""
     more = "".join(help_ for word, help_ in _MORE.items() if word in words)
-    told = f"there is not enough memory: {words.strip() or 'an allocation failed'}"
+    message = f"there is not enough memory: {words.strip() or 'an allocation failed'}"
     return failure(
-        "RQ322", told, hint=f"committed epochs stay, and the next run continues after them; {_LESS}{more}"
+        "RQ322", message, hint=f"committed epochs stay, and the next run continues after them; {_LESS}{more}"
     )
 
 

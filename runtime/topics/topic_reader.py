@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -15,6 +14,7 @@ from attrs import define, field
 
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.records.foreign import json_value
 from cedilla.runtime.records.record_files import RecordFile
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.kafka_client import (
@@ -337,7 +337,7 @@ def one_line(value: bytes) -> bytes:
     if b"\n" not in value and b"\r" not in value:
         return value
     try:
-        json.loads(value)
-    except (ValueError, RecursionError):
+        json_value(value)
+    except ValueError:
         return value.replace(b"\n", b"\x00").replace(b"\r", b"\x00")
     return value.translate(_BREAKS)

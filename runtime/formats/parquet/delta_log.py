@@ -7,9 +7,9 @@ refused.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.records.foreign import json_value
 from cedilla.runtime.storage.delta import opened_table, table_refusals
 from cedilla.runtime.storage.files import Files, FoundFile, name_of
 
@@ -63,31 +64,38 @@ class DeltaLog:
 
     def identity(self, entry: LogEntry) -> str | None:
         """Returns the id of the table if a version contains it, as the first one does."""
-        lines = self.files.read(entry.file.path).split("\n")
-        ids = ((json.loads(line).get("metaData") or {}).get("id") for line in lines if line.strip())
-        return next(filter(None, ids), None)
+        with self._of_version(entry):
+            ids = ((action.get("metaData") or {}).get("id") for action in self._actions(entry))
+            return next((str(id_) for id_ in ids if id_), None)
 
     def added(self, entry: LogEntry) -> tuple[list[FoundFile], str | None]:
         """Returns the files that a version adds, with the modification time of its entry, and its effect on existing
         rows as text (`None` without effect). Raises `DiagnosticError`: RQ439, RQ472."""
-        try:
-            actions = [
-                json.loads(line) for line in self.files.read(entry.file.path).split("\n") if line.strip()
-            ]
+        with self._of_version(entry):
+            actions = [*self._actions(entry)]
             for action in actions:
                 self._check(action.get("protocol") or {}, action.get("metaData") or {})
             changes = [(kind, a[kind]) for a in actions for kind in ("add", "remove") if a.get(kind)]
             files = [a for kind, a in changes if kind == "add" and a["dataChange"]]
             removed = any(kind == "remove" and a.get("dataChange", True) for kind, a in changes)
             taken = [self._listed_file(a["path"], entry.file.modified, a["size"]) for a in files]
-        except (ValueError, KeyError, AttributeError, TypeError) as problem:
-            message = f"version {entry.version} of {self.table} cannot be read: {problem}"
-            raise failure(
-                "RQ439", message, hint="its entry in `_delta_log`, as Delta's protocol has it"
-            ) from None
         if removed:
             return taken, "rewrites rows" if taken else "deletes rows"
         return taken, "deletes rows" if any(a.get("deletionVector") for a in files) else None
+
+    def _actions(self, entry: LogEntry) -> Iterator[Any]:
+        lines = self.files.read(entry.file.path).split("\n")
+        return (json_value(line) for line in lines if line.strip())
+
+    @contextmanager
+    def _of_version(self, entry: LogEntry) -> Iterator[None]:
+        """Turns the errors about an entry that is not of Delta's protocol into RQ439."""
+        try:
+            yield
+        except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as problem:
+            message = f"version {entry.version} of {self.table} cannot be read: {problem}"
+            hint = "its entry in `_delta_log`, as Delta's protocol has it"
+            raise failure("RQ439", message, hint=hint) from None
 
     def snapshot(self, entry: LogEntry) -> list[FoundFile]:
         """Returns the files of the table at a version whose predecessors have left the log, older files first. Raises

@@ -44,8 +44,8 @@ def not_utf8_text(message: str) -> DiagnosticError:
 
 def is_of_texts(problem: Exception) -> bool:
     """Returns True for RQ321, also in a job that has failed."""
-    told = problem if isinstance(problem, DiagnosticError) else refusal(problem)
-    return told is not None and told.diagnostics[0].code == NOT_UTF8
+    diagnostic = problem if isinstance(problem, DiagnosticError) else refusal(problem)
+    return diagnostic is not None and diagnostic.diagnostics[0].code == NOT_UTF8
 
 
 @frozen
@@ -303,9 +303,9 @@ def _nested(column: _Column) -> _Column:
     for row, value in enumerate(rows):
         if not _is_valid(pa.concat_arrays([value])):
             (python,) = python_values(value.cast(_with_bytes(value.type)))
-            found: list[bytes] = []
-            rows[row] = pa.array([_with_texts(python, found)], value.type)
-            bad[row] = not_utf8(found[0]) if found else "a value that cannot be read"
+            texts: list[bytes] = []
+            rows[row] = pa.array([_with_texts(python, texts)], value.type)
+            bad[row] = not_utf8(texts[0]) if texts else "a value that cannot be read"
     return _Column(pa.concat_arrays(rows), bad)
 
 

@@ -18,10 +18,8 @@ from typing import Any, ClassVar
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import (
-    ArrayType,
     AtomicType,
     DataType,
-    MapType,
     NullType,
     StringType,
     StructField,
@@ -32,7 +30,6 @@ from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.failures import failed_text
 from cedilla.runtime.engines.frames import is_connect
 from cedilla.runtime.formats.parquet.conversions import (
     JSON_OPTIONS,
@@ -49,10 +46,10 @@ from cedilla.runtime.formats.parquet.row_groups import (
     beside_markers,
     frame_of_parts,
     markers_in,
-    not_utf8_text,
     parts_of,
     values_in,
 )
+from cedilla.runtime.formats.parquet.scan_columns import is_beyond, is_in_range, utf8_only
 from cedilla.runtime.formats.parquet.types import Unknown, read_as
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
 from cedilla.runtime.formats.source import (
@@ -90,12 +87,12 @@ class _Group:
 
     @property
     def schema(self) -> StructType:
-        known = ((name, kind) for name, kind in self.columns if not isinstance(kind, Unknown))
-        return StructType([StructField(name, read_as(kind)) for name, kind in known])
+        columns = ((name, kind) for name, kind in self.columns if not isinstance(kind, Unknown))
+        return StructType([StructField(name, read_as(kind)) for name, kind in columns])
 
     def is_in_range(self, name: str, type_: Type) -> bool:
         """Returns True if statistics of all files prove that the moments of a column are in the years 1 to 9999."""
-        return all(_is_in_range(footer, name, type_) for footer in self.footers.values())
+        return all(is_in_range(footer, name, type_) for footer in self.footers.values())
 
 
 class Parquet(ReadBySpark):
@@ -194,7 +191,7 @@ class Parquet(ReadBySpark):
         for number, footer in self._footers(spark, files).items():
             kinds = {name: footer.columns.get(name, NullType()) for name in types}
             if footer.problem or any(
-                converted(n, kinds[n], t, is_in_range=_is_in_range(footer, n, t))[1] for n, t in types.items()
+                converted(n, kinds[n], t, is_in_range=is_in_range(footer, n, t))[1] for n, t in types.items()
             ):
                 return None
             ranges = {
@@ -273,12 +270,12 @@ class Parquet(ReadBySpark):
         scanned = {
             number: file
             for number, file in chosen.items()
-            if self.is_scanned(spark, file) and not _is_beyond(group.footers[number])
+            if self.is_scanned(spark, file) and not is_beyond(group.footers[number])
         }
         frames: list[DataFrame] = []
         if scanned:
             scan = spark.read.schema(group.schema).parquet(*(file.path for file in scanned.values()))
-            checked = scan if of_messages else scan.selectExpr(*_utf8_only(group.schema, [*scanned.values()]))
+            checked = scan if of_messages else scan.selectExpr(*utf8_only(group.schema, [*scanned.values()]))
             frames.append(placed(checked, scanned, expressions))
         parts = [
             part
@@ -326,41 +323,6 @@ def _groups(
     return (_Group(columns, of) for columns, of in footers_by_columns.items())
 
 
-def _is_beyond(footer: Footer) -> bool:
-    """Returns True if a file has moments that are more than 64 bits of microseconds, for which a scan fails."""
-    ends = (end for values in footer.ranges.values() for end in (values.least, values.greatest))
-    return any(end is not None and not -(2**63) <= end < 2**63 for end in ends)
-
-
-def _utf8_only(schema: StructType, files: Sequence[InputFile]) -> Iterator[str]:
-    """Yields the columns of a scan as SQL that fails the job for a text that is not UTF-8."""
-    more = f" or one of {len(files) - 1} more files" if len(files) > 1 else ""
-    for field in schema:
-        name = quoted(field.name)
-        match field.dataType:
-            case StringType() if field.name not in MARKERS:
-                is_bad = f"NOT is_valid_utf8({name})"
-            case ArrayType() | MapType() | StructType():  # its text has replacement characters for such bytes
-                is_bad = f"locate('\ufffd', to_json({name})) > 0"
-            case _:
-                yield name
-                continue
-        told = failed_text(
-            not_utf8_text(f"{files[0].path}{more}: `{field.name}` has bytes that are not UTF-8")
-        )
-        yield f"IF({is_bad}, raise_error({quote(told)}), {name}) AS {name}"
-
-
-def _is_in_range(footer: Footer, name: str, type_: Type) -> bool:
-    """Returns True if statistics of a file prove that the moments of a column are in the years 1 to 9999."""
-    values = footer.ranges.get(name)
-    if type_.first is None or type_.last is None or values is None:
-        return False
-    if values.least is None or values.greatest is None:
-        return values.nulls == footer.rows
-    return type_.first <= values.least and values.greatest <= type_.last
-
-
 def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
     """Returns the markers of a file; for an unreadable file, a malformed marker with the reason."""
     begin, problem = number * NEXT_FILE, footer.problem
@@ -375,18 +337,18 @@ def _markers(number: int, file: InputFile, footer: Footer) -> list[MarkerLine]:
     if problem:
         message_and_hint = (f"{file.path} cannot be read as Parquet: {problem}", footer.hint)
         return [MarkerLine("malformed", problem, begin, problem=message_and_hint, code=footer.code)]
-    return [_marker(begin, found, beside.get(found.row)) for found in markers]
+    return [_marker(begin, row, beside.get(row.row)) for row in markers]
 
 
-def _marker(begin: int, found: FoundRow, beside: Sequence[str] | None) -> MarkerLine:
+def _marker(begin: int, row: FoundRow, beside: Sequence[str] | None) -> MarkerLine:
     """Returns the marker in a row of a file that begins at a position. `beside`: other columns with values there."""
-    position = begin + found.row
-    if found.problem is not None:
-        wrong = f"the marker has {found.problem}", "send the marker as UTF-8"
-        return MarkerLine("malformed", found.text, position, problem=wrong)
+    position = begin + row.row
+    if row.problem is not None:
+        wrong = f"the marker has {row.problem}", "send the marker as UTF-8"
+        return MarkerLine("malformed", row.text, position, problem=wrong)
     if beside is not None:
-        return MarkerLine("malformed", found.text, position, problem=more_beside(beside))
-    return MarkerLine(found.column[1:], found.text, position, next=position + 1)
+        return MarkerLine("malformed", row.text, position, problem=more_beside(beside))
+    return MarkerLine(row.column[1:], row.text, position, next=position + 1)
 
 
 def _members(files: Numbered, footers: Mapping[int, Footer], counted: Counted) -> dict[str, Counter[Any]]:

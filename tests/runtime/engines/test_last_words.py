@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import pytest
 
 from cedilla.runtime.engines.last_words_process import Filter
+from cedilla.runtime.pipeline.program import last_words
+from cedilla.runtime.terminal.run_console import RunConsole
 
 PROGRAM = """
 import os, signal, sys
@@ -76,3 +79,15 @@ def test_another_panic_is_not_taken_for_one() -> None:
     filter_ = Filter()
     assert b"".join(filter_.lines("\n".join([*OTHER, ""]).encode())).decode().split("\n")[:-1] == OTHER
     assert not filter_.has_seen
+
+
+def test_the_words_have_a_code_and_the_last_commit() -> None:
+    """In the form of the log of the run."""
+    no_memory, killed = last_words(RunConsole(), 3)
+    assert no_memory.startswith("error[RQ322]: there is not enough memory: ")
+    assert killed.startswith("error[RQ327]: the process of the run was killed\n = note: epoch 3 is the last")
+    entries = [json.loads(text) for text in last_words(RunConsole("json"), None)]
+    assert [(entry["code"], entry["notes"]) for entry in entries] == [
+        ("RQ322", ["no epoch is committed"]),
+        ("RQ327", ["no epoch is committed"]),
+    ]

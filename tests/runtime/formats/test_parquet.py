@@ -28,7 +28,7 @@ from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet import source
 from cedilla.runtime.formats.parquet.footers import read_footers
-from cedilla.runtime.formats.parquet.row_groups import frame_of_parts, markers_in, parts_of
+from cedilla.runtime.formats.parquet.row_groups import FoundRow, frame_of_parts, markers_in, parts_of
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.sinks.parquet import ParquetSink
@@ -546,7 +546,7 @@ def test_markers_read_their_columns_only_and_only_where_they_are(
     files = listed_files(Files(), str(tmp_path / "in" / "r"))
     read: list[tuple[str, Sequence[str]]] = []
 
-    def watched(path: str, names: Sequence[str]) -> list[tuple[str, str, int]]:
+    def watched(path: str, names: Sequence[str]) -> list[FoundRow]:
         read.append((Path(path).name, names))
         return markers_in(path, names)
 

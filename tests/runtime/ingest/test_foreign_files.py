@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -10,6 +12,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.runtime.checkpoint.inventory import quarantined
+from cedilla.runtime.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.inspect.quarantine_counts import QuarantineCounts, counts_of
+from cedilla.runtime.storage.files import Files, epoch_name
+from cedilla.runtime.topics.topic_reader import one_line
 from tests.kit.command import cedilla
 from tests.kit.errors import error_of, errors_of
 from tests.kit.foreign_files import COLUMNS, SCHEMA, SUFFIXES, TEXTS, WRITERS, damaged, query_over, text_array
@@ -181,7 +188,7 @@ def test_read_tells_what_no_output_has(tmp_path: Path, columns: dict[str, pa.Arr
 
 
 def test_read_tells_bytes_that_are_not_utf8_in_outputs_of_text(tmp_path: Path) -> None:
-    for name, content, place in (
+    for name, content, message in (
         ("1.jsonl", b'{"n": 1}\n{"v": "\xff"}\n', "1.jsonl:2: the line is not a JSON object"),
         (
             "1.xml",
@@ -193,7 +200,7 @@ def test_read_tells_bytes_that_are_not_utf8_in_outputs_of_text(tmp_path: Path) -
         path.parent.mkdir()
         path.write_bytes(content)
         done = cedilla("read", path.parent, "--schema", SCHEMA)
-        assert (done.exit_code, f"error[RQ423]: {path.parent}/{place}" in done.stderr) == (1, True), (
+        assert (done.exit_code, f"error[RQ423]: {path.parent}/{message}" in done.stderr) == (1, True), (
             done.stderr
         )
 
@@ -217,12 +224,12 @@ SEEDS = [*range(2), *map(rest, range(2, 12)), *map(soak, soak_seeds(200))]
 @pytest.mark.either_engine
 @pytest.mark.parametrize("seed", SEEDS)
 def test_any_bytes_give_rows_rejected_lines_or_a_code(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    for format_, written in WRITERS.items():
+    for format_, write in WRITERS.items():
         rng = Random(f"{format_} {seed}")
         run = Query(spark, tmp_path / format_, query_over(format_))
         path = run.root / "in" / "r" / f"1.{SUFFIXES[format_]}"
         path.parent.mkdir(parents=True)
-        path.write_bytes(damaged(rng, written(rng)) if rng.random() < 0.9 else written(rng))
+        path.write_bytes(damaged(rng, write(rng)) if rng.random() < 0.9 else write(rng))
         codes_only(run.run)
         if format_ in ("json", "csv", "otlp"):
             codes_only(run.simulate)
@@ -230,11 +237,66 @@ def test_any_bytes_give_rows_rejected_lines_or_a_code(spark: SparkSession, tmp_p
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tools_take_any_bytes_as_well(tmp_path: Path, seed: int) -> None:
-    for format_, written in WRITERS.items():
+    for format_, write in WRITERS.items():
         rng = Random(f"{format_} {seed}")
         path = tmp_path / f"1.{SUFFIXES[format_]}"
-        path.write_bytes(damaged(rng, written(rng)))
+        path.write_bytes(damaged(rng, write(rng)))
         for schema in ([], ["--schema", SCHEMA]):
             command_ends("read", path, *schema)
             for tool in ("validate", "canonize", "suspect"):
                 command_ends(tool, path, *schema)
+
+
+# --- texts of JSON that are no files of tuples ---
+
+DEEP = '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"
+VERSION = """
+{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
+{"metaData": {"id": "x", "partitionColumns": [], "configuration": {}}}
+{"add": {"path": "1.parquet", "size": 10, "dataChange": true, "modificationTime": 5}}
+"""
+
+
+def log_with(folder: Path, content: bytes) -> DeltaLog:
+    path = folder / "_delta_log" / f"{0:020d}.json"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return DeltaLog(Files(), "r", str(folder))
+
+
+@pytest.mark.parametrize("seed", [*range(30), *map(soak, soak_seeds(100))])
+def test_any_bytes_in_the_log_of_a_table_give_files_or_a_code(tmp_path: Path, seed: int) -> None:
+    log = log_with(tmp_path, damaged(Random(seed), VERSION.encode()))
+    (entry,) = log.entries()
+    for act in (lambda: log.identity(entry), lambda: log.added(entry)):
+        assert {error.code for error in errors_of(act)} <= {"RQ439", "RQ472"}
+
+
+@pytest.mark.parametrize("content", ['{"metaData": 1}', "[1]", DEEP, '{"add": {"path": 1, "size": "x"}}'])
+def test_a_version_that_is_not_of_the_protocol_is_told(tmp_path: Path, content: str) -> None:
+    log = log_with(tmp_path, content.encode())
+    (entry,) = log.entries()
+    codes = {error.code for act in (log.identity, log.added) for error in errors_of(partial(act, entry))}
+    assert codes == {"RQ439"}
+
+
+def test_a_deep_record_of_several_lines_stays_a_bad_record() -> None:
+    record = DEEP.replace(" ", "\n").encode()
+    assert one_line(record) == record.replace(b"\n", b"\0")
+
+
+def test_rejected_lines_are_read_whatever_they_are(tmp_path: Path) -> None:
+    """A deep line is one; a damaged file of the quarantine is told by `status` and `replay`."""
+    line = {"code": "RQ301", "reason": "no", "position": {"file": "file:/r/1.jsonl", "line": 1}, "raw": DEEP}
+    path = tmp_path / "quarantine" / "r" / f"{epoch_name(0)}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(line) + "\n")
+    assert quarantined(str(tmp_path)) == {"r": {"RQ301": 1}}
+    counts = QuarantineCounts(str(tmp_path))
+    assert counts_of(counts.read({"r": ["a"]})) == {"r": {"RQ301": 1}}
+    assert not counts.members("r")
+    for content in (b"no json\n", b'{"code": "RQ301"}\n', b"\xff\n", b"[]\n", b"[" * 100_000):
+        path.write_bytes(content)
+        error = error_of(lambda: quarantined(str(tmp_path)))
+        assert (error.code, f"{path.name}:1 is damaged" in error.message) == ("RQ478", True)
+        assert counts_of(QuarantineCounts(str(tmp_path)).read({"r": ["a"]})).keys() <= {"r"}
