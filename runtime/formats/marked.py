@@ -14,14 +14,17 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.runtime.formats.jsonl.source import JsonLines, stray_lines
 from cedilla.runtime.formats.source import (
+    EVERYWHERE,
     NO_FIELDS,
     Batch,
     Counted,
+    FieldKinds,
     Format,
     InputFile,
     Numbered,
     Scan,
     Searched,
+    Span,
     Types,
 )
 from cedilla.runtime.records.lines import LONGEST_LINE
@@ -103,9 +106,11 @@ class Marked(Format):
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
         return self._base.located(spark, _data(files), bad, types)
 
-    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
+    def fields(
+        self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE
+    ) -> dict[str, FieldKinds]:
         data = _data(files)
-        return self._base.fields(spark, data) if data else {}
+        return self._base.fields(spark, data, between) if data else {}
 
     def _of(self, file: InputFile) -> Format:
         return self._of_markers if file.is_markers else self._base

@@ -123,6 +123,19 @@ class Counted:
 
 
 NO_FIELDS = Counted()
+Span = tuple[int, int]
+"""Two positions, the second excluded."""
+EVERYWHERE: Span = (NO_FIELDS.low, NO_FIELDS.high)
+
+
+@frozen
+class FieldKinds:
+    """The kinds of a field's values, under Spark's names: that of the `first` defined one in stream order, and the kind
+    that all have in `common`; `void` without a defined value."""
+
+    first: str
+    common: str
+
 
 StatisticsByFile = Mapping[int, FileStatistics]
 """Statistics of files of a slice by their numbers in it."""
@@ -212,8 +225,10 @@ class Format(ABC):
         as `InputFile.uri`; `line`; `fault`, the error in a value or the row as text, or null."""
 
     @abstractmethod
-    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        """Returns the attributes in the tuples of the files, with inferred types under Spark's names."""
+    def fields(
+        self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE
+    ) -> dict[str, FieldKinds]:
+        """Returns the attributes in the tuples of the files between two positions."""
 
 
 def no_tuples(spark: SparkSession, types: Types) -> DataFrame:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from attrs import evolve, field, frozen
 from pyspark.sql import SparkSession
 
 from cedilla.compiler.plan.field_paths import kinds_of
 from cedilla.runtime.engines import costs
-from cedilla.runtime.formats.source import NO_FIELDS, Counted, Format, InputFile, Numbered, Scan
+from cedilla.runtime.formats.source import (
+    EVERYWHERE,
+    Counted,
+    Format,
+    InputFile,
+    Numbered,
+    Scan,
+    Span,
+)
 from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine, file_of
 from cedilla.runtime.records.nested import Paths
 
@@ -42,6 +50,18 @@ class Slice:
         """True if some lines of the files do not count."""
         return self.low is not None or self.high is not None or bool(self.without)
 
+    def leading(self, markers: Sequence[MarkerLine]) -> int:
+        """Returns the position up to which the slice has nothing but accents. `markers`: some of its markers, in
+        order."""
+        place = 0 if self.low is None else self.low
+        for marker in markers:
+            between = range(file_of(place), marker.file)
+            is_next = marker.file in self.scan.empty or marker.position in (place, marker.file * NEXT_FILE)
+            if marker.kind != "accent" or not is_next or not self.scan.empty.issuperset(between):
+                return place
+            place = marker.position + 1 if marker.next is None else marker.next
+        return place
+
     @property
     def has_accents(self) -> bool:
         """True if some of its lines are accents."""
@@ -59,10 +79,15 @@ class Slice:
         without = ", ".join(f"{number}L" for number in sorted(self.without))
         return " AND ".join([*bounds, *([f"{position} NOT IN ({without})"] if without else [])])
 
+    @property
+    def between(self) -> Span:
+        """Returns the positions between which lines count."""
+        first, last = EVERYWHERE
+        return (first if self.low is None else self.low, last if self.high is None else self.high)
+
     def counted(self, names: Iterable[str]) -> Counted:
         """Returns fields whose values are counted in the lines that count."""
-        low = 0 if self.low is None else self.low
-        return Counted(tuple(names), low, NO_FIELDS.high if self.high is None else self.high)
+        return Counted(tuple(names), *self.between)
 
     def with_markers_in(self, folder: str) -> Slice:
         """Returns the slice with `in_data` set for markers outside of a folder, which is given as a URI."""

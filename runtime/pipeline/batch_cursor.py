@@ -137,7 +137,8 @@ class BatchCursor:
             return whole[source].files[marker.file].shown
 
         states = self.topics.grown(self.tables.grown(self.plan, self.base.sources, self.base.state_facts))
-        return advance(self.plan, states, markers, place, first, self.base.state_facts)
+        leading = {name: part.leading(markers[name]) for name, part in whole.items()}
+        return advance(self.plan, states, markers, place, first, self.base.state_facts, leading)
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Returns the positions at which sources stop at a marker."""

@@ -254,8 +254,9 @@ class EpochStarter:
         mode = self.plan.settings["drift"]
         if mode == "ignore":
             return {}
-        fields = part.format.fields(self.spark, part.numbered)
-        unknown = {field: kind for field, kind in fields.items() if field not in states[name].field_types}
+        fields = part.format.fields(self.spark, part.numbered, part.between)
+        known = states[name].field_types
+        unknown = {f: kinds.first for f, kinds in fields.items() if f not in known and kinds.first != "void"}
         if mode == "infer":
             for attribute in [f for f, kind in unknown.items() if kind in INFERRED and is_name(f)]:
                 add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])

@@ -144,7 +144,8 @@ def _value_types(spark: SparkSession, format_: Format, slices: Sequence[Numbered
     """
     types: dict[str, Type] = {}
     for part in slices:
-        for name, kind in format_.fields(spark, part).items():
+        for name, kinds in format_.fields(spark, part).items():
+            kind = "string" if kinds.common == "void" else kinds.common
             kind_type = type_named(kind.replace("<void>", "<double>"))  # empty arrays, as in `Units`
             try:
                 kind_type.spark  # noqa: B018

@@ -133,11 +133,7 @@ class Reference:
         warnings: list[tuple[Diagnostic, Item]] = []
         taken: list[tuple[str, Row, Item]] = []
         reached = dict(self.reached)
-        if self.plan.settings["drift"] == "infer" and (unknown := self._unknown(items)):
-            states, quiet = dict(states), False
-            for (source, name), values in unknown.items():
-                if (type_ := inferred(values)) is not None and is_name(name):
-                    add_inferred(self.plan, states, source, name, type_)
+        infers = self.plan.settings["drift"] == "infer"
         for position, (source, item) in enumerate(items):
             if "$end" in item:
                 if (beat := self.plan.source_of[source].heartbeat) is not None:
@@ -147,7 +143,7 @@ class Reference:
                 at = self.place(item)
                 first = {source} if position == 0 else set[str]()
                 effects = advance(
-                    self.plan, states, {source: [marker]}, lambda *_, at=at: at, first, self.state_facts
+                    self.plan, states, {source: [marker]}, lambda *_, at=at: at, first, self.state_facts, {}
                 )
                 if source not in effects.stops:
                     states = dict(effects.states)
@@ -164,6 +160,11 @@ class Reference:
                 numbers = self.states[source].numbers.as_expected(effects.states[source].numbers)
                 self.states[source] = evolve(self.states[source], numbers=numbers)
                 return [*outputs, *self.step(items[position:])]
+            if infers and (unknown := self._unknown(states[source], source, item)):
+                states = {**states, source: states[source].next_epoch()} if quiet else dict(states)
+                quiet = False
+                for name in unknown:
+                    add_inferred(self.plan, states, source, name, inferred(item[name]))
             row, rejection = self._tuple(states[source], source, item)
             if rejection is None:
                 taken.append((source, row, item))
@@ -246,16 +247,13 @@ class Reference:
             return before
         return {**before, partition: max(control(value), before.get(partition, control(value)))}
 
-    def _unknown(self, items: Sequence[tuple[str, Item]]) -> dict[tuple[str, str], list[Any]]:
-        """Returns the values of unannounced attributes, by source and name."""
-        values: dict[tuple[str, str], list[Any]] = {}
-        for source, item in items:
-            if not any(f"${kind}" in item for kind in (*_KINDS, "corrupt", "foreign", "end")):
-                state = self.states[source]
-                within = outer_keys(paths_of(self.plan.source_of[source], state).values())
-                for name in item.keys() - state.field_types.keys() - {PARTITION, *within}:
-                    values.setdefault((source, name), []).append(item[name])
-        return values
+    def _unknown(self, state: SourceState, source: str, item: Item) -> list[str]:
+        """Returns the fields of a tuple that become attributes, because nothing has announced them."""
+        if "$corrupt" in item or "$foreign" in item:
+            return []
+        within = outer_keys(paths_of(self.plan.source_of[source], state).values())
+        names = item.keys() - state.field_types.keys() - {PARTITION, *within}
+        return sorted(name for name in names if item[name] is not None and is_name(name))
 
     def _rejection(
         self, state: SourceState, source: str, row: Row, item: Item, fields: Row

@@ -72,7 +72,8 @@ class MarkerWarning:
 class MarkerEffects:
     """Effects of the applied markers: the sources after them, the stop of each source, the number of markers by kind,
     and warnings. `begun`: the sources at the start of the epoch, after growths and other forms of texts that
-    precede all of its tuples.
+    precede all of its tuples. `leading`: source -> the position up to which its epoch has nothing but accents; `None`:
+    all markers lead.
     `set_aside`: markers that do not count."""
 
     states: Mapping[str, SourceState]
@@ -82,6 +83,7 @@ class MarkerEffects:
     punctuations: int = 0
     warnings: tuple[MarkerWarning, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
+    leading: Mapping[str, int] | None = None
 
     def lines_of(self, source: str) -> frozenset[int]:
         """Returns the positions of quarantined lines of a source that look like markers but are not valid."""
@@ -104,15 +106,19 @@ def advance(
     location_of: Callable[[str, MarkerLine], str] = lambda source, marker: "",
     first: Set[str] = frozenset(),
     state_facts: Mapping[str, StateFacts] | None = None,
+    leading: Mapping[str, int] | None = None,
 ) -> MarkerEffects:
     """Applies the markers of every source, in the order of the sources' declarations.
 
     A marker that aborts stops only its own source, so that everything before it is committed. `location_of`: returns
     the position of a marker of a source, for messages. `first`: the sources whose first marker precedes all tuples of
     the epoch; only there can a domain grow, or texts get another form (theory N1, N13). `state_facts`: of the
-    operators' state.
+    operators' state. `leading`: those of the effects; the first marker of `first` leads by itself.
     """
-    result = _begun(plan, MarkerEffects(states, states), new_markers, first, state_facts)
+    if leading is not None:
+        ahead = {name: m.position + 1 for name in first for m in new_markers.get(name, ())[:1]}
+        leading = {name: max(leading.get(name, 0), ahead.get(name, 0)) for name in new_markers}
+    result = _begun(plan, MarkerEffects(states, states, leading=leading), new_markers, first, state_facts)
     for source in plan.sources:
         every = new_markers.get(source.name, ())
         markers, at = [m for m in every if not m.in_data] if source.markers_only else every, 0
@@ -183,6 +189,7 @@ def _with_next(
     """Returns the effects after one more marker, which may be a stop."""
     if marker.kind == "columns":
         return _with_columns(plan, result, source, marker)
+    is_leading = result.leading is None or marker.position < result.leading[source]
     try:
         at = location_of(source, marker) if marker.kind == "accent" else ""
         state, kind, warnings = _apply(plan, result.states, source, marker, at)
@@ -191,10 +198,14 @@ def _with_next(
             result = evolve(result, states={**result.states, source: cut.state})
         return evolve(result, stops={**result.stops, source: Stop(source, marker)})
     except DiagnosticError as error:
+        if not is_leading and plan.settings["drift"] == "infer":  # a tuple before it may bring what it names
+            return evolve(result, stops={**result.stops, source: Stop(source, marker)})
         if is_set_aside(plan, error):
             aside = bad_marker(plan, result.states, source, marker, error, len(result.set_aside))
             return evolve(result, set_aside=(*result.set_aside, aside))
         return evolve(result, stops={**result.stops, source: Stop(source, marker, error.diagnostics)})
+    if not is_leading and _brings_fields(result.states[source], state):
+        return evolve(result, stops={**result.stops, source: Stop(source, marker)})
     return evolve(
         result,
         states={**result.states, source: state},
@@ -205,6 +216,12 @@ def _with_next(
             *(MarkerWarning(source, marker, warning) for warning in warnings),
         ),
     )
+
+
+def _brings_fields(before: SourceState, after: SourceState) -> bool:
+    """Returns True if an accent brings a field that earlier tuples may have had unannounced: the first Add of an
+    attribute, or a rename to a new name. The epoch ends before it, so that it is read only from there on."""
+    return len(after.types) > len(before.types) or len(after.names.of) > len(before.names.of)
 
 
 def _with_columns(plan: Plan, result: MarkerEffects, source: str, marker: MarkerLine) -> MarkerEffects:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -25,7 +24,7 @@ INFERRED = {
     "timestamp_ntz": Type("timestamp"),
     "date": Type("date"),
 }
-"""Maps the type that Spark infers for a field to the attribute type under `set drift = infer`."""
+"""Maps the kind of the first value of a field to the attribute type under `set drift = infer`."""
 
 
 def is_name(name: str) -> bool:
@@ -41,29 +40,17 @@ def is_name(name: str) -> bool:
     return isinstance(added, AddAttribute) and added.name == name
 
 
-def inferred(values: Iterable[Any]) -> Type | None:
-    """Returns the type of JSON values that Spark would infer; `None` if no attribute type corresponds to it."""
-    kinds = {_kind(value) for value in values if value is not None} or {"string"}
-    if kinds <= {"bigint", "decimal", "double"}:
-        kinds = {max(kinds, key=("bigint", "decimal", "double").index)}
-    return INFERRED.get(kinds.pop() if len(kinds) == 1 else "string")
-
-
-def _kind(value: Any) -> str:
-    if type(value) is int and not -(2**63) <= value < 2**63:
-        return "decimal" if abs(value) < 10**38 else "double"
-    return _KINDS[type(value)]
-
-
-_KINDS = {
-    bool: "boolean",
-    int: "bigint",
-    float: "double",
-    Decimal: "double",
-    str: "string",
-    list: "array",
-    dict: "struct",
-}
+def inferred(value: Any) -> Type:
+    """Returns the type that the first value of a field gives its attribute."""
+    match value:
+        case bool():
+            return Type("boolean")
+        case int() if -(2**63) <= value < 2**63:
+            return Type("long")
+        case int() | float() | Decimal():
+            return Type("double")
+        case _:  # a list or an object is its text
+            return Type("string")
 
 
 def add_inferred(

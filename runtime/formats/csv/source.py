@@ -13,9 +13,17 @@ from pyspark.sql import SparkSession
 from cedilla.runtime.formats.csv.batches import CsvBatches
 from cedilla.runtime.formats.csv.blocks import CsvBlock, CsvPart
 from cedilla.runtime.formats.lines.blocks import Part
-from cedilla.runtime.formats.lines.fields import of_rows, without_paths
+from cedilla.runtime.formats.lines.fields import of_rows, rows_within, without_paths
 from cedilla.runtime.formats.lines.text_format import FoundMarker, TextFormat
-from cedilla.runtime.formats.source import InputFile, MarkerLine, Numbered, Types
+from cedilla.runtime.formats.source import (
+    EVERYWHERE,
+    FieldKinds,
+    InputFile,
+    MarkerLine,
+    Numbered,
+    Span,
+    Types,
+)
 from cedilla.runtime.records import csv_records
 from cedilla.runtime.records.csv_records import parse_record, without_none
 from cedilla.runtime.records.lines import LONGEST_LINE
@@ -40,10 +48,13 @@ def markers_in(block: CsvBlock) -> Iterator[FoundMarker]:
             yield FoundMarker("malformed", text, begin, end)
 
 
-def fields_in(block: CsvBlock) -> dict[str, str]:
-    """Maps each column in the records of a block to the common kind of its values. Undefined values do not count."""
+def fields_in(block: CsvBlock, span: Span = EVERYWHERE) -> dict[str, FieldKinds]:
+    """Maps each column in the records of a block to the kinds of its values. Undefined values do not count. `span`: the
+    bytes between which the records begin."""
     return of_rows(
-        block, block.lines(), lambda row: without_none(parse_record(block.header, row), block.none)
+        block,
+        rows_within(block.lines(), span),
+        lambda row: without_none(parse_record(block.header, row), block.none),
     )
 
 
@@ -67,8 +78,10 @@ class Csv(TextFormat):
     def whole(self, file: InputFile, number: int = 0) -> Part:
         return CsvPart(file.path, number, longest=self.longest, none=self._none, length=file.length)
 
-    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        return without_paths(super().fields(spark, files), self.paths)
+    def fields(
+        self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE
+    ) -> dict[str, FieldKinds]:
+        return without_paths(super().fields(spark, files, between), self.paths)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind == "columns":

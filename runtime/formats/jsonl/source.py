@@ -15,7 +15,14 @@ from cedilla.runtime.formats.lines.batches import TextBatches
 from cedilla.runtime.formats.lines.blocks import Part, parts_of
 from cedilla.runtime.formats.lines.fields import without_paths
 from cedilla.runtime.formats.lines.text_format import TextFormat
-from cedilla.runtime.formats.source import MarkerLine, Numbered, Types
+from cedilla.runtime.formats.source import (
+    EVERYWHERE,
+    FieldKinds,
+    MarkerLine,
+    Numbered,
+    Span,
+    Types,
+)
 from cedilla.runtime.records.lines import SEVERAL_LINES, json_over_lines
 from cedilla.runtime.records.marker import NEXT_FILE
 
@@ -33,8 +40,10 @@ class JsonLines(TextFormat):
     def batches(self, types: Types) -> TextBatches:
         return JsonBatches(dict(types), paths=self.paths)
 
-    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        return without_paths(super().fields(spark, files), self.paths)
+    def fields(
+        self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE
+    ) -> dict[str, FieldKinds]:
+        return without_paths(super().fields(spark, files, between), self.paths)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind == "array":

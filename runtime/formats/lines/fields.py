@@ -15,7 +15,7 @@ from typing import Any
 from cedilla.compiler.plan.field_paths import outer_keys
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.formats.lines.blocks import Block, Places
-from cedilla.runtime.formats.source import CORRUPT, FILE
+from cedilla.runtime.formats.source import CORRUPT, FILE, FieldKinds, Span
 from cedilla.runtime.records.nested import Paths
 
 OWN_NAMES = frozenset(
@@ -29,43 +29,60 @@ _NUMBERS = ("bigint", "decimal", "double")
 
 def of_rows(
     block: Block, bounds: tuple[Places, Places], item: Callable[[bytes], Mapping[str, Any]]
-) -> dict[str, str]:
-    """Maps each field in some rows of a block to the common kind of its values. `bounds`: the starts and ends of the
-    rows. `item`: returns the object in a row; a row does not count if it raises `ValueError`."""
+) -> dict[str, FieldKinds]:
+    """Maps each field in some rows of a block to the kinds of its values. `bounds`: the starts and ends of the rows.
+    `item`: returns the object in a row; a row does not count if it raises `ValueError`."""
     if block.exceeds is not None:
         return {}
-    kinds: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], None] = {}
     for begin, end in zip(*(places.tolist() for places in bounds), strict=True):
         try:
             values = item(block.text[begin:end])
         except ValueError:
             continue
-        kinds |= {(name, _kind_of(value)) for name, value in values.items()}
-    return _common((name, kind) for name, kind in kinds if name not in OWN_NAMES)
+        found.update(dict.fromkeys((name, kind_of(value)) for name, value in values.items()))
+    return merged((name, FieldKinds(written(kind), kind)) for name, kind in found if name not in OWN_NAMES)
 
 
-def merged(kinds: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Merges the kinds of fields of the same name, in the order of names; fields that are always null become
-    strings."""
-    common_kinds = _common(kinds)
-    return {name: "string" if kind == "void" else kind for name, kind in common_kinds.items()}
-
-
-def _common(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Merges the kinds of fields of the same name; fields that are always null are `void`."""
-    kinds: dict[str, set[str]] = {}
+def merged(fields: Iterable[tuple[str, FieldKinds]]) -> dict[str, FieldKinds]:
+    """Merges the kinds of fields of the same name, given in stream order; the result is in the order of names."""
+    kinds: dict[str, list[FieldKinds]] = {}
     for name, kind in fields:
-        kinds.setdefault(name, set()).add(kind)
-    return {name: reduce(_both, sorted(kinds[name])) for name in sorted(kinds)}
+        kinds.setdefault(name, []).append(kind)
+    return {
+        name: FieldKinds(
+            next((kind.first for kind in of_name if kind.first != "void"), "void"),
+            reduce(_both, sorted({kind.common for kind in of_name})),
+        )
+        for name, of_name in sorted(kinds.items())
+    }
 
 
-def without_paths(fields: Mapping[str, str], paths: Paths) -> dict[str, str]:
+def written(kind: str) -> str:
+    """Returns the kind of the values that `set drift = infer` gives an attribute: a list or an object is its text, a
+    whole number beyond 64 bits a double."""
+    if kind == "struct" or kind.startswith("array<"):
+        return "string"
+    return "double" if kind == "decimal" else kind
+
+
+def rows_within(bounds: tuple[Places, Places], span: Span) -> tuple[Places, Places]:
+    """Returns the starts and ends of the rows that begin between two bytes of a block."""
+    starts, ends = bounds
+    if span[0] <= 0 and (not len(starts) or span[1] > starts[-1]):
+        return bounds
+    inside = (starts >= span[0]) & (starts < span[1])
+    return starts[inside], ends[inside]
+
+
+def without_paths(fields: Mapping[str, FieldKinds], paths: Paths) -> dict[str, FieldKinds]:
     """Excludes fields that are read under another name, or that a path begins with."""
     elsewhere = {*paths, *outer_keys(paths.values())}
     return {name: kind for name, kind in fields.items() if name not in elsewhere}
 
 
-def _kind_of(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """Returns the kind of a value of JSON."""
     match value:
         case None:
             return "void"
@@ -78,7 +95,7 @@ def _kind_of(value: Any) -> str:
         case str():
             return "string"
         case list():
-            kinds: list[str] = [_kind_of(element) for element in value]  # type: ignore[reportUnknownVariableType]
+            kinds: list[str] = [kind_of(element) for element in value]  # type: ignore[reportUnknownVariableType]
             return f"array<{reduce(_both, kinds, 'void')}>"
         case _:
             return "struct"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from itertools import groupby, islice, tee
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,15 +37,18 @@ from cedilla.runtime.formats.lines.written_tuples import Batches, Tuples, groups
 from cedilla.runtime.formats.parts import FewRows
 from cedilla.runtime.formats.source import (
     CORRUPT,
+    EVERYWHERE,
     NO_FIELDS,
     Batch,
     Counted,
+    FieldKinds,
     Format,
     InputFile,
     MarkerLine,
     Numbered,
     Scan,
     Searched,
+    Span,
     Types,
     no_tuples,
 )
@@ -85,7 +89,7 @@ class TextFormat(Format):
     by_bytes: ClassVar[bool] = True
     markers_in: ClassVar[Callable[[Any], Iterator[FoundMarker]]]
     """Yields the markers of a block in order; a function of a module, which tasks can import."""
-    fields_in: ClassVar[Callable[[Any], Mapping[str, str]]]
+    fields_in: ClassVar[Callable[[Any, Span], Mapping[str, FieldKinds]]]
     """Maps each field in the tuples of a block to the common kind of its values; a function of a module, too."""
 
     def __init__(self, longest: int = LONGEST_LINE, paths: Paths | None = None) -> None:
@@ -198,9 +202,14 @@ class TextFormat(Format):
         ordered = bad.repartition(number).sortWithinPartitions(POSITION)
         return in_workers(ordered, located, from_arrow_schema(_LOCATED))
 
-    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        search = _Fields(tuple(self.parts(files)), _FIELDS, type(self).fields_in)
-        return merged(search.all(spark, by_driver=_are_few(files)))
+    def fields(
+        self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE
+    ) -> dict[str, FieldKinds]:
+        search = _Fields(tuple(self.parts(files)), _FIELDS, type(self).fields_in, between)
+        rows = sorted(
+            search.all(spark, by_driver=_are_few(files)), key=itemgetter(0)
+        )  # tasks end in any order
+        return merged((name, FieldKinds(first, common)) for _, name, first, common in rows)
 
 
 def _are_few(files: Numbered) -> bool:
@@ -330,15 +339,19 @@ class _Located:
                 yield {**reason, "file": uri, "line": part.shown(line), "raw": raw}
 
 
-_FIELDS = pa.schema([("name", pa.string()), ("kind", pa.string())])
+_FIELDS = pa.schema([("part", pa.int32()), *((name, pa.string()) for name in ("name", "first", "common"))])
 
 
 @frozen
 class _Fields(FewRows[Part]):
-    """The names and kinds of the fields in parts of files."""
+    """The names and kinds of the fields in parts of files, between two positions."""
 
-    fields_in: Callable[[Block], Mapping[str, str]]
+    fields_in: Callable[[Any, Span], Mapping[str, FieldKinds]]
+    between: Span
 
     def rows(self, part: Part, number: int) -> Iterator[tuple[Any, ...]]:
+        found: list[tuple[str, FieldKinds]] = []
         for block in part.blocks():
-            yield from self.fields_in(block).items()
+            begin = part.number * NEXT_FILE + block.place
+            found += self.fields_in(block, (self.between[0] - begin, self.between[1] - begin)).items()
+        yield from ((number, name, kind.first, kind.common) for name, kind in merged(found).items())

@@ -13,7 +13,15 @@ from cedilla.runtime.formats.jsonl.records import Records
 from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.lines.blocks import Block, Part
 from cedilla.runtime.formats.otlp.batches import PointBatches
-from cedilla.runtime.formats.source import InputFile, Numbered, Scan, Types
+from cedilla.runtime.formats.source import (
+    EVERYWHERE,
+    FieldKinds,
+    InputFile,
+    Numbered,
+    Scan,
+    Span,
+    Types,
+)
 from cedilla.runtime.records.json_objects import json_text, parse_line
 from cedilla.runtime.records.lines import LONGEST_LINE
 from cedilla.runtime.records.otlp import NO_REQUEST, PointReader
@@ -55,7 +63,9 @@ class Otlp(JsonLines):
         """Omits the numbers of tuples: a request may contain any number of data points."""
         return [evolve(scan, tuples=None, counts={}) for scan in super().scans(spark, slices)]
 
-    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
+    def fields(
+        self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE
+    ) -> dict[str, FieldKinds]:
         """Returns no fields: undeclared attributes are ignored."""
         return {}
 

@@ -17,14 +17,8 @@ from typing import Any, ClassVar
 
 from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import (
-    AtomicType,
-    DataType,
-    NullType,
-    StringType,
-    StructField,
-    StructType,
-)
+from pyspark.sql import functions as F
+from pyspark.sql.types import AtomicType, DataType, NullType, StringType, StructField, StructType
 
 from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
@@ -54,16 +48,19 @@ from cedilla.runtime.formats.parquet.types import Unknown, read_as
 from cedilla.runtime.formats.read_by_spark import ReadBySpark, placed
 from cedilla.runtime.formats.source import (
     CORRUPT,
+    EVERYWHERE,
     FILE,
     MAX_FILES,
     NO_FIELDS,
     Batch,
     Counted,
+    FieldKinds,
     FileStatistics,
     InputFile,
     Numbered,
     Scan,
     Searched,
+    Span,
     Types,
     quoted,
 )
@@ -237,13 +234,37 @@ class Parquet(ReadBySpark):
             "CAST(line + 1 AS INT) AS ordinal",
         )
 
-    def fields(self, spark: SparkSession, files: Numbered) -> dict[str, str]:
-        kinds: dict[str, set[str]] = {}
-        for footer in self._footers(spark, files).values():
-            for name, kind in footer.columns.items():
-                if name not in MARKERS and not isinstance(kind, NullType):
-                    kinds.setdefault(name, set()).add(kind_of(kind))
-        return {name: common(of_column) for name, of_column in kinds.items()}
+    def fields(
+        self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE
+    ) -> dict[str, FieldKinds]:
+        """Returns the columns of the files; of a file that is cut, those with a value between the positions."""
+        kinds: dict[str, list[str]] = {}
+        for number, footer in sorted(self._footers(spark, files).items()):
+            begin, end = number * NEXT_FILE, (number + 1) * NEXT_FILE
+            if end <= between[0] or between[1] <= begin:
+                continue
+            columns = {
+                name: kind_of(kind)
+                for name, kind in footer.columns.items()
+                if name not in MARKERS and not isinstance(kind, NullType)
+            }
+            if footer.rows and (begin < between[0] or between[1] < end):
+                columns = self._with_values(spark, number, files[number], columns, between)
+            for name, kind in columns.items():
+                kinds.setdefault(name, []).append(kind)
+        return {name: FieldKinds(of_column[0], common({*of_column})) for name, of_column in kinds.items()}
+
+    def _with_values(
+        self, spark: SparkSession, number: int, file: InputFile, columns: Mapping[str, str], between: Span
+    ) -> dict[str, str]:
+        """Returns the columns of a file that have a value between two positions."""
+        (group,) = _groups(self._footers(spark, {number: file}), lambda footer: tuple(footer.columns))
+        values = [f"{quoted(name)} IS NOT NULL AS `{n}`" for n, name in enumerate(columns)]
+        rows = self._placed(spark, {number: file}, group, values)
+        inside = rows.where(f"`{POSITION}` >= {between[0]}L AND `{POSITION}` < {between[1]}L")
+        found = inside.agg(*(F.max(f"`{n}`").alias(f"{n}") for n in range(len(columns)))).first()
+        assert found is not None
+        return {name: kind for n, (name, kind) in enumerate(columns.items()) if found[n]}
 
     # --- scans ---
 

@@ -7,9 +7,16 @@ from functools import partial
 from typing import Any, ClassVar
 
 from cedilla.runtime.formats.lines.blocks import Part
-from cedilla.runtime.formats.lines.fields import of_rows
+from cedilla.runtime.formats.lines.fields import of_rows, rows_within
 from cedilla.runtime.formats.lines.text_format import TextFormat
-from cedilla.runtime.formats.source import InputFile, MarkerLine, Types
+from cedilla.runtime.formats.source import (
+    EVERYWHERE,
+    FieldKinds,
+    InputFile,
+    MarkerLine,
+    Span,
+    Types,
+)
 from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlBlock, XmlPart
 from cedilla.runtime.formats.xml.markers import markers_in, tuple_lines
@@ -18,10 +25,10 @@ from cedilla.runtime.records import xml_records, xmltext
 _WIRE = {"accent": xmltext.accent_wire, "punctuation": xmltext.punctuation_wire}
 
 
-def fields_in(block: XmlBlock) -> dict[str, str]:
-    """Maps each element in the tuples of a block to the common kind of its texts. An element without a text counts,
-    with any type."""
-    return of_rows(block, tuple_lines(block), _texts)
+def fields_in(block: XmlBlock, span: Span = EVERYWHERE) -> dict[str, FieldKinds]:
+    """Maps each element in the tuples of a block to the kinds of its texts. An element without a text counts, with any
+    type. `span`: the bytes between which the tuples begin."""
+    return of_rows(block, rows_within(tuple_lines(block), span), _texts)
 
 
 def _texts(row: bytes) -> dict[str, Any]:

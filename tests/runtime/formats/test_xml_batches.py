@@ -11,6 +11,8 @@ import pytest
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.formats.lines.blocks import lines_at
+from cedilla.runtime.formats.lines.fields import merged
+from cedilla.runtime.formats.source import FieldKinds
 from cedilla.runtime.formats.xml import batches, blocks
 from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlPart
@@ -125,11 +127,11 @@ def test_what_is_meant_as_a_marker_is_never_taken_for_a_tuple(
 def test_the_fields_of_elements_and_their_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     text = b"<r><i>1</i><x/><y>1</y></r><punct:r><z/></punct:r><r><y> 1.5 </y><w>a</w></r><r><i>bad</r>"
     kinds = [fields_in(block) for block in xml_blocks(text, monkeypatch)]
-    assert {name: kind for types in kinds for name, kind in types.items()} == {
-        "i": "bigint",
-        "x": "void",
-        "y": "double",
-        "w": "string",
+    assert merged(field for fields in kinds for field in fields.items()) == {
+        "i": FieldKinds("bigint", "bigint"),
+        "x": FieldKinds("void", "void"),
+        "y": FieldKinds("bigint", "double"),
+        "w": FieldKinds("string", "string"),
     }
 
 
