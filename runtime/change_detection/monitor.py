@@ -40,9 +40,6 @@ MAX_GROUPS = 1_000
 MAX_REPORTED = 20
 """The number of jumps that `status` remembers."""
 
-_LOOK = 8
-"""The number of new values at the end of an epoch that triggers a look."""
-
 _OTHER_WIDTH = 6
 """Medians of this many times more values, or fewer, form another sequence: they vary less, and move further."""
 
@@ -230,11 +227,10 @@ class Monitor:
 
 
 def _jumps(series: Series[str], values: Iterable[tuple[str, float]], decoded: Decoded) -> Iterator[Jump[str]]:
+    """Yields the jumps that values confirm. A look comes after a number of them, whatever the epochs."""
     for position, value in values:
         if (jump := series.add(position, value, decoded)) is not None:
             yield jump
-    if series.unseen >= _LOOK and (jump := series.look(decoded, is_last=False)) is not None:
-        yield jump
 
 
 def _grouped(points: Iterable[Point]) -> dict[Group, list[Point]]:

@@ -11,8 +11,11 @@ from attrs import frozen
 
 from cedilla.runtime.change_detection.groups import Group
 
+MAX_TUPLES = 1 << 13
+"""The most tuples of an epoch that are a point each, so that the cut into epochs decides nothing."""
+
 TARGET_POINTS = 1 << 11
-"""The target number of points of an epoch, of all groups together ..."""
+"""The target number of points of a larger epoch, of all groups together ..."""
 
 _MIN_POINTS_OF_GROUP = 4
 """... and the minimum for each group."""

@@ -21,7 +21,7 @@ from cedilla.compiler.regions import POSITION, Level
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.change_detection.monitor import MAX_GROUPS, Monitor, monitored_sources
 from cedilla.runtime.change_detection.monitor_record import dump_monitor, load_monitor
-from cedilla.runtime.change_detection.points import MAX_VALUE, TARGET_POINTS, Point, run_bits
+from cedilla.runtime.change_detection.points import MAX_TUPLES, MAX_VALUE, TARGET_POINTS, Point, run_bits
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.ingest.intake import REJECT, SourceInput
@@ -29,7 +29,7 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import NEXT_FILE, file_of
 from cedilla.runtime.reference.node import key_value
 
-_MAX_ROWS = 4 * TARGET_POINTS
+_MAX_ROWS = 2 * MAX_TUPLES
 """More rows of an aggregate are left in the engine."""
 
 _DENSITY = 1 / 64
@@ -101,7 +101,7 @@ class Watches:
         groups = len(watch.groups) or _possible_groups(watch.source, watch.by)
         wanted = max(1, TARGET_POINTS // groups)
         bits = None
-        if tuples > TARGET_POINTS:
+        if tuples > MAX_TUPLES:
             bits = run_bits(denser * (part.length if part.format.by_bytes else tuples), groups)
         medians = aggregate(read.frame, part, state, watch.by, names, watch.share, bits, wanted)
         # A few medians of each group. Of one partition a limit takes one job.

@@ -11,7 +11,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.change_detection.groups import Group
 from cedilla.runtime.change_detection.monitor import Monitor, monitored_sources
-from cedilla.runtime.change_detection.points import TARGET_POINTS, points_of, run_bits
+from cedilla.runtime.change_detection.points import MAX_TUPLES, points_of, run_bits
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.reference.node import Row, key_value
 
@@ -46,7 +46,7 @@ class SimulatedWatches:
         for name, watch in self.watches.items():
             rows, names = taken.get(name, []), watch.attributes(after[name])
             groups = len({group for group, *_ in rows})
-            bits = 0 if len(rows) <= TARGET_POINTS else run_bits(len(rows), groups)
+            bits = 0 if len(rows) <= MAX_TUPLES else run_bits(len(rows), groups)
             values = ((group, at, {n: row[n] for n in names if n in row}) for group, at, row in rows)
             yield from watch.take(list(points_of(values, bits)), watch.share, before[name], after[name])
 

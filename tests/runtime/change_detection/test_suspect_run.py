@@ -20,9 +20,10 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.change_detection import monitor as monitor_module
 from cedilla.runtime.change_detection.conversions import CONVERSIONS
+from cedilla.runtime.change_detection.groups import new_series
 from cedilla.runtime.change_detection.monitor import Monitor
 from cedilla.runtime.change_detection.monitor_record import MAX_STORED, dump_monitor, load_monitor
-from cedilla.runtime.change_detection.points import TARGET_POINTS, Point, points_of, run_bits
+from cedilla.runtime.change_detection.points import MAX_TUPLES, TARGET_POINTS, Point, points_of, run_bits
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
@@ -75,7 +76,7 @@ def reported(
     result: list[Told] = []
     for number, values in enumerate(epochs):
         tuples = (((s,), f"epoch {number}", {"t": value}) for s, value in values)
-        points = list(points_of(tuples, run_bits(len(values), 3)))
+        points = list(points_of(tuples, run_bits(len(values), 3) if len(values) > MAX_TUPLES else 0))
         result += [(number, report) for report in watch.take(points, watch.share, state, state)]
         if restart:
             watch = load_monitor(SOURCE, json.loads(json.dumps(dump_monitor(watch))))
@@ -109,6 +110,23 @@ def test_a_change_is_told_once_with_its_group_place_and_accent(
     assert warning.message == f"{JUMPS}, since epoch {epoch}: {STATED}"
     assert (warning.notes, warning.help) == ((), None)
     assert number <= epoch + max(1, 3 * 32 // sizes[0])
+
+
+@pytest.mark.parametrize("name", tiered(["°F to °C", "x 1,000", "psi to kPa"]))
+def test_the_cut_into_epochs_decides_nothing(name: str) -> None:
+    """A look comes after a number of values of a sequence, in a run as in `cedilla suspect`."""
+    ((*values,),) = sensors([1400], since=700, function=FUNCTIONS[name])
+    points = [Point((s,), "r.jsonl", {"t": value}, {"t": 1}) for s, value in values]
+    state, results = source_state(), list[tuple[list[str], Any]]()
+    for size in (1400, 250, 33):
+        watch, told = Monitor.of(SOURCE), list[str]()
+        for begin in range(0, len(points), size):
+            told += (w.message for w in watch.take(points[begin : begin + size], watch.share, state, state))
+        results.append((told, dump_monitor(watch)))
+    assert results == results[:1] * 3
+    offline = new_series(SOURCE, "t", state)
+    jumps = [offline.add("r.jsonl", value) for s, value in values if s == 2]
+    assert len([jump for jump in jumps if jump is not None]) == len(results[0][0]) == 1
 
 
 @pytest.mark.parametrize("name", tiered(["x 1,000", "°C to K", "/ 100", "psi to kPa"], 2))
@@ -457,6 +475,7 @@ def test_an_epoch_of_many_tuples_gives_the_driver_few_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Medians of some dozen tuples each, which tell of the change in the middle."""
+    monkeypatch.setattr(watching, "MAX_TUPLES", 1200)
     monkeypatch.setattr(watching, "TARGET_POINTS", 1200)
     monkeypatch.setattr("cedilla.runtime.change_detection.points.TARGET_POINTS", 1200)
     run = Query(spark, tmp_path, QUERY)
