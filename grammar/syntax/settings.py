@@ -24,9 +24,10 @@ SETTING_MEANINGS: dict[str, str] = {
     "later results lack the attribute.",
     "invalid": "Sets tuples with RQ301 to RQ304 aside; `abort` ends the query.",
     "late": "Sets late tuples aside (RQ305); `ignore` only counts them, `abort` ends the query.",
-    "drift": "A field that nothing announced: `ignore` leaves it out; `infer` adds a number, string or boolean as an "
-    "attribute of all tuples, from the first file of that epoch on; `quarantine` sets its tuples aside (RQ306); "
-    "`abort` ends the query.",
+    "drift": "A field that nothing announced: `ignore` leaves it out; `infer` adds it as an "
+    "attribute of all tuples, with the type of its first value: a whole number gives a `long`, another number a "
+    "`double`, a list or an object its text as a `string`; a later value of another type is set aside (RQ301). "
+    "`quarantine` sets its tuples aside (RQ306); `abort` ends the query.",
     "suspect": "`warn` reports jumps that look like a change of unit without an accent (RQ223). It changes no result.",
     "gaps": "Lost records of a topic (RQ446) or deleted rows of a Delta table (RQ438) end the query; `skip` continues "
     "after them.",

@@ -373,10 +373,12 @@ def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Read
 
 
 def _ends(name: str, type_: Type) -> Iterator[Column]:
-    """Yields the least time of valid tuples, and the greatest finite one: infinities and NaN do not beat."""
+    """Yields the least time of tuples that may be late, and the greatest finite one of valid tuples: infinities and NaN
+    do not beat. Of a late tuple with an unknown field, RQ305 is the code."""
     axis = _axis(name, type_)
     is_valid = f"`{REJECT}` IS NULL"
-    yield F.min(F.expr(f"CASE WHEN {is_valid} THEN {axis} END")).alias("least")
+    may_be_late = f"{is_valid} OR {CODE} IN ('RQ306', 'RQ307')"
+    yield F.min(F.expr(f"CASE WHEN {may_be_late} THEN {axis} END")).alias("least")
     if type_.name == "double":
         is_valid += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"
     yield F.max(F.expr(f"CASE WHEN {is_valid} THEN {axis} END")).alias("greatest")

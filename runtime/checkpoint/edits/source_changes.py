@@ -117,6 +117,9 @@ class _Comparison:
         for names, what, why in _AT_ONCE:
             if any(getattr(self.old, name) != getattr(self.new, name) for name in names):
                 yield self._change("at once", what, why)
+        beats = self.old.heartbeat, self.new.heartbeat
+        if len({beat.attribute for beat in beats if beat is not None}) > 1:
+            self.state = evolve(self.state, reached=None)  # a time of another attribute
 
     # --- attributes ---
 

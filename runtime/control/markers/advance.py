@@ -192,7 +192,7 @@ def _with_next(
     is_leading = result.leading is None or marker.position < result.leading[source]
     try:
         at = location_of(source, marker) if marker.kind == "accent" else ""
-        state, kind, warnings = _apply(plan, result.states, source, marker, at)
+        state, kind, warnings = _apply(plan, result.states, source, marker, at, is_leading=is_leading)
     except EpochMustEnd as cut:
         if cut.state is not None:
             result = evolve(result, states={**result.states, source: cut.state})
@@ -236,7 +236,13 @@ def _with_columns(plan: Plan, result: MarkerEffects, source: str, marker: Marker
 
 
 def _apply(
-    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, location: str
+    plan: Plan,
+    states: Mapping[str, SourceState],
+    source: str,
+    marker: MarkerLine,
+    location: str,
+    *,
+    is_leading: bool,
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     if marker.kind in ("malformed", "suspicious_key"):
         message, hint = marker.problem or problem(marker.text)
@@ -244,8 +250,8 @@ def _apply(
     text = marker.wire(states[source].field_types)
     singles = single_accents(text) if marker.kind == "accent" else (text,)
     if len(singles) == 1:
-        return _apply_single(plan, states, source, marker, location)
-    return _apply_several(plan, states, source, marker, singles, location)
+        return _apply_single(plan, states, source, marker, location, is_leading=is_leading)
+    return _apply_several(plan, states, source, marker, singles, location, is_leading=is_leading)
 
 
 def _apply_several(
@@ -255,13 +261,15 @@ def _apply_several(
     marker: MarkerLine,
     singles: Sequence[str],
     location: str,
+    *,
+    is_leading: bool,
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     """Applies an accent of several attributes, or nothing of it. `singles`: the same for each attribute."""
     begun, warnings = states[source], list[Diagnostic]()
     for text in singles:
         single = evolve(marker, text=text, translate=None)
         try:
-            state, _, more = _apply_single(plan, states, source, single, location)
+            state, _, more = _apply_single(plan, states, source, single, location, is_leading=is_leading)
         except EpochMustEnd as cut:
             if cut.state is None:
                 raise
@@ -274,12 +282,19 @@ def _apply_several(
 
 
 def _apply_single(
-    plan: Plan, states: Mapping[str, SourceState], source: str, marker: MarkerLine, location: str
+    plan: Plan,
+    states: Mapping[str, SourceState],
+    source: str,
+    marker: MarkerLine,
+    location: str,
+    *,
+    is_leading: bool,
 ) -> tuple[SourceState, Literal["accent", "punctuation"], tuple[Diagnostic, ...]]:
     try:
         return _applied(plan, states, source, marker, location)
     except DiagnosticError as error:
-        if (about := _passed_over(plan, states[source], source, marker, error)) is None:
+        about = _passed_over(plan, states[source], source, marker, error)
+        if about is None or (plan.settings["drift"] == "infer" and not is_leading):
             raise
         state, notes = with_passed_over(states[source], about)
         return state, "accent" if marker.kind == "accent" else "punctuation", notes
