@@ -53,14 +53,14 @@ class Slice:
     def leading(self, markers: Sequence[MarkerLine]) -> int:
         """Returns the position up to which the slice has nothing but accents. `markers`: some of its markers, in
         order."""
-        place = 0 if self.low is None else self.low
+        position = 0 if self.low is None else self.low
         for marker in markers:
-            between = range(file_of(place), marker.file)
-            is_next = marker.file in self.scan.empty or marker.position in (place, marker.file * NEXT_FILE)
+            between = range(file_of(position), marker.file)
+            is_next = marker.file in self.scan.empty or marker.position in (position, marker.file * NEXT_FILE)
             if marker.kind != "accent" or not is_next or not self.scan.empty.issuperset(between):
-                return place
-            place = marker.position + 1 if marker.next is None else marker.next
-        return place
+                return position
+            position = marker.position + 1 if marker.next is None else marker.next
+        return position
 
     @property
     def has_accents(self) -> bool:

@@ -255,8 +255,10 @@ class EpochStarter:
         if mode == "ignore":
             return {}
         fields = part.format.fields(self.spark, part.numbered, part.between)
-        known = states[name].field_types
-        unknown = {f: kinds.first for f, kinds in fields.items() if f not in known and kinds.first != "void"}
+        announced = states[name].field_types
+        unknown = {
+            f: kinds.first for f, kinds in fields.items() if f not in announced and kinds.first != "void"
+        }
         if mode == "infer":
             for attribute in [f for f, kind in unknown.items() if kind in INFERRED and is_name(f)]:
                 add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])

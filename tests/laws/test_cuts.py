@@ -133,9 +133,9 @@ def test_the_cut_decides_no_warning_about_jumps(sail: SparkSession, tmp_path: Pa
     world = CutWorld(JUMPING, [[*items[n : n + 60]] for n in range(0, 480, 60)])
     answers = [of_reference(world, tmp_path / "reference")]
     answers += (of_engine(sail, world, tmp_path / str(n), n, 1) for n in (None, 3))
-    told = [[re.sub(r"since .*?: acc", "acc", message) for _, message in a["warnings"]] for a in answers]
-    assert told == told[:1] * 3
-    assert len(told[0]) == 1
+    messages = [[re.sub(r"since .*?: acc", "acc", message) for _, message in a["warnings"]] for a in answers]
+    assert messages == messages[:1] * 3
+    assert len(messages[0]) == 1
 
 
 @pytest.mark.soak

@@ -50,17 +50,17 @@ class SourceState:
     """The state of a source after some of its markers.
 
     `original`: attribute -> tree over *raw* values: the function that leads to the canonical value. `placed_*`: the
-    same trees with positions, for the tuples of the current epoch. `dropped`: attribute -> the region of Drops in
-    the current epoch. `alters`: the latest Alters with few cells. `numbers`: how altered numbers are read. `codes`:
-    attribute -> tree over canonical values: the code that leads to raw ones (theory N3). `bent`: attribute that a
-    function falls or bends -> tree over canonical values: all functions that lead to raw ones (theory N11).
-    `sentinels`: raw values that mean undefined; `swaps`: attributes that have changed places. "Raw" tuples elsewhere
-    are those without both. `forms`: attribute -> its zone (theory N13), or its decimal signs. `grown`: attribute -> the
-    values that markers have added to its declared domain; for a domain from a table, all of its values. `undeclared`:
-    attribute of skipped markers -> the first accent that changed how its values are written, else empty. `added_units`:
-    attribute -> the unit of canonical values that an Add has named; `named_units`: the units that accents have named.
-    `superseded`: attribute that the query's accents change -> the tuples of which the stream has sent some since.
-    `reached`: the greatest time for a heartbeat in the part of a file that is read, if a marker in it ended an epoch.
+    same trees with positions in the current epoch. `dropped`: attribute -> the region of its Drops. `alters`: the
+    latest Alters with few cells. `numbers`: how altered numbers are read. `codes`: attribute -> tree over canonical
+    values: the code that leads to raw ones (theory N3). `bent`: attribute that a function falls or bends -> tree over
+    canonical values: all functions that lead to raw ones (theory N11). `sentinels`: raw values that mean undefined;
+    `swaps`: attributes that have changed places. "Raw" tuples elsewhere are those without both. `forms`: attribute ->
+    its zone (theory N13), or its decimal signs. `grown`: attribute -> the values added to its declared domain; for a
+    domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent that changed
+    how its values are written, else empty. `added_units`: attribute -> the unit of canonical values that an Add has
+    named; `named_units`: the units that accents have named. `superseded`: attribute that the query's accents change ->
+    the tuples of which the stream has sent some since. `reached`: the greatest time, for a heartbeat, in a file that is
+    read in part.
     """
 
     types: Mapping[str, Type]

@@ -34,14 +34,16 @@ def of_rows(
     `item`: returns the object in a row; a row does not count if it raises `ValueError`."""
     if block.exceeds is not None:
         return {}
-    found: dict[tuple[str, str], None] = {}
+    names_with_kinds: dict[tuple[str, str], None] = {}
     for begin, end in zip(*(places.tolist() for places in bounds), strict=True):
         try:
             values = item(block.text[begin:end])
         except ValueError:
             continue
-        found.update(dict.fromkeys((name, kind_of(value)) for name, value in values.items()))
-    return merged((name, FieldKinds(written(kind), kind)) for name, kind in found if name not in OWN_NAMES)
+        names_with_kinds.update(dict.fromkeys((name, kind_of(value)) for name, value in values.items()))
+    return merged(
+        (name, FieldKinds(written(kind), kind)) for name, kind in names_with_kinds if name not in OWN_NAMES
+    )
 
 
 def merged(fields: Iterable[tuple[str, FieldKinds]]) -> dict[str, FieldKinds]:

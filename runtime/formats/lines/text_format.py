@@ -350,8 +350,8 @@ class _Fields(FewRows[Part]):
     between: Span
 
     def rows(self, part: Part, number: int) -> Iterator[tuple[Any, ...]]:
-        found: list[tuple[str, FieldKinds]] = []
+        fields: list[tuple[str, FieldKinds]] = []
         for block in part.blocks():
             begin = part.number * NEXT_FILE + block.place
-            found += self.fields_in(block, (self.between[0] - begin, self.between[1] - begin)).items()
-        yield from ((number, name, kind.first, kind.common) for name, kind in merged(found).items())
+            fields += self.fields_in(block, (self.between[0] - begin, self.between[1] - begin)).items()
+        yield from ((number, name, kind.first, kind.common) for name, kind in merged(fields).items())

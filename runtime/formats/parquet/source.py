@@ -262,9 +262,9 @@ class Parquet(ReadBySpark):
         values = [f"{quoted(name)} IS NOT NULL AS `{n}`" for n, name in enumerate(columns)]
         rows = self._placed(spark, {number: file}, group, values)
         inside = rows.where(f"`{POSITION}` >= {between[0]}L AND `{POSITION}` < {between[1]}L")
-        found = inside.agg(*(F.max(f"`{n}`").alias(f"{n}") for n in range(len(columns)))).first()
-        assert found is not None
-        return {name: kind for n, (name, kind) in enumerate(columns.items()) if found[n]}
+        has_value = inside.agg(*(F.max(f"`{n}`").alias(f"{n}") for n in range(len(columns)))).first()
+        assert has_value is not None
+        return {name: kind for n, (name, kind) in enumerate(columns.items()) if has_value[n]}
 
     # --- scans ---
 

@@ -119,10 +119,12 @@ def test_the_cut_into_epochs_decides_nothing(name: str) -> None:
     points = [Point((s,), "r.jsonl", {"t": value}, {"t": 1}) for s, value in values]
     state, results = source_state(), list[tuple[list[str], Any]]()
     for size in (1400, 250, 33):
-        watch, told = Monitor.of(SOURCE), list[str]()
+        watch, messages = Monitor.of(SOURCE), list[str]()
         for begin in range(0, len(points), size):
-            told += (w.message for w in watch.take(points[begin : begin + size], watch.share, state, state))
-        results.append((told, dump_monitor(watch)))
+            messages += (
+                w.message for w in watch.take(points[begin : begin + size], watch.share, state, state)
+            )
+        results.append((messages, dump_monitor(watch)))
     assert results == results[:1] * 3
     offline = new_series(SOURCE, "t", state)
     jumps = [offline.add("r.jsonl", value) for s, value in values if s == 2]
