@@ -57,10 +57,9 @@ class SourceState:
     `swaps`: attributes that have changed places. "Raw" tuples elsewhere are those without both. `forms`: attribute ->
     its zone (theory N13), or its decimal signs. `grown`: attribute -> the values added to its declared domain; for a
     domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent that changed
-    how its values are written, else empty. `added_units`: attribute -> the unit of canonical values that an Add has
-    named; `named_units`: the units that accents have named. `superseded`: attribute that the query's accents change ->
-    the tuples of which the stream has sent some since. `reached`: the greatest time, for a heartbeat, in a file that is
-    read in part.
+    how its values are written, else empty. `added_units`: attribute -> the unit of canonical values that an Add names;
+    `named_units`: the units that accents name. `superseded`: attribute that the query's accents change -> the tuples of
+    which the stream has sent some since. `reached`: the greatest time, for a heartbeat, in a file that is read in part.
     """
 
     types: Mapping[str, Type]
