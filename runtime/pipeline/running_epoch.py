@@ -122,20 +122,20 @@ class EpochStarter:
         }
         epoch, during = self._epoch(number, base, states, read, cached, f"{scratch}/rows")
         names = output_names(self.plan, states)
+        always = {e.name: required_attributes(self.plan, e.relation, states) for e in self.plan.emits}
         begun = {
-            e.name: begin(
-                base.sinks[e.name],
-                during[e.relation],
-                required_attributes(self.plan, e.relation, states),
-                names[e.name].units,
-            )
+            e.name: begin(base.sinks[e.name], during[e.relation], always[e.name], names[e.name].units)
             for e in self.plan.emits
         }
         counts = self._staged(epoch, during, {name: sink for name, (sink, *_) in begun.items()})
         state_facts, after = held_drops(epoch, during)
         announced = {
             e.name: finish(
-                *begun[e.name], after[e.relation], original_units=e.original_units, names=names[e.name]
+                *begun[e.name],
+                after[e.relation],
+                always[e.name],
+                original_units=e.original_units,
+                names=names[e.name],
             )
             for e in self.plan.emits
         }

@@ -363,7 +363,7 @@ class Reference:
         markers = Markers()
         if during is not None:
             self.sinks[emit.name], markers = finish(
-                sink, adds, after, original_units=emit.original_units, names=names
+                sink, adds, after, always, original_units=emit.original_units, names=names
             )
         return Output(tuple(rows), encoded, markers)
 

@@ -20,6 +20,8 @@ from cedilla.grammar.syntax import Comparison, Condition, Literal, RangePattern,
 
 Pattern = Comparison | SetPattern | RangePattern | Wildcard
 _UNBOUNDED: Universe = {}
+_MAX_HOLES = 4
+"""Values that a description excludes one by one; more are excluded by the ranges between them."""
 
 
 def before(type_: Type, value: Value) -> Bound:
@@ -168,7 +170,13 @@ def _conditions(attribute: str, members: Level, type_: Type, domain: Universe) -
     inside = sorted(v for v, hit in members.points.items() if hit)
     if inside:
         yield _list(attribute, inside, type_), regions.values(attribute, inside)
-    for start, end in _ranges(attribute, members, type_, domain):
+    ranges = list(_ranges(attribute, members, type_, domain))
+    holes = sorted(v for v, hit in members.points.items() if not hit)
+    if members.pieces == (True,) and len(ranges) > 1 and len(holes) <= _MAX_HOLES:
+        text = ", ".join(f"{attribute} != {type_.wire(hole)}" for hole in holes)
+        yield text, regions.difference(regions.defined(attribute), regions.values(attribute, holes))
+        return
+    for start, end in ranges:
         yield _range(attribute, start, end, type_), regions.interval(attribute, start, end)
 
 

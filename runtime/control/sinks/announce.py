@@ -18,12 +18,13 @@ from cedilla.compiler.facts.facts import (
     Facts,
     History,
     closed_for_readers,
+    fold_units,
 )
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.runtime.control.descriptions.boxes import accents_of, simple_boxes
-from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.descriptions.translation import mapped_into, translate
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
 
 _NO_UNITS: Mapping[str, str] = {}
@@ -88,25 +89,26 @@ def announce(
 ) -> tuple[SinkState, Markers]:
     """Returns the sink's state after an epoch and its markers: `begin`, then `finish`."""
     begun = begin(before, during, always, names.units)
-    return finish(*begun, after, original_units=original_units, names=names)
+    return finish(*begun, after, always, original_units=original_units, names=names)
 
 
 def finish(
     begun: SinkState,
     adds: tuple[str, ...],
     after: Facts,
+    always: frozenset[str] = frozenset(),
     *,
     original_units: bool = False,
     names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
     """Returns the sink's state after an epoch and all of its markers, from the result of `begin`.
 
-    `after`: the output's facts at the epoch's end. `names`: names of the units that Alters lead to. With
-    `original_units` nothing is encoded (paper, section 5: the absorbing alternative), and earlier announced units are
-    reverted.
+    `after`: the output's facts at the epoch's end. `always`: the attributes that all of its tuples have then. `names`:
+    names of the units that Alters lead to. With `original_units` nothing is encoded (paper, section 5: the absorbing
+    alternative), and earlier announced units are reverted.
     """
     punctuations, closed = _punctuations(begun, after)
-    alters, scale, earlier = _alters(begun, after, closed, names, original_units=original_units)
+    alters, scale, earlier = _alters(begun, after, closed, always, names, original_units=original_units)
     drops, present = _drops(begun.present, scale, after)
     sink = SinkState(present, scale, closed, begun.types, begun.domains, begun.units, earlier)
     return sink, Markers(adds, punctuations, alters, drops)
@@ -230,41 +232,59 @@ def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tre
         return (), closed
     texts: list[str] = []
     fixed = {name: domain for name, domain in after.universe.items() if not domain.is_list}
-    for box in simple_boxes(new, fixed, closed_for_readers(after.closed, after.universe)):
-        if regions.is_empty(regions.box(box), after.universe):
+    plain = {name: domain for name, domain in fixed.items() if name not in before.scale}
+    impossible = [regions.complement(fixed[name].members) for name in fixed.keys() - plain.keys()]
+    nowhere = regions.union(closed_for_readers(after.closed, after.universe), *impossible)
+    # What is one range of the values that readers see may be several of canonical ones.
+    raw = translate(regions.difference(new, regions.union(*impossible)), before.scale)
+    free = translate(nowhere, before.scale)
+    for box in simple_boxes(raw, plain, free):
+        if regions.is_empty(regions.box(box), plain):
             continue
-        if regions.difference(regions.box(box), after.closed) is not False:
-            closed = regions.union(closed, regions.box(box))
-        raw = translate(regions.box(box), before.scale)
-        for conditions, inside in regions.boxes(raw):
-            if inside is True:
-                for text in patterns.texts(conditions, after.types, outer=False):
-                    texts.append(punctuation_text(text))
+        described = mapped_into(True, regions.box(box), before.scale)
+        if regions.difference(described, after.closed) is not False:
+            closed = regions.union(closed, described)
+        for text, _ in patterns.conjunctions(box, after.types, outer=False, universe=plain):
+            texts.append(punctuation_text(text))
     return tuple(texts), closed
 
 
 def _alters(
-    before: SinkState, after: Facts, closed: Tree, names: UnitNames, *, original_units: bool
+    before: SinkState,
+    after: Facts,
+    closed: Tree,
+    always: frozenset[str],
+    names: UnitNames,
+    *,
+    original_units: bool,
 ) -> tuple[tuple[str, ...], dict[str, Tree], dict[str, Tree]]:
     """Returns the texts of Alters, and the output's scale and its earlier functions after them. `closed`: the region
-    that the output has closed. `names`: names of the units that Alters lead to."""
+    that the output has closed. `always`: the attributes that all tuples have. `names`: names of the units that Alters
+    lead to."""
     texts: list[str] = []
     scale, earlier = dict(before.scale), dict(before.earlier)
-    for name, units in after.units.items():
-        old = scale.get(name, IDENTITY)
+    for name in after.units:
+        units, old = _told_apart(name, after), scale.get(name, IDENTITY)
         target: Tree = IDENTITY if original_units else _target(units, old, earlier.get(name, _NONE))
         if target is old:
             continue
         named = name in names.units
         closed_for_readers = named and _surely_closed(closed, before.scale, after.universe)
         change = regions.combine(target, old, _CHANGE)
+        # A Drop that extended into closed tuples may have removed it for readers.
+        known = _may_be(before.present.get(name, ABSENT))
         for function, cell in regions.cells(change).items():
             if function.is_identity:
                 continue
-            live = regions.difference(cell, after.closed)
-            nowhere = regions.union(after.closed, _unfed(units, scale.get(name, IDENTITY), live))
-            where = _without(name, live, nowhere, after.universe)
-            if regions.is_empty(where, after.universe):
+            live = regions.difference(regions.intersection(cell, known), after.dead(name))
+            live = regions.exists(live, {name}, after.universe)
+            nowhere = regions.union(
+                after.closed,
+                _unfed(units, scale.get(name, IDENTITY), live),
+                *(regions.complement(regions.defined(n)) for n in always & regions.attributes(live)),
+            )
+            nowhere = regions.intersection(nowhere, known)
+            if regions.is_empty(live, after.universe):
                 continue
             announced: Tree = False
             alter = Alter(name, function)
@@ -274,12 +294,10 @@ def _alters(
                 else None
             )
             for text, box in accents_of(
-                where, after, scale, nowhere, alter, outer=False, primitive_for=primitive_for
+                live, after, scale, nowhere, alter, outer=False, primitive_for=primitive_for
             ):
-                # A Drop that extended into closed tuples may have removed it for readers.
-                if all(_has(box, name, of.present, after.universe) for of in (after, before)):
-                    texts.append(text)
-                    announced = regions.union(announced, box)
+                texts.append(text)
+                announced = regions.union(announced, box)
             was = scale.get(name, IDENTITY)
             scale[name] = regions.update(was, announced, lambda f, function=function: function.after(f))
             left = regions.combine(was, announced, _LEFT)
@@ -310,12 +328,6 @@ def _surely_closed(closed: Tree, scale: Mapping[str, Tree], universe: Universe) 
     return regions.intersection(closed, *possible)
 
 
-def _has(region: Tree, name: str, present: Mapping[str, Tree], universe: Universe) -> bool:
-    """Returns True if some tuple of a region may have an attribute; otherwise an accent about it ends a query (P4)."""
-    having = regions.within(region, present.get(name, ABSENT), lambda leaf: leaf is not ABSENT)
-    return not regions.is_empty(having, universe)
-
-
 def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
     """Returns a Drop's region without conditions on the attribute itself (G23). Closed or stored tuples may still have
     some of its values; the Drop waits until no tuple can have any."""
@@ -340,20 +352,17 @@ def _unfed(units: Tree, scale: Tree, live: Tree) -> Tree:
     return regions.intersection(unfed, in_units[0]) if len(in_units) == 1 else False
 
 
-def _without(name: str, region: Tree, nowhere: Tree, universe: Universe) -> Tree:
-    """Returns the largest part of a region that can be described without an attribute, because its own Alter must not
-    describe tuples by it (G23, D2).
+def _told_apart(name: str, after: Facts) -> Tree:
+    """Returns the histories of the cells that descriptions of an attribute's own Alter can tell apart (G23).
 
-    Fibres of the attribute in the region's part may extend into `nowhere`, without tuples to come. Of `k = 1 or x > 5`,
-    an Alter of `x` is announced for `k = 1`; of all tuples, if none with `x <= 5` comes.
+    Tuples with every value of the attribute feed such a cell. If those with `x > 5` have a function and the others have
+    gone further, the cell has what both have; it stays only where they share nothing new (D2).
     """
-    if name not in regions.attributes(region):
-        return region
-    grown = regions.exists(region, {name}, universe)
-    gained = regions.difference(regions.difference(grown, region), nowhere)
-    # A value that is undefined stays so.
-    gained = regions.intersection(gained, regions.defined(name))
-    return regions.difference(grown, regions.exists(gained, {name}, universe))
+    units = after.units[name]
+    if name not in regions.attributes(units):
+        return units
+    units = regions.update(units, regions.complement(regions.defined(name)), lambda _: NO_FEEDER)
+    return fold_units(evolve(after, units={name: units}), name, {name})
 
 
 _NONE: History = ()

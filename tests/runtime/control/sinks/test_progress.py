@@ -105,3 +105,30 @@ def test_what_an_output_has_left_is_forgotten_where_it_is_closed_or_begins_again
     assert regions.contains(left(*others, "[pump = 1]"), {"pump": 1}) == (Affine(100, 0),)
     assert regions.contains(left(others[1]), {"pump": 1}) == ()
     assert regions.contains(left(), {"pump": 2}) == (Affine(100, 0), Affine(200, 0))
+
+
+ROOMS = """
+stream r(ts: long, s: int in {1, 2, 3, 4, 5, 6}, t: double, n: string, d?: double) from json "r";
+emit r to json "o";
+"""
+IN_MANY_UNITS = [f"[[s = {s}, alter(t, y -> y * {s + 1})]]" for s in (1, 2, 3)]
+
+
+def test_a_closed_region_is_written_as_readers_see_it() -> None:
+    """In canonical values it is four regions. Readers see one range."""
+    lines = [*IN_MANY_UNITS, "[t > 100]"]
+    assert announced(ROOMS, [("r", line) for line in lines]) == lines
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (['[[n != "b", n != "c", alter(t, y -> y + 1)]]'], ['[[n != "b", n != "c", alter(t, y -> y + 1)]]']),
+        (["[[ts in [,], alter(t, y -> y + 1)]]"], ["[[alter(t, y -> y + 1)]]"]),
+        (["[[d in [,], alter(t, y -> y + 1)]]"], ["[[d in [,], alter(t, y -> y + 1)]]"]),
+        (['[n != "b"]'], ['[n != "b"]']),
+        (["[ts < 5]", "[[ts >= 3, alter(t, y -> y + 1)]]"], ["[ts < 5]", "[[alter(t, y -> y + 1)]]"]),
+    ],
+)
+def test_markers_are_written_as_people_write_them(lines: list[str], says: list[str]) -> None:
+    assert announced(ROOMS, [("r", line) for line in lines]) == says
