@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf
 from typing import ClassVar
 
-from attrs import Factory, field, frozen
+from attrs import Factory, evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.step_functions import Extents
@@ -104,42 +104,44 @@ class Window(Operator):
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
         (source,) = inputs
-        whole = source.universe.get(self.on, ANYTHING).integral
-        closed, *others = (self._closed(source.closed, name, whole) for name in self.names)
-        present = {name: self._presence(name, source, closed, whole) for name in source.types}
+        domain = source.universe.get(self.on, ANYTHING)
+        closed, *others = (self._closed(source.closed, name, domain) for name in self.names)
+        present = {name: self._presence(name, source, closed, domain) for name in source.types}
         return Facts(
             {**source.types, **dict.fromkeys(self.names, self.gives)},
             {
                 **source.universe,
-                **{name: Domain(self._values(name, whole), self.gives.is_integral) for name in self.names},
+                **{name: Domain(self._values(name, domain), self.gives.is_integral) for name in self.names},
             },
             {**present, **dict.fromkeys(self.names, present[self.on])},
             # W3: units of the window's own attribute end here; it leaves in canonical values (G27).
-            {n: self._units(n, source, whole) for n in source.units if n != self.on},
+            {n: self._units(n, source, domain) for n in source.units if n != self.on},
             # Patterns on the attribute itself stay; a window closes when its whole extent is (theory 1.3).
             regions.union(source.closed, closed, *others),
             source.lacking,
         )
 
-    def _closed(self, closed: Tree, name: str, whole: bool) -> Tree:
+    def _closed(self, closed: Tree, name: str, domain: Domain) -> Tree:
         """Returns the windows without open tuples, by one of their names: the inner image."""
-        return regions.complement(self._up(regions.complement(closed), UNION, False, whole, name))
+        # A list may grow by a value of a window that has none so far (theory N1).
+        domain = evolve(domain, members=True) if domain.is_list else domain
+        return regions.complement(self._up(regions.complement(closed), UNION, False, domain, name))
 
-    def _presence(self, name: str, source: Facts, closed: Tree, whole: bool) -> Tree:
+    def _presence(self, name: str, source: Facts, closed: Tree, domain: Domain) -> Tree:
         """As in `fold_presence`: a closed window keeps its last presence."""
         tree = source.present[name]
         if not self._tells_apart(tree):
             return tree
-        last = self._up(tree, PRESENT_IF_ANY, ABSENT, whole)
+        last = self._up(tree, PRESENT_IF_ANY, ABSENT, domain)
         return regions.choose(
-            closed, last, self._up(source.live_presence(name), PRESENT_IF_ANY, ABSENT, whole)
+            closed, last, self._up(source.live_presence(name), PRESENT_IF_ANY, ABSENT, domain)
         )
 
-    def _units(self, name: str, source: Facts, whole: bool) -> Tree:
+    def _units(self, name: str, source: Facts, domain: Domain) -> Tree:
         """The same for all of a window's extent, if times do not tell them apart."""
         tree = source.units[name]
         return (
-            self._up(source.live_units(name), COMMON_HISTORY, NO_FEEDER, whole)
+            self._up(source.live_units(name), COMMON_HISTORY, NO_FEEDER, domain)
             if self._tells_apart(tree)
             else tree
         )
@@ -148,24 +150,24 @@ class Window(Operator):
         return self.on in regions.attributes(tree)
 
     def _up(
-        self, tree: Tree, operation: Operation, start: Tree, whole: bool, name: str | None = None
+        self, tree: Tree, operation: Operation, start: Tree, domain: Domain, name: str | None = None
     ) -> Tree:
         """The outer image: what holds of some tuple in a window's extent holds of the window (G25, D1).
 
-        `whole`: the attribute takes whole numbers only. `name`: which name of the window tells so, the first
-        by default.
+        `domain`: the values that the attribute can have; others are in no tuple. `name`: which name of the window tells
+        so, the first by default.
         """
         if not self._tells_apart(tree):
             return tree
         target = name or self.names[0]
-        return regions.reshape(tree, lambda box: self._image(box, whole, target), operation, start)
+        return regions.reshape(tree, lambda box: self._image(box, domain, target), operation, start)
 
-    def _image(self, box: dict[str, Tree], whole: bool, name: str) -> Iterator[Box]:
+    def _image(self, box: dict[str, Tree], domain: Domain, name: str) -> Iterator[Box]:
         rest = {name: members for name, members in box.items() if name != self.on}
-        members = box.get(self.on, True)
+        members, whole = box.get(self.on, True), domain.integral
         if members is True:
             yield rest
-        else:
+        elif (members := regions.intersection(members, domain.members)) is not False:
             numbers = Extents(self.length, self.step).image(members, name, whole)
             values = self._bounded(numbers, name)
             if self._may_have_no_number(whole) and regions.intersection(members, self._far()) is not False:
@@ -189,9 +191,11 @@ class Window(Operator):
         """The least value that a marker can name."""
         return -inf if self.gives.first is None else self.gives.first
 
-    def _values(self, name: str, whole: bool) -> Tree:
+    def _values(self, name: str, domain: Domain) -> Tree:
         """The values that one of the window's names can have."""
-        return True if self._may_have_no_number(whole) else regions.defined(name)
+        if domain.members is not True and not domain.is_list:
+            return self._up(domain.members, UNION, False, domain, name)
+        return True if self._may_have_no_number(domain.integral) else regions.defined(name)
 
     def _may_have_no_number(self, whole: bool) -> bool:
         """Returns True if a window's number may have more than 64 bits: it is then undefined."""

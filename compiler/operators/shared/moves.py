@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attrs import evolve
+
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.step_functions import Step
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Operation, Tree, Universe
@@ -29,21 +31,31 @@ class Move:
     def __call__(self, tree: Tree, operation: Operation, start: Tree) -> Tree:
         if not self.changed.keys() & regions.attributes(tree):
             return tree
-        return regions.reshape(tree, self._image, operation, start)
+        return self._image_of(tree, operation, start, self.universe)
 
     def closed(self, region: Tree) -> Tree:
         """Returns the cells that lie in a region with all their tuples: the inner image."""
-        return regions.complement(self(regions.complement(region), UNION, False))
+        if not self.changed.keys() & regions.attributes(region):
+            return region
+        # A list may grow by a value of a cell that has none so far (theory N1).
+        fixed = {n: evolve(d, members=True) if d.is_list else d for n, d in self.universe.items()}
+        return regions.complement(self._image_of(regions.complement(region), UNION, False, fixed))
 
-    def _image(self, box: dict[str, Tree]) -> Iterable[Box]:
-        yield dict(self._member(name, members) for name, members in box.items())
+    def _image_of(self, tree: Tree, operation: Operation, start: Tree, universe: Universe) -> Tree:
+        def image(box: dict[str, Tree]) -> Iterable[Box]:
+            moved = dict(self._member(name, members, universe) for name, members in box.items())
+            return () if any(members is False for members in moved.values()) else (moved,)
 
-    def _member(self, name: str, members: Tree) -> tuple[str, Tree]:
+        return regions.reshape(tree, image, operation, start)
+
+    def _member(self, name: str, members: Tree, universe: Universe) -> tuple[str, Tree]:
         target, function = self.changed.get(name, (name, IDENTITY))
         if members is True or name not in self.changed:
             return target, members
         if isinstance(function, Step):
-            return target, function.image(members, target, self.universe.get(name, ANYTHING).integral)
+            domain = universe.get(name, ANYTHING)
+            members = regions.intersection(members, domain.members)  # other values are in no tuple
+            return target, members and function.image(members, target, domain.integral)
         if function != IDENTITY:  # only numbers have another
             members = regions.transform(members, name, function)
         return target, regions.renamed(members, target)

@@ -107,6 +107,59 @@ def test_what_an_output_has_left_is_forgotten_where_it_is_closed_or_begins_again
     assert regions.contains(left(), {"pump": 2}) == (Affine(100, 0), Affine(200, 0))
 
 
+WINDOWS = """
+stream r(ts: long in [5, 100), k: int in {1, 2}, x: double) from json "r";
+w := window[10 on ts as w](r);
+"""
+OF_WINDOWS = [
+    "w",
+    "window[10 on ts as [begin, end]](r)",
+    "window[10 every 5 on ts as w](r)",
+    "project[floor(ts / 10) as w, k, x](r)",
+    "aggregate[avg by w except ts, k](w)",
+    "project[w, x](w)",
+    "window[2 on w as v](w)",
+    "select[x > 5](w)",
+    "r",
+]
+EQUAL = [
+    ("ts in [5, 10)", "ts < 10"),
+    ("ts < 30", "ts in [5, 30)"),
+    ("ts >= 90", "ts in [90, 100)"),
+    ("", "ts < 100"),
+]
+
+
+@pytest.mark.parametrize("relation", OF_WINDOWS)
+def test_equal_regions_are_announced_alike(relation: str) -> None:
+    """Values outside of a declared domain are in no tuple: windows are covered without them."""
+    said = 0
+    for texts in EQUAL:
+        for change in ("alter(x, y -> y * 2)", "+(u: double)"):
+            markers = ["[[" + ", ".join(filter(None, (text, change))) + "]]" for text in texts]
+            query = f"{WINDOWS} emit {relation} to json 'o';"
+            first, second = (announced(query, [("r", marker)]) for marker in markers)
+            assert first == second
+            said += len(first)
+    assert said
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("[[ts in [5, 10), alter(x, y -> y * 2)]]", "[[w < 1, alter(x, y -> y * 2)]]"),
+        ("[[ts >= 90, alter(x, y -> y * 2)]]", "[[w >= 9, alter(x, y -> y * 2)]]"),
+        ("[ts < 10]", "[w < 1]"),
+        ("[ts < 9]", None),
+        ("[ts >= 90]", "[w >= 9]"),
+        ("[ts >= 5]", "[]"),
+    ],
+)
+def test_a_window_is_covered_by_the_values_that_it_can_have(line: str, says: str | None) -> None:
+    query = f"{WINDOWS} emit aggregate[avg by w except ts, k](w) to json 'o';"
+    assert announced(query, [("r", line)]) == [text for text in [says] if text is not None]
+
+
 ROOMS = """
 stream r(ts: long, s: int in {1, 2, 3, 4, 5, 6}, t: double, n: string, d?: double) from json "r";
 emit r to json "o";
