@@ -8,7 +8,15 @@ from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Order
-from cedilla.compiler.facts.facts import ABSENT, COMMON_HISTORY, NO_STATE, PRESENT_IF_ANY, Facts, StateFacts
+from cedilla.compiler.facts.facts import (
+    ABSENT,
+    COMMON_HISTORY,
+    NO_FEEDER,
+    NO_STATE,
+    PRESENT_IF_ANY,
+    Facts,
+    StateFacts,
+)
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.shared.base import Invariants, Operator, Rules
 from cedilla.compiler.operators.shared.equality import check_types, clash, common_types
@@ -70,6 +78,7 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
     left, right = inputs
     types = common_types(inputs)
     closed = regions.intersection(left.closed, right.closed)
+    nowhere = [_impossible(left, right), _impossible(right, left)]
     present: dict[str, Tree] = {}
     units: dict[str, Tree] = {}
     for name in types:
@@ -79,7 +88,10 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
         now = regions.combine(left.live_presence(name), right.live_presence(name), PRESENT_IF_ANY)
         present[name] = regions.choose(closed, last, now)
         if name in left.units or name in right.units:
-            a, b = (f.live_units(name) for f in inputs)
+            a, b = (
+                regions.update(f.live_units(name), where, lambda _: NO_FEEDER)
+                for f, where in zip(inputs, nowhere, strict=True)
+            )
             units[name] = regions.combine(a, b, COMMON_HISTORY)
     return Facts(
         types,
@@ -89,6 +101,17 @@ def merged(inputs: tuple[Facts, ...]) -> Facts:
         closed,
         left.lacking | right.lacking | (left.types.keys() ^ right.types.keys()),
     )
+
+
+def _impossible(facts: Facts, other: Facts) -> Tree:
+    """Returns the tuples that only the other input can have, by the declared domains: no cell of them waits for this
+    one (D2). A growth of a list makes this input feed them, too (theory N1)."""
+    result: Tree = False
+    for name in facts.types.keys() & other.types.keys():
+        theirs, mine = (f.universe.get(name, ANYTHING).members for f in (other, facts))
+        if (more := regions.difference(theirs, mine)) is not False:
+            result = regions.union(result, regions.intersection(more, regions.defined(name)))
+    return result
 
 
 def _either(name: str, left: Facts, right: Facts) -> Domain:

@@ -29,6 +29,8 @@ LAWS = (
     "tests/laws/test_units.py",
     "tests/laws/test_said_units.py",
     "tests/laws/test_never_backwards.py",
+    "tests/laws/test_progress.py",
+    "tests/runtime/control/sinks/test_progress.py",
     "tests/runtime/control/markers/test_marker_runs.py",
     "tests/runtime/control/accents/test_added_again.py",
     "tests/runtime/control/accents/test_new_codes.py::test_what_was_a_code_once_can_be_a_value",
@@ -199,8 +201,8 @@ MUTATIONS = (
     Mutation(
         "3.3 punctuations are in the units of the tuples before them",
         "runtime/control/sinks/announce.py",
-        "        raw = translate(regions.box(box), before.scale)\n",
-        "        raw = regions.box(box)\n",
+        "    raw = translate(regions.difference(new, regions.union(*impossible)), before.scale)",
+        "    raw = regions.difference(new, regions.union(*impossible))",
     ),
     Mutation(
         "G26 Add takes the outer image on the wire",
@@ -211,8 +213,50 @@ MUTATIONS = (
     Mutation(
         "D1 Alter: never backwards",
         "runtime/control/sinks/announce.py",
-        "    return history[-1] if scale in history[::-1] else scale",
-        "    return history[-1] if history else scale",
+        "    return next_.scale if next_.latest.is_identity or next_.latest in earlier else next_.latest",
+        "    return next_.latest",
+    ),
+    Mutation(
+        "D2 an output follows the feeders that are left",
+        "runtime/control/sinks/announce.py",
+        "    return next_.scale if next_.latest.is_identity or next_.latest in earlier else next_.latest",
+        "    return next_.scale",
+    ),
+    Mutation(
+        "D2 a function that a cell has left is remembered",
+        "runtime/control/sinks/announce.py",
+        "    return announced and not scale.is_identity and scale",
+        "    return False",
+    ),
+    Mutation(
+        "D2 tuples with every value of the altered attribute feed a cell (G23)",
+        "runtime/control/sinks/announce.py",
+        "    if name not in regions.attributes(units):",
+        "    if True:",
+    ),
+    Mutation(
+        "D2 an Alter is announced where the attribute is",
+        "runtime/control/sinks/announce.py",
+        "            live = regions.difference(regions.intersection(cell, known), after.dead(name))",
+        "            live = regions.difference(cell, after.closed)",
+    ),
+    Mutation(
+        "D2 windows are covered by the values that a domain has",
+        "compiler/operators/window.py",
+        "        elif (members := regions.intersection(members, domain.members)) is not False:",
+        "        elif members:",
+    ),
+    Mutation(
+        "D2 an input does not wait for one that cannot have its tuples",
+        "compiler/operators/union.py",
+        "            result = regions.union(result, regions.intersection(more, regions.defined(name)))",
+        "            pass",
+    ),
+    Mutation(
+        "D2 a closed region is written in the units that readers see",
+        "runtime/control/sinks/announce.py",
+        "    free = translate(nowhere, before.scale)",
+        "    free = nowhere",
     ),
     Mutation(
         "G23 what no description can say is not announced",

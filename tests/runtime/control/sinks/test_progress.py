@@ -185,3 +185,34 @@ def test_a_closed_region_is_written_as_readers_see_it() -> None:
 )
 def test_markers_are_written_as_people_write_them(lines: list[str], says: list[str]) -> None:
     assert announced(ROOMS, [("r", line) for line in lines]) == says
+
+
+PLANTS = """
+stream inland(s: int in {1, 2}, ts: long in [0, 4), t: double) from json "inland";
+stream coast(s: int in {3}, ts: long in [2, 9), t: double) from json "coast";
+emit inland union coast to json "o";
+"""
+
+
+def test_a_cell_does_not_wait_for_an_input_that_cannot_have_its_tuples() -> None:
+    """No tuple of the coast has s = 1 or s = 2, by its declared domain."""
+    lines = [
+        ("inland", "[[alter(t, y -> y * 2)]]"),
+        ("coast", "[[ts < 4, alter(t, y -> y * 2)]]"),
+        ("coast", "[[ts >= 4, alter(t, y -> y * 2)]]"),
+    ]
+    assert announced(PLANTS, lines) == [
+        "[[s in {1, 2}, alter(t, y -> y * 2)]]",
+        "[[s = 3, ts in [2, 4), alter(t, y -> y * 2)]]",
+        "[[alter(t, y -> y * 2)]]",
+    ]
+
+
+def test_an_alter_is_announced_where_the_attribute_is() -> None:
+    """The paper calls a stream invalid whose Alter describes tuples without its attribute."""
+    lines = ["[[s = 1, +(p: double)]]", "[[alter(p, y -> y * 2)]]", "[[s = 2, +(p: double)]]"]
+    assert announced(ROOMS, [("r", line) for line in lines]) == [
+        lines[0],
+        "[[s = 1, alter(p, y -> y * 2)]]",
+        lines[2],
+    ]
