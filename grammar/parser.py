@@ -31,7 +31,7 @@ from cedilla.grammar.syntax import (
     Query,
     Unary,
 )
-from cedilla.grammar.syntax.depth import check_depth
+from cedilla.grammar.syntax.depth import check_depth, check_length
 
 _MARKERS = 1024
 """The number of texts of markers whose nodes are kept. A stream repeats many, and several parts read each."""
@@ -150,6 +150,7 @@ def parse_expression(text: str, source: str = "<expression>") -> Expression:
 def _parse(
     text: str, source: str, start: lalr.Start, builder: Builder | None = None, check: Check | None = None
 ) -> Any:
+    check_length(text, source)
     builder = builder or Builder(source)
     try:
         node = lalr.build(builder, lalr.parse(text, start))

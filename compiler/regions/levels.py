@@ -56,6 +56,11 @@ _NOTHING: frozenset[str] = frozenset()
 _UNKNOWN: frozenset[str] = frozenset({"?"})
 
 
+CELL, _LISTED, _MOST_CASES, _MOST_IN_ROW = 250, 100, 16, 8
+"""What a case of a written expression weighs if a value in a table's row weighs 1; what a value below a point weighs if
+the points there are no row; how many cases points weigh at most; how many points a row has (`codegen.tables`)."""
+
+
 @frozen(cache_hash=True)
 class Level:
     """One level of a tree: a step function of one attribute. Build it with `make_level`."""
@@ -67,11 +72,25 @@ class Level:
     points: Map[Value, Tree] = field(default=NO_POINTS)
     inner: frozenset[str] = field(default=_UNKNOWN, eq=False, repr=False)
     """The attributes below this level; may include some that are no longer there."""
+    nested: int = field(default=-1, eq=False, repr=False)
+    """What the levels below the points weigh; may include some that are no longer there."""
+    weight: int = field(init=False, eq=False, repr=False)
+    """What engine and control plane pay for the level: its cells as cases of an expression and rows of a table."""
 
     def __attrs_post_init__(self) -> None:
         if self.inner is _UNKNOWN:
             inner = reach((self.undefined, *self.pieces, *self.points.values()))
             object.__setattr__(self, "inner", inner)
+        if self.nested < 0:
+            object.__setattr__(self, "nested", weight_below(self.points.values()) if self.points else 0)
+        weight = self.nested
+        between = self.undefined is self.pieces[0] or self.undefined is self.pieces[-1]  # as it is written
+        for child in self.pieces if between else (self.undefined, *self.pieces):
+            if isinstance(child, Level):
+                weight += child.weight + CELL * min(len(child.points), _MOST_CASES)
+            else:
+                weight += CELL
+        object.__setattr__(self, "weight", weight)
 
     def at(self, value: object) -> Tree:
         """Returns the subtree for one value, or for `UNDEFINED`."""
@@ -96,6 +115,17 @@ def reach(children: Iterable[Tree]) -> frozenset[str]:
     return names
 
 
+def weight_below(children: Iterable[Tree]) -> int:
+    """Returns what levels below points weigh; equal ones that are one object count once."""
+    levels = {id(child): child for child in children if isinstance(child, Level)}
+    return sum(
+        child.weight // CELL + len(child.points)
+        if len(child.points) <= _MOST_IN_ROW
+        else child.weight + _LISTED * len(child.points)
+        for child in levels.values()
+    )
+
+
 def _piece(cuts: tuple[Bound, ...], value: Any) -> int:
     """Returns the index of the piece that a value lies in."""
     return bisect_right(cuts, (value, 0))
@@ -115,12 +145,13 @@ def make_level(
     *,
     check: Iterable[Value] | None = None,
     inner: frozenset[str] = _UNKNOWN,
+    nested: int = -1,
 ) -> Tree:
     """Builds a level in normal form: merges equal neighbours, drops needless points, collapses a constant
     level.
 
-    `check` names the points that may equal the piece around them; all of them by default. `inner`: the
-    attributes below, if the caller has them.
+    `check` names the points that may equal the piece around them; all of them by default. `inner`, `nested`: those of
+    the level, if the caller has them.
     """
     remaining = iter(pieces)
     kept_pieces = [next(remaining)]
@@ -146,4 +177,4 @@ def make_level(
         points = mutation.finish()
     if not bounds and not points and undefined == kept_pieces[0]:
         return undefined
-    return Level(attribute, undefined, bounds, tuple(kept_pieces), points, inner)
+    return Level(attribute, undefined, bounds, tuple(kept_pieces), points, inner, nested)

@@ -9,7 +9,18 @@ from typing import Any
 from attrs import define, field, frozen
 from immutables import Map
 
-from cedilla.compiler.regions.levels import NO_POINTS, Bound, Level, Tree, Value, make_level, order, reach
+from cedilla.compiler.regions.levels import (
+    CELL,
+    NO_POINTS,
+    Bound,
+    Level,
+    Tree,
+    Value,
+    make_level,
+    order,
+    reach,
+    weight_below,
+)
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 
 ANY = object()
@@ -67,7 +78,10 @@ class _Combination:
         first = min(x for x in (at_a, at_b) if x is not None)
         left = a if at_a == first else Level(first[1], a, (), (a,))
         right = b if at_b == first else Level(first[1], b, (), (b,))
-        return self._shared(_combine_levels(left, right, self, depth + 1), depth)
+        result = _combine_levels(left, right, self, depth + 1)
+        if isinstance(result, Level) and result.weight > MAX_WEIGHT:
+            result = _weighed(result)
+        return self._shared(result, depth)
 
     def _shared(self, tree: Tree, depth: int) -> Tree:
         if depth <= 1 or not isinstance(tree, Level) or len(tree.points) > _MAX_POINTS:
@@ -82,6 +96,36 @@ _DEEPEST = 100
 SHALLOW, MAX_DEPTH = 6, 2000
 """The levels without a limit of parts, and the most parts below more levels: their number may be that of the
 combinations of all descriptions."""
+
+
+MAX_WEIGHT = 4_000 * CELL
+"""What a tree weighs at most: 4,000 cells of ranges, or a million in rows of tables."""
+
+
+def _weighed(tree: Level) -> Tree:
+    """Returns an equal tree whose weight is exact. Raises `DiagnosticError` RQ481 if it is too large."""
+    memo: dict[int, Tree] = {}
+
+    def exact(node: Tree) -> Tree:
+        if not isinstance(node, Level):
+            return node
+        if id(node) not in memo:
+            pieces = tuple(map(exact, node.pieces))
+            points = Map({value: exact(child) for value, child in node.points.items()})
+            memo[id(node)] = Level(node.attribute, exact(node.undefined), node.cuts, pieces, points)
+        return memo[id(node)]
+
+    result = exact(tree)
+    if result.weight > MAX_WEIGHT:
+        hint = (
+            "describe the tuples by single values, `s = 1` or `s in {1, 2}`, by fewer ranges of few attributes, "
+            "or by an attribute that tells them apart"
+        )
+        message = (
+            "the conditions so far cut the tuples into too many cells, because each range cuts all the others"
+        )
+        raise failure("RQ481", message, hint=hint)
+    return result
 
 
 def too_many_cases() -> DiagnosticError:
@@ -127,8 +171,11 @@ def _combine_levels(a: Level, b: Level, combination: _Combination, depth: int) -
                 return undefined
             return operand  # the same object, which callers may have seen before
     inner = reach((undefined, *pieces, *memo.values()))
-    inner = inner if kept is None else inner | kept.inner
-    return make_level(a.attribute, undefined, cuts, pieces, mutation.finish(), check=touched, inner=inner)
+    nested = weight_below(memo.values())
+    if kept is not None:
+        inner, nested = inner | kept.inner, nested + kept.nested
+    points = mutation.finish()
+    return make_level(a.attribute, undefined, cuts, pieces, points, check=touched, inner=inner, nested=nested)
 
 
 def _all_same(cuts: tuple[Bound, ...], pieces: list[Tree], other: Level) -> bool:

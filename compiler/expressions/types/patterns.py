@@ -22,6 +22,8 @@ Pattern = Comparison | SetPattern | RangePattern | Wildcard
 _UNBOUNDED: Universe = {}
 _MAX_HOLES = 4
 """Values that a description excludes one by one; more are excluded by the ranges between them."""
+_LONGEST_LIST = 50_000
+"""Values of a list that is written; readers refuse a text of too many (RQ482)."""
 
 
 def before(type_: Type, value: Value) -> Bound:
@@ -168,8 +170,9 @@ def _conditions(attribute: str, members: Level, type_: Type, domain: Universe) -
             yield from _conditions(attribute, only, type_, domain)
         return
     inside = sorted(v for v, hit in members.points.items() if hit)
-    if inside:
-        yield _list(attribute, inside, type_), regions.values(attribute, inside)
+    for start in range(0, len(inside), _LONGEST_LIST):
+        part = inside[start : start + _LONGEST_LIST]
+        yield _list(attribute, part, type_), regions.values(attribute, part)
     ranges = list(_ranges(attribute, members, type_, domain))
     holes = sorted(v for v, hit in members.points.items() if not hit)
     if members.pieces == (True,) and len(ranges) > 1 and len(holes) <= _MAX_HOLES:
