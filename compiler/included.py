@@ -71,6 +71,7 @@ class Included:
                 yield syntax.StatedAccent(source, accent, span=accent.span)
 
     def _read(self, name: str, span: Span) -> tuple[Path, str]:
+        check_signs(name, span)
         path = (self.folder / name).resolve()
         if not any(path.is_relative_to(root.resolve()) for root in (self.folder, Path())):
             hint = "a file below the folder of the query, or below the working directory"
@@ -82,6 +83,13 @@ class Included:
             hint = "a text in UTF-8" if is_bytes else f"its path from {self.folder}"
             raise failure("RQ237", f"{name} cannot be read: {reason}", span, hint=hint) from None
         return path, self.texts[name]
+
+
+def check_signs(path: str, span: Span | None = None) -> None:
+    """Raises RQ011 for a path with the character U+0000, which no system takes."""
+    if "\0" in path:
+        hint = "the path without it; a backslash is written twice, `\\\\u0000`"
+        raise failure("RQ011", "a path with `\\u0000`, which no file can have", span, hint=hint)
 
 
 def utf8_text(read: Callable[[], bytes]) -> str:

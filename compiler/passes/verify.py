@@ -9,6 +9,8 @@ from cedilla.compiler.plan import Plan, derive
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 
+EMITS = "emit ..."
+
 
 def verify(name: str, before: syntax.Query | Plan, after: syntax.Query | Plan) -> None:
     """Verifies the result of a pass: a name is of one relation, inputs are above their use, and types stay.
@@ -30,11 +32,11 @@ def verify(name: str, before: syntax.Query | Plan, after: syntax.Query | Plan) -
 
 
 def _relations(stage: syntax.Query | Plan) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yields each relation and its inputs; an emit has the name `emit`, once for all."""
+    """Yields each relation and its inputs; all emits are one, whose name no relation can have."""
     if isinstance(stage, Plan):
         yield from ((source.name, ()) for source in stage.sources)
         yield from ((operator.name, operator.inputs) for operator in stage.operators)
-        yield "emit", tuple(emit.relation for emit in stage.emits)
+        yield EMITS, tuple(emit.relation for emit in stage.emits)
         return
     emitted: list[str] = []
     for statement in stage.statements:
@@ -47,7 +49,7 @@ def _relations(stage: syntax.Query | Plan) -> Iterator[tuple[str, tuple[str, ...
                 emitted += inputs_of(relation)
             case _:
                 pass
-    yield "emit", tuple(emitted)
+    yield EMITS, tuple(emitted)
 
 
 def _types(plan: Plan) -> dict[str, object]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from cedilla.compiler.included import check_signs
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.diagnostics.printable import has_secret
@@ -89,7 +90,9 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def check_path(path: str, what: str, span: Span | None = None) -> None:
-    """Raises RQ485 for an address of the web, RQ486 for a path with a secret. `what`: its use, for the message."""
+    """Raises RQ485 for an address of the web, RQ486 for a path with a secret, RQ011 for one with U+0000. `what`: its
+    use, for the message."""
+    check_signs(path, span)
     check_scheme(scheme_of(path), span)
     if has_secret(path):
         hint = "the account in the environment, or in a file that only the account can read"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,10 @@ from cedilla.compiler.passes.report import Report
 from cedilla.compiler.plan import Plan
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.reference.reference import Reference
+from tests.kit.errors import errors_of
 
 ROOT = Path(__file__).parents[3]
 STREAMS = """
@@ -137,3 +140,56 @@ def test_a_pass_that_breaks_the_plan_is_named(
 def test_the_architecture_gives_the_passes_in_their_order() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert re.findall(r"^- `(\w+)` ", page, re.MULTILINE)[: len(PASSES)] == [step.__name__ for step in PASSES]
+
+
+WORDS = sorted(
+    {
+        *keyword.kwlist,
+        *keyword.softkwlist,
+        *re.findall(r'"([a-z_]+)"', (ROOT / "grammar" / "rq.lark").read_text(encoding="utf-8")),
+        *[
+            "F",
+            "spark",
+            "main",
+            "flow",
+            "run",
+            "print",
+            "self",
+            "cedilla",
+            "epoch",
+            "DataFrame",
+            "order",
+            "group",
+            "interval",
+            "cast",
+            "user",
+            "time",
+        ],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        'stream r(a: int) from json "in"; {w} := select[a > 1](r); z := {w} union r; emit z to json "out";',
+        'stream {w}(a: int) from json "in"; z := select[a > 1]({w}); emit z to json "out";',
+        'stream r(a: int, {w}: int) from json "in"; z := select[{w} > 1](r); emit z to json "out";',
+        'let {w} = 5; stream r(a: int) from json "in"; z := select[a > {w}](r); emit z to json "out";',
+        'stream r(a: int) from json "in"; z := project[a as {w}](r); emit z to json "out";',
+    ],
+)
+def test_a_word_that_the_grammar_takes_as_a_name_is_one_for_every_stage(shape: str) -> None:
+    """Keywords of the language, of Python and of SQL."""
+    taken = 0
+    for word in WORDS:
+        query = shape.format(w=word)
+        codes = {error.code for error in errors_of(lambda query=query: compile_query(query))}
+        assert codes <= {"RQ001", "RQ103"}, word
+        if codes:
+            continue
+        taken += 1
+        compiled = compile_query(query)
+        compile(compiled.program, "program", "exec")
+        assert parse_query(format_query(parse_query(query))) is not None
+    assert taken > len(WORDS) / 2

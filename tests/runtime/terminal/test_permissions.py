@@ -460,3 +460,22 @@ def test_a_secret_of_a_path_is_shown_nowhere(call: Call, home: Path, address: st
     refused = call("run", "q.rq", "--once", "--checkpoint", "ck")
     assert "error[RQ486]" in refused.output
     assert not (home / "ck").exists()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        r'stream r(a: int) from json "i\u0000"; emit r to json "o";',
+        r'use "a\u0000.rq"; stream r(a: int) from json "in"; emit r to json "o";',
+        r'stream r(a: int) from json "in"; accent r from file "a\u0000"; emit r to json "o";',
+    ],
+)
+def test_no_path_has_a_null_character(home: Path, query: str) -> None:
+    (home / "in").mkdir()
+    (home / "q.rq").write_text(query)
+    assert "error[RQ011]" in cedilla("simulate", "q.rq").output
+
+
+def test_no_output_has_a_null_character_in_its_path(home: Path) -> None:
+    plan = compile_query(r'stream r(a: int) from json "in"; emit r to json "o\u0000";').plan
+    assert code_of(lambda: check_permitted(plan)) == "RQ011"
