@@ -118,6 +118,8 @@ def reach(children: Iterable[Tree]) -> frozenset[str]:
 def weight_below(children: Iterable[Tree]) -> int:
     """Returns what levels below points weigh; equal ones that are one object count once."""
     levels = {id(child): child for child in children if isinstance(child, Level)}
+    if not levels:  # as most often
+        return 0
     return sum(
         child.weight // CELL + len(child.points)
         if len(child.points) <= _MOST_IN_ROW
