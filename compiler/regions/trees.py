@@ -99,7 +99,7 @@ combinations of all descriptions."""
 
 
 MAX_WEIGHT = 4_000 * CELL
-"""What a tree weighs at most: 4,000 cells of ranges, or a million in rows of tables."""
+"""What a tree weighs at most: 4,000 cells of ranges, or ten million in rows of tables."""
 
 
 def _weighed(tree: Level) -> Tree:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
 from cedilla.runtime.records.json_objects import object_of
+from cedilla.runtime.storage.files import Files
+from cedilla.runtime.storage.written import damaged
 
 UNREADABLE = "RQ478"
 """Counted in place of the code of a line that no run has written."""
@@ -32,6 +34,16 @@ def set_aside_line(text: str | bytes) -> SetAsideLine | None:
             if isinstance(reason, str) and isinstance(raw, str):
                 return SetAsideLine(code, reason, file, line, raw)
     return None
+
+
+def set_aside_lines(files: Files, path: str) -> Iterator[SetAsideLine]:
+    """Yields the lines in a file of a quarantine. Raises `DiagnosticError` RQ478 for one that no run has written."""
+    with files.open(path) as opened:
+        for number, text in enumerate(opened, 1):
+            line = set_aside_line(text)
+            if line is None:
+                raise damaged(path, f"line {number} is not what a run has written")
+            yield line
 
 
 def counts_by_code(texts: Iterable[str | bytes]) -> Counter[str]:

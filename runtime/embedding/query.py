@@ -19,7 +19,7 @@ from cedilla.compiler.explain.views import show
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
-from cedilla.runtime.checkpoint.inventory import rejected_lines
+from cedilla.runtime.checkpoint.set_aside import set_aside_lines
 from cedilla.runtime.embedding.frames import StagedData, column_names, kind_of, stage
 from cedilla.runtime.embedding.rewriting import columns_of, rewritten
 from cedilla.runtime.embedding.tables import Kind, check_columns, prepared_frame
@@ -231,9 +231,11 @@ def _run_over(
 def _quarantined(checkpoint: Path) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     for file in sorted((checkpoint / "quarantine").glob("*/*.jsonl")):
-        for record in rejected_lines(Files(), str(file)):
-            position = f"{record['position']['file']}:{record['position']['line']}"
-            records.append({**record, "source": file.parent.name, "place": position})
+        for line in set_aside_lines(Files(), str(file)):
+            position = {"file": line.file, "line": line.line}
+            place = f"{line.file}:{line.line}"
+            record = {"code": line.code, "reason": line.reason, "position": position, "raw": line.raw}
+            records.append({**record, "source": file.parent.name, "place": place})
     return records
 
 

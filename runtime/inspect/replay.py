@@ -21,7 +21,7 @@ from cedilla.grammar.parser import single_accents
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
 from cedilla.runtime.checkpoint.inventory import quarantine_files
 from cedilla.runtime.checkpoint.journal import JOURNAL, read_journal
-from cedilla.runtime.checkpoint.set_aside import SetAsideLine, set_aside_line
+from cedilla.runtime.checkpoint.set_aside import SetAsideLine, set_aside_lines
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.json_objects import object_of
@@ -29,7 +29,6 @@ from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.rejections import LATE
 from cedilla.runtime.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.storage.sealed import SealedFiles
-from cedilla.runtime.storage.written import damaged
 
 RECORD = "replayed.json"
 """The document of a checkpoint with the files of the quarantine whose lines were sent again, by source and code."""
@@ -95,11 +94,7 @@ def _replay(source: str, listed: Sequence[FoundFile], code: str, before: Sequenc
         number = _FILE.fullmatch(name)
         if number is None or name in before:
             continue
-        with Files().open(path) as opened:
-            every_line = [set_aside_line(text) for text in opened]
-        if None in every_line:
-            raise damaged(path, f"line {every_line.index(None) + 1} is not what a run has written")
-        mine = [line for line in every_line if line is not None and line.code == code]
+        mine = [line for line in set_aside_lines(Files(), path) if line.code == code]
         if mine:
             files.append(name)
         mine.sort(key=lambda line: (line.file, line.line))
