@@ -13,6 +13,16 @@ Section Feeders.
   (** A relational operator on two multisets of tuples, of which cells are closed *)
   Definition answer := (list T -> list T -> (C -> bool) -> list T).
   Definition closed_in (h : hist) (n : nat) : C -> bool := shut (regs n h).
+  (** ... and whether a result can come in a cell, as far as tuples say; most operators ask
+      feeders only *)
+  Definition activity := (list T -> list T -> (C -> bool) -> (C -> bool) -> C -> bool).
+  Definition always : activity := fun _ _ _ _ _ => true.
+  Definition active (o : op) (b : activity) :=
+    (forall h d, busy o h d = b (inp 0 h) (inp 1 h) (closed_in h 0) (closed_in h 1) d) /\
+    (forall l l' r r' p p' q q' d, Permutation l l' -> Permutation r r' -> (forall c, p c = p' c) -> (forall c, q c = q' c) ->
+      b l r p q d = b l' r' p' q' d).
+  Lemma always_active o : (forall h d, busy o h d = true) -> active o always.
+  Proof. split; [intros h d; rewrite H; reflexivity|reflexivity]. Qed.
   Definition gives (o : op) (a : answer) :=
     (forall h, gram holds h -> binary h -> Permutation (Events.steps (step o) [] h) (a (inp 0 h) (inp 1 h) (closed_in h 0))) /\
     (forall l l' r r' p q, Permutation l l' -> Permutation r r' -> (forall c, p c = q c) -> Permutation (a l r p) (a l' r' q)).
@@ -40,15 +50,18 @@ Section Feeders.
     Hypothesis reach_ok : forall i t u, In u (f i t) -> reach i (cell t) (cell u) = true.
     Hypothesis f_has : forall i t u x, In u (f i t) -> has u x = true -> has t x = true.
     Definition flat : op :=
-      Op (fun _ e => match e with (i, ET t) => f i t | _ => [] end) reach (fun _ _ _ => false).
+      Op (fun _ e => match e with (i, ET t) => f i t | _ => [] end) reach (fun _ _ _ => false) (fun _ _ => true).
     Theorem flat_feeders : operator flat.
     Proof.
       constructor.
       - intros h [i [u|p]] t G B I; simpl in I; [|contradiction].
+        split; [|reflexivity].
         exists i, (cell u). split; [eapply last_input; exact B|split; [apply reach_ok, I|apply new_open, G]].
-      - intros h [i [u|p]] t x B I H; simpl in I; [|contradiction].
+      - intros h [i [u|p]] t x G B I H; simpl in I; [|contradiction].
         left; exists i, u. split; [reflexivity|split; [eapply f_has; eassumption|apply reach_ok, I]].
-      - intros h e d x B K; discriminate.
+      - intros h e d x G B K; discriminate.
+      - reflexivity.
+      - intros h d x K; discriminate.
       - reflexivity.
     Qed.
     Lemma flat_steps (h : hist) : binary h ->
@@ -136,10 +149,10 @@ Section Feeders.
       - intros l l' r r' p p' L _ _. apply Permutation_flat_map, L.
     Qed.
     Theorem outside_domain st d : (forall n, cl (st n) = []) ->
-      (forall c, extent c d = true -> forall t, cell t <> c) -> awake window st d = false.
+      (forall c, extent c d = true -> forall t, cell t <> c) -> forall h, awake window st h d = false.
     Proof.
-      intros CL H. unfold awake. apply not_true_iff_false; rewrite existsb_exists; intros [[n c] [I S]].
-      apply filter_In in I as [_ I]; simpl in *. apply andb_true_iff in I as [_ I]. apply negb_true_iff in S.
+      intros CL H h. unfold awake. apply not_true_iff_false; rewrite existsb_exists; intros [[n c] [I S]].
+      apply filter_In in I as [_ I]; simpl in *. apply andb_true_iff in I as [_ I]. apply andb_true_iff in S as [S _]. apply negb_true_iff in S.
       assert (X : shut (cl (st n)) c = true) by (apply shut_exact; intros t E; exfalso; eapply H; eassumption). congruence.
     Qed.
   End Window.
@@ -175,8 +188,54 @@ Section Feeders.
     Hypothesis keep1_less : forall h e t, keep1 (h ++ [e]) t = true -> keep1 h t = true.
     Definition stored (n : nat) (kp : hist -> T -> bool) (h : hist) d x :=
       existsb (fun t => has t x && meet n (cell t) d) (filter (kp h) (inp n h)).
+    (** J1: a pair needs a left and a right tuple, each stored or of an open cell *)
+    Definition side (n : nat) (l : list T) (p : C -> bool) (d : C) :=
+      existsb (fun c => meet n c d && negb (p c)) cells || existsb (fun t => meet n (cell t) d) l.
+    Definition pairing : activity := fun l r p q d => side 0 l p d && side 1 r q d.
+    Definition pairs_left (h : hist) d := pairing (inp 0 h) (inp 1 h) (closed_in h 0) (closed_in h 1) d.
     Definition join : op :=
-      Op (step_purged T R J keep0 keep1) meet (fun h d x => stored 0 keep0 h d x || stored 1 keep1 h d x).
+      Op (step_purged T R J keep0 keep1) meet
+        (fun h d x => pairs_left h d && (stored 0 keep0 h d x || stored 1 keep1 h d x)) pairs_left.
+    Lemma side_open n h u d : gram holds (h ++ [(n, ET u)]) -> meet n (cell u) d = true -> side n (inp n h) (closed_in h n) d = true.
+    Proof.
+      intros G M; unfold side; apply orb_true_iff; left. apply existsb_exists; exists (cell u); split; [apply cells_all|].
+      unfold closed_in; rewrite M, (new_open _ _ _ G); reflexivity.
+    Qed.
+    Lemma side_stored n (h : hist) u d p : In u (inp n h) -> meet n (cell u) d = true -> side n (inp n h) p d = true.
+    Proof. intros I M; unfold side; apply orb_true_iff; right. apply existsb_exists; exists u; auto. Qed.
+    Lemma side_snoc n (h : hist) e d : gram holds (h ++ [e]) -> side n (inp n (h ++ [e])) (closed_in (h ++ [e]) n) d = true ->
+      side n (inp n h) (closed_in h n) d = true.
+    Proof.
+      intros G S. unfold side in S. apply orb_true_iff in S as [S|S].
+      - apply existsb_exists in S as [c [I S]]. unfold side; apply orb_true_iff; left. apply existsb_exists; exists c; split; [exact I|].
+        apply andb_true_iff in S as [M S]. rewrite M; simpl. apply negb_true_iff in S; apply negb_true_iff.
+        unfold closed_in in *. destruct (shut (regs n h) c) eqn:E; [|reflexivity].
+        rewrite regs_snoc in S. erewrite shut_more in S; [discriminate| |exact E]. intros r Ir; apply in_or_app; auto.
+      - apply existsb_exists in S as [u [I M]]. rewrite inp_snoc in I. apply in_app_or in I as [I|I]; [eapply side_stored; eassumption|].
+        destruct e as [j [v|p]]; simpl in I; [|contradiction]. destruct (Nat.eqb_spec n j) as [->|]; [|contradiction].
+        destruct I as [->|[]]. eapply side_open; eassumption.
+    Qed.
+    Lemma pairs_left_snoc h e d : gram holds (h ++ [e]) -> pairs_left (h ++ [e]) d = true -> pairs_left h d = true.
+    Proof.
+      unfold pairs_left, pairing; intros G H. apply andb_true_iff in H as [A B].
+      rewrite (side_snoc 0 h e d G A), (side_snoc 1 h e d G B); reflexivity.
+    Qed.
+    Lemma pairs_left_step h i u t : gram holds (h ++ [(i, ET u)]) -> In t (step join h (i, ET u)) -> pairs_left h (cell t) = true.
+    Proof.
+      intros G I. simpl in I. destruct i as [|[|]]; [| |contradiction]; apply in_flat_map in I as [v [Iv I]]; apply filter_In in Iv as [Iv _];
+        unfold pairs_left, pairing.
+      - rewrite (side_open 0 h u (cell t) G); [|eauto]. apply (side_stored 1 h v); eauto.
+      - rewrite (side_open 1 h u (cell t) G); [|eauto]. rewrite andb_true_r. apply (side_stored 0 h v); eauto.
+    Qed.
+    Theorem join_active : active join pairing.
+    Proof.
+      split; [reflexivity|]. intros l l' r r' p p' q q' d L R_ P Q. unfold pairing, side.
+      assert (X : forall n (a b : list T), Permutation a b -> existsb (fun t => meet n (cell t) d) a = existsb (fun t => meet n (cell t) d) b).
+      { intros n a b E; induction E; simpl; try congruence. rewrite !orb_assoc; f_equal; apply orb_comm. }
+      assert (Y : forall n (f g : C -> bool), (forall c, f c = g c) -> existsb (fun c => meet n c d && negb (f c)) cells = existsb (fun c => meet n c d && negb (g c)) cells).
+      { intros n f g E. induction cells as [|c l0 IH]; simpl; [reflexivity|rewrite E, IH; reflexivity]. }
+      rewrite (X 0 _ _ L), (X 1 _ _ R_), (Y 0 _ _ P), (Y 1 _ _ Q); reflexivity.
+    Qed.
     Lemma stored_snoc n kp h e d x : (forall h e t, kp (h ++ [e]) t = true -> kp h t = true) ->
       stored n kp (h ++ [e]) d x = true ->
       (exists u, e = (n, ET u) /\ has u x = true /\ meet n (cell u) d = true) \/ stored n kp h d x = true.
@@ -191,21 +250,26 @@ Section Feeders.
     Theorem join_feeders : operator join.
     Proof.
       constructor.
-      - intros h [i [u|p]] t G B I; simpl in I; [|destruct i as [|[|]]; contradiction].
+      - intros h [i [u|p]] t G B I; [|simpl in I; destruct i as [|[|]]; contradiction].
+        split; [|eapply pairs_left_step; eassumption]. simpl in I.
         exists i, (cell u). split; [eapply last_input; exact B|]. split; [|apply new_open, G].
         destruct i as [|[|]]; [| |contradiction]; apply in_flat_map in I as [v [_ I]]; simpl; eauto.
-      - intros h [i [u|p]] t x B I H; simpl in I; [|destruct i as [|[|]]; contradiction].
+      - intros h [i [u|p]] t x G B I H; [|simpl in I; destruct i as [|[|]]; contradiction].
+        pose proof (pairs_left_step _ _ _ _ G I) as Pl. simpl in I.
         destruct i as [|[|]]; [| |contradiction]; apply in_flat_map in I as [v [Iv I]].
         + destruct (J_has _ _ _ _ I H) as [K|K]; [left; exists 0, u; eauto|right].
-          cbn [keep join]. apply orb_true_iff; right. apply existsb_exists; exists v; split; [exact Iv|].
+          cbn [keep join]. rewrite Pl; simpl. apply orb_true_iff; right. apply existsb_exists; exists v; split; [exact Iv|].
           rewrite K; simpl; eauto.
         + destruct (J_has _ _ _ _ I H) as [K|K]; [right|left; exists 1, u; eauto].
-          cbn [keep join]. apply orb_true_iff; left. apply existsb_exists; exists v; split; [exact Iv|].
+          cbn [keep join]. rewrite Pl; simpl. apply orb_true_iff; left. apply existsb_exists; exists v; split; [exact Iv|].
           rewrite K; simpl; eauto.
-      - intros h e d x B K. cbn [keep join feeds] in *. apply orb_true_iff in K as [K|K]; apply stored_snoc in K; auto.
+      - intros h e d x G B K. cbn [keep join feeds] in *. apply andb_true_iff in K as [Bz K].
+        rewrite (pairs_left_snoc _ _ _ G Bz); simpl. apply orb_true_iff in K as [K|K]; apply stored_snoc in K; auto.
         + destruct K as [[u K]|K]; [left; exists 0, u; exact K|right; rewrite K; reflexivity].
         + destruct K as [[u K]|K]; [left; exists 1, u; exact K|right; rewrite K; apply orb_true_r].
-      - reflexivity.
+      - intros d x; apply andb_false_r.
+      - intros h d x K; apply andb_true_iff in K as [K _]; exact K.
+      - intros h e d G _; apply pairs_left_snoc, G.
     Qed.
     Lemma pairs_perm l l' r r' : Permutation l l' -> Permutation r r' -> Permutation (pairs T J l r) (pairs T J l' r').
     Proof.
@@ -241,7 +305,7 @@ Section Feeders.
     Definition partial (h : hist) d x :=
       existsb (fun t => has t x && isc (gcell (grp t)) d && negb (gc (regs 0 h) (grp t))) (inp 0 h).
     Definition aggregate : op :=
-      Op (step_agg T R G G_dec grp agg gc) (fun i c d => Nat.eqb i 0 && member c d) partial.
+      Op (step_agg T R G G_dec grp agg gc) (fun i c d => Nat.eqb i 0 && member c d) partial (fun _ _ => true).
     Theorem aggregate_feeders : operator aggregate.
     Proof.
       constructor.
@@ -252,13 +316,13 @@ Section Feeders.
         { unfold gc in I. clear - I. induction (fibre g) as [|c l IH]; simpl in I; [discriminate|].
           destruct (shut (regs 0 h) c) eqn:S; [destruct IH as (d & D & E); [exact I|exists d; split; [right; exact D|exact E]]|].
           exists c; split; [left; reflexivity|exact S]. }
-        destruct E as (c & Ic & S). exists 0, c. repeat split; [lia|simpl; apply member_ok, Ic|exact S].
-      - intros h [[|i] [u|r]] t x B I H; simpl in I; try contradiction.
+        destruct E as (c & Ic & S). split; [|reflexivity]. exists 0, c. repeat split; [lia|simpl; apply member_ok, Ic|exact S].
+      - intros h [[|i] [u|r]] t x Gr B I H; simpl in I; try contradiction.
         apply in_map_iff in I as [g [<- I]]. apply filter_In in I as [_ I]. apply andb_true_iff in I as [_ I].
         right. cbn [keep aggregate]. unfold row in *. rewrite cell_agg. apply agg_has in H as [u [Iu H]].
         apply filter_In in Iu as [Iu E]. unfold is in E. destruct (G_dec (grp u) g) as [<-|]; [|discriminate].
         apply existsb_exists; exists u; split; [exact Iu|]. rewrite H, isc_refl, I; reflexivity.
-      - intros h e d x B K. apply existsb_exists in K as [t [I K]]. apply andb_true_iff in K as [K N]. rewrite inp_snoc in I.
+      - intros h e d x Gr B K. apply existsb_exists in K as [t [I K]]. apply andb_true_iff in K as [K N]. rewrite inp_snoc in I.
         assert (N' : negb (gc (regs 0 h) (grp t)) = true).
         { destruct (gc (regs 0 h) (grp t)) eqn:E; [|reflexivity]. exfalso. rewrite regs_snoc in N.
           destruct e as [j [u|r]]; simpl in N; rewrite ?app_nil_r, ?E in N; try discriminate.
@@ -268,6 +332,8 @@ Section Feeders.
         + left. destruct e as [j [u|r]]; simpl in I; [|contradiction]. destruct j as [|j]; [|contradiction].
           destruct I as [->|[]]. exists 0, t. apply andb_true_iff in K as [K1 K2]. apply isc_eq in K2; subst d.
           repeat split; [exact K1|]. simpl. apply member_ok, fibre_ok.
+      - reflexivity.
+      - reflexivity.
       - reflexivity.
     Qed.
     (** the rows of the groups of which all cells are closed *)

@@ -34,7 +34,7 @@ Definition first := [moved3; tuple_of 13].
 Definition second := [tuple_of 20; moved3; tuple_of 24].
 Definition merged := [(0%nat, moved3); (0%nat, tuple_of 13); (1%nat, tuple_of 20); (1%nat, moved3); (1%nat, tuple_of 24)].
 Definition items_of (n : nat) := match n with O => first | S O => second | _ => [] end.
-Definition the_plan : plan (W := integer_rows) := Binary union (fun l r _ => l ++ r) (Source 0) (Source 1).
+Definition the_plan : plan (W := integer_rows) := Binary union (fun l r _ => l ++ r) always (Source 0) (Source 1).
 Definition the_output := output (W := integer_rows) (next Z Z.eq_dec) union (both all_present all_present) merged.
 Example in_order : map (fun i => match i with Streams.Tu (_, (_, Some v)) => (0, v) | Streams.Al _ _ f => (1, f) | _ => (2, 0) end) the_output
   = [(0, 10); (0, 20); (1, 3); (0, 24)].

@@ -8,15 +8,15 @@ Section Plan.
   Context {W : World}.
   Inductive plan :=
   | Source (n : nat)
-  | Unary (o : op) (a : answer) (p : plan)
-  | Binary (o : op) (a : answer) (p q : plan).
+  | Unary (o : op) (a : answer) (b : activity) (p : plan)
+  | Binary (o : op) (a : answer) (b : activity) (p q : plan).
 
   (** the operators of a plan have right feeders, and give their relational answers *)
   Fixpoint sound (p : plan) : Prop :=
     match p with
     | Source _ => True
-    | Unary o a p => operator o /\ gives o a /\ sound p
-    | Binary o a p q => operator o /\ gives o a /\ sound p /\ sound q
+    | Unary o a b p => operator o /\ (gives o a /\ active o b) /\ sound p
+    | Binary o a b p q => operator o /\ (gives o a /\ active o b) /\ sound p /\ sound q
     end.
 
   Variable rule : list F -> list F -> F -> F.
@@ -30,41 +30,41 @@ Section Plan.
   Fixpoint starts (p : plan) : rd :=
     match p with
     | Source n => begins n
-    | Unary o _ p => out0 o (both (starts p) nothing)
-    | Binary o _ p q => out0 o (both (starts p) (starts q))
+    | Unary o _ _ p => out0 o (both (starts p) nothing)
+    | Binary o _ _ p q => out0 o (both (starts p) (starts q))
     end.
   Definition inputs (p : plan) : ins :=
     match p with
     | Source _ => fun _ => nothing
-    | Unary _ _ p => both (starts p) nothing
-    | Binary _ _ p q => both (starts p) (starts q)
+    | Unary _ _ _ p => both (starts p) nothing
+    | Binary _ _ _ p q => both (starts p) (starts q)
     end.
 
   (** the raw streams that a plan can give: one for each interleaving of its inputs *)
   Inductive yields : plan -> list item -> Prop :=
   | y_source n : yields (Source n) (items n)
-  | y_unary o a p l s : yields p l -> (forall x, In x s -> fst x < 2) -> input 0 s = l -> input 1 s = [] ->
-      yields (Unary o a p) (output rule o (both (starts p) nothing) s)
-  | y_binary o a p q l r s : yields p l -> yields q r -> (forall x, In x s -> fst x < 2) ->
+  | y_unary o a b p l s : yields p l -> (forall x, In x s -> fst x < 2) -> input 0 s = l -> input 1 s = [] ->
+      yields (Unary o a b p) (output rule o (both (starts p) nothing) s)
+  | y_binary o a b p q l r s : yields p l -> yields q r -> (forall x, In x s -> fst x < 2) ->
       input 0 s = l -> input 1 s = r ->
-      yields (Binary o a p q) (output rule o (both (starts p) (starts q)) s).
+      yields (Binary o a b p q) (output rule o (both (starts p) (starts q)) s).
 
-  (** *** The relational plan, and which cells are closed, from the sources alone *)
+  (** *** The relational plan, and which cells are closed, from the sources alone: a cell is
+      closed if it has no tuples, or all of its feeders are closed, or the operator says by the
+      tuples so far that none can come *)
   Definition empty (d : C) := shut [] d.
-  Definition shut_over (o : op) (p q : C -> bool) (d : C) :=
-    empty d || negb (existsb (fun x => negb (match fst x with 0 => p (snd x) | _ => q (snd x) end)) (sources o d)).
-  Fixpoint closed_cells (p : plan) : C -> bool :=
+  Definition shut_over (o : op) (b : activity) (l r : list T) (p q : C -> bool) (d : C) :=
+    empty d || negb (existsb (fun x => negb (match fst x with 0 => p (snd x) | _ => q (snd x) end)) (sources o d) && b l r p q d).
+  Fixpoint meaning (p : plan) : list T * (C -> bool) :=
     match p with
-    | Source n => shut (cl (reads (begins n) (items n)))
-    | Unary o _ p => shut_over o (closed_cells p) empty
-    | Binary o _ p q => shut_over o (closed_cells p) (closed_cells q)
+    | Source n => (content (begins n) (items n), shut (cl (reads (begins n) (items n))))
+    | Unary o a b p =>
+        let '(l, c) := meaning p in (a l [] c, shut_over o b l [] c empty)
+    | Binary o a b p q =>
+        let '(l, c) := meaning p in let '(r, e) := meaning q in (a l r c, shut_over o b l r c e)
     end.
-  Fixpoint relational (p : plan) : list T :=
-    match p with
-    | Source n => content (begins n) (items n)
-    | Unary _ a p => a (relational p) [] (closed_cells p)
-    | Binary _ a p q => a (relational p) (relational q) (closed_cells p)
-    end.
+  Definition relational (p : plan) : list T := fst (meaning p).
+  Definition closed_cells (p : plan) : C -> bool := snd (meaning p).
 
   Lemma starts_fresh p : fresh (starts p).
   Proof. destruct p; simpl; [apply begins_fresh| |]; split; reflexivity. Qed.
@@ -74,11 +74,11 @@ Section Plan.
 
   (** which cells a reader of an operator's output knows to be closed *)
   Lemma shut_output o st h m r d : agrees o st h m r ->
-    shut (cl r) d = empty d || negb (awake o st d).
+    shut (cl r) d = empty d || negb (awake o st h d).
   Proof.
     intros Ag. destruct (empty d) eqn:E; simpl.
     - apply (shut_more [] (cl r)); [contradiction|exact E].
-    - destruct (awake o st d) eqn:Aw; simpl.
+    - destruct (awake o st h d) eqn:Aw; simpl.
       + apply not_true_iff_false; intros S. unfold empty in E. apply not_true_iff_false in E. apply E.
         apply shut_exact; intros t Et. destruct (shut_sound _ _ S t Et) as [p [P X]].
         destruct (ag_true _ _ _ _ _ Ag p P) as (d' & D & Q). rewrite Q in X. apply isc_eq in X. congruence.
@@ -87,15 +87,15 @@ Section Plan.
   Qed.
 
   (** one operator of a plan *)
-  Lemma plan_node o a st s pa pb la lb : operator o -> gives o a -> (forall n, fresh (st n)) ->
+  Lemma plan_node o a b st s pa pb la lb : operator o -> gives o a /\ active o b -> (forall n, fresh (st n)) ->
     (forall x, In x s -> fst x < 2) -> (forall n, n < 2 -> good (st n) (input n s)) ->
     Permutation (content (st 0) (input 0 s)) la -> Permutation (content (st 1) (input 1 s)) lb ->
     (forall d, shut (cl (reads (st 0) (input 0 s))) d = pa d) -> (forall d, shut (cl (reads (st 1) (input 1 s))) d = pb d) ->
     good (out0 o st) (output rule o st s) /\
     Permutation (content (out0 o st) (output rule o st s)) (a la lb pa) /\
-    (forall d, shut (cl (reads (out0 o st) (output rule o st s))) d = shut_over o pa pb d).
+    (forall d, shut (cl (reads (out0 o st) (output rule o st s))) d = shut_over o b la lb pa pb d).
   Proof.
-    intros Op [Gv Resp] Fr T2 G La Lb Pa Pb.
+    intros Op [[Gv Resp] [Ac Same]] Fr T2 G La Lb Pa Pb.
     assert (GI : good_ins st s) by (apply good_ins_iff; assumption).
     destruct (node_ok rule o Op st s Fr GI) as [K1 K2]. split; [exact K1|].
     pose proof (ends_ins rule o s st [] (ctl0 o st)) as E. unfold final in K2.
@@ -105,11 +105,16 @@ Section Plan.
       + rewrite (E2 1); exact Lb.
       + intros c. unfold closed_in. rewrite <- (ag_cl _ _ _ _ _ K3), E1. apply Pa.
     - intros d. rewrite (shut_output _ _ _ _ _ d K3). unfold shut_over. f_equal. f_equal. unfold awake.
+      assert (Bz : busy o h' d = b la lb pa pb d).
+      { rewrite Ac. apply Same; [rewrite (E2 0); exact La|rewrite (E2 1); exact Lb| |]; intros c; unfold closed_in;
+          rewrite <- (ag_cl _ _ _ _ _ K3), E1; [apply Pa|apply Pb]. }
+      rewrite Bz. clear - E1 Pa Pb.
       assert (X : forall x, In x (sources o d) -> negb (shut (cl (st' (fst x))) (snd x)) = negb (match fst x with 0 => pa (snd x) | _ => pb (snd x) end)).
       { intros [n c] I; simpl. apply filter_In in I as [I _]. apply in_prod_iff in I as [I _].
         rewrite E1. destruct I as [<-|[<-|[]]]; [rewrite Pa|rewrite Pb]; reflexivity. }
       clear - X. induction (sources o d) as [|x l IH]; simpl; [reflexivity|].
-      rewrite (X x (or_introl eq_refl)), IH; [reflexivity|]. intros y Y; apply X; right; exact Y.
+      rewrite (X x (or_introl eq_refl)), IH; [|intros y Y; apply X; right; exact Y].
+      destruct (negb (match fst x with 0 => _ | _ => _ end)), (b la lb pa pb d); simpl; rewrite ?andb_true_r, ?andb_false_r; reflexivity.
   Qed.
 
   (** the plan theorem: valid and grammatical; the relational answer over what is closed; and
@@ -119,18 +124,24 @@ Section Plan.
     Permutation (content (starts p) out) (relational p) /\
     (forall d, shut (cl (reads (starts p) out)) d = closed_cells p d).
   Proof.
-    intros S Y. induction Y as [n|o a p l s Y IH T2 I0 I1|o a p q l r s Yp IHp Yq IHq T2 I0 I1]; simpl in S.
+    intros S Y. induction Y as [n|o a b p l s Y IH T2 I0 I1|o a b p q l r s Yp IHp Yq IHq T2 I0 I1]; simpl in S.
     - repeat split; try reflexivity; apply items_good.
-    - destruct S as (Op & Gv & S). destruct (IH S) as (G & L & P). simpl.
-      apply (plan_node o a (both (starts p) nothing) s (closed_cells p) empty (relational p) []); auto.
+    - destruct S as (Op & Gv & S). destruct (IH S) as (G & L & P).
+      assert (M : meaning (Unary o a b p) = (a (relational p) [] (closed_cells p), shut_over o b (relational p) [] (closed_cells p) empty)).
+      { unfold relational, closed_cells; simpl; destruct (meaning p); reflexivity. }
+      unfold relational at 1, closed_cells at 1; rewrite M; cbn [fst snd starts].
+      apply (plan_node o a b (both (starts p) nothing) s (closed_cells p) empty (relational p) []); auto.
       + apply both_fresh; [apply starts_fresh|apply nothing_fresh].
       + intros [|[|n]] N; simpl; [rewrite I0; exact G|rewrite I1; split; exact I|lia].
       + simpl; rewrite I0; exact L.
       + simpl; rewrite I1; constructor.
       + simpl; rewrite I0; exact P.
       + simpl; rewrite I1; reflexivity.
-    - destruct S as (Op & Gv & Sp & Sq). destruct (IHp Sp) as (G & L & P). destruct (IHq Sq) as (G' & L' & P'). simpl.
-      apply (plan_node o a (both (starts p) (starts q)) s (closed_cells p) (closed_cells q) (relational p) (relational q)); auto.
+    - destruct S as (Op & Gv & Sp & Sq). destruct (IHp Sp) as (G & L & P). destruct (IHq Sq) as (G' & L' & P').
+      assert (M : meaning (Binary o a b p q) = (a (relational p) (relational q) (closed_cells p), shut_over o b (relational p) (relational q) (closed_cells p) (closed_cells q))).
+      { unfold relational, closed_cells; simpl; destruct (meaning p), (meaning q); reflexivity. }
+      unfold relational at 1, closed_cells at 1; rewrite M; cbn [fst snd starts].
+      apply (plan_node o a b (both (starts p) (starts q)) s (closed_cells p) (closed_cells q) (relational p) (relational q)); auto.
       + apply both_fresh; apply starts_fresh.
       + intros [|[|n]] N; simpl; [rewrite I0; exact G|rewrite I1; exact G'|lia].
       + simpl; rewrite I0; exact L.
@@ -143,8 +154,8 @@ Section Plan.
   Fixpoint reach (p : plan) (n : nat) (c d : C) : Prop :=
     match p with
     | Source m => n = m /\ c = d
-    | Unary o _ p => exists b, feeds o 0 b d = true /\ reach p n c b
-    | Binary o _ p q => exists b, (feeds o 0 b d = true /\ reach p n c b) \/ (feeds o 1 b d = true /\ reach q n c b)
+    | Unary o _ _ p => exists b, feeds o 0 b d = true /\ reach p n c b
+    | Binary o _ _ p q => exists b, (feeds o 0 b d = true /\ reach p n c b) \/ (feeds o 1 b d = true /\ reach q n c b)
     end.
   (** a cell of a stream, at its end, is live, has an attribute, and is in the units [f] *)
   Definition has_live (e : rd) c x := shut (cl e) c = false /\ pr e c x = true.
@@ -154,20 +165,20 @@ Section Plan.
   Variable fair : list (feeder F) -> list F -> Prop.
   Hypothesis follows : forall o st s, operator o -> (forall n, fresh (st n)) -> good_ins st s ->
     let r := reads (out0 o st) (output rule o st s) in
-    let l := feeders o (fun n => reads (st n) (input n s)) in
+    let l := feeders o (fun n => reads (st n) (input n s)) (past rule o st s) in
     forall d x f, agree F (l d x) f -> fair (l d x) (hs r d x) -> own r d x = f.
 
   (** an operator at the end of its inputs: its state holds no Drop of [x], and is fair *)
   Definition settled x o st s :=
-    forall d, keep o (snd (fst (final rule o st s))) d x = false /\
-      fair (feeders o (fun n => reads (st n) (input n s)) d x) (hs (reads (out0 o st) (output rule o st s)) d x).
+    forall d, keep o (past rule o st s) d x = false /\
+      fair (feeders o (fun n => reads (st n) (input n s)) (past rule o st s) d x) (hs (reads (out0 o st) (output rule o st s)) d x).
   Inductive settles x : plan -> list item -> Prop :=
   | s_source n : settles x (Source n) (items n)
-  | s_unary o a p l s : settles x p l -> (forall y, In y s -> fst y < 2) -> input 0 s = l -> input 1 s = [] ->
-      settled x o (both (starts p) nothing) s -> settles x (Unary o a p) (output rule o (both (starts p) nothing) s)
-  | s_binary o a p q l r s : settles x p l -> settles x q r -> (forall y, In y s -> fst y < 2) ->
+  | s_unary o a b p l s : settles x p l -> (forall y, In y s -> fst y < 2) -> input 0 s = l -> input 1 s = [] ->
+      settled x o (both (starts p) nothing) s -> settles x (Unary o a b p) (output rule o (both (starts p) nothing) s)
+  | s_binary o a b p q l r s : settles x p l -> settles x q r -> (forall y, In y s -> fst y < 2) ->
       input 0 s = l -> input 1 s = r ->
-      settled x o (both (starts p) (starts q)) s -> settles x (Binary o a p q) (output rule o (both (starts p) (starts q)) s).
+      settled x o (both (starts p) (starts q)) s -> settles x (Binary o a b p q) (output rule o (both (starts p) (starts q)) s).
   Lemma settles_yields x p out : settles x p out -> yields p out.
   Proof. induction 1; econstructor; eauto. Qed.
 
@@ -192,7 +203,7 @@ Section Plan.
     split.
     - rewrite (node_presence rule o Op st s Fr GI), Kp, orb_false_r in P. exact P.
     - intros y I L. apply in_map_iff in I as [[n c] [<- I]]. apply filter_In in I as [I Fd_].
-      apply in_prod_iff in I as [I _]. unfold lp, feeder1 in L; simpl in L. apply andb_true_iff in L as [L1 L2].
+      apply in_prod_iff in I as [I _]. unfold lp, feeder1 in L; simpl in L. apply andb_true_iff in L as [L1 L2]. apply andb_true_iff in L1 as [L1 _].
       apply negb_true_iff in L1. unfold feeder1; cbn [D1.hist fst snd].
       destruct (own_hist (st n) (input n s) c x (Fr n)) as [h E]. exists h. rewrite E. f_equal.
       apply H; [destruct I as [<-|[<-|[]]]; lia|exact Fd_|split; assumption].
@@ -204,7 +215,7 @@ Section Plan.
     (forall n c, reach p n c d -> has_live (reads (begins n) (items n)) c x -> own (reads (begins n) (items n)) c x = f) ->
     own (reads (starts p) out) d x = f.
   Proof.
-    intros S Y. induction Y as [n|o a p l s Y IH T2 I0 I1 Se|o a p q l r s Yp IHp Yq IHq T2 I0 I1 Se]; simpl in S; intros d f L H.
+    intros S Y. induction Y as [n|o a b p l s Y IH T2 I0 I1 Se|o a b p q l r s Yp IHp Yq IHq T2 I0 I1 Se]; simpl in S; intros d f L H.
     - apply H; [simpl; auto|exact L].
     - destruct S as (Op & Gv & S). destruct L as [_ P].
       pose proof (plan_correct p l S (settles_yields _ _ _ Y)) as [G _].
@@ -212,7 +223,7 @@ Section Plan.
       + apply both_fresh; [apply starts_fresh|apply nothing_fresh].
       + intros [|[|n]] N; simpl; [rewrite I0; exact G|rewrite I1; split; exact I|lia].
       + intros [|[|n]] c N Fd_ HL; simpl in *; [|rewrite I1 in HL; destruct HL as [_ HL]; discriminate|lia].
-        rewrite I0 in *. apply (IH S); [exact HL|]. intros m b R; apply H. exists c; auto.
+        rewrite I0 in *. apply (IH S); [exact HL|]. intros m e R; apply H. exists c; auto.
     - destruct S as (Op & Gv & Sp & Sq). destruct L as [_ P].
       pose proof (plan_correct p l Sp (settles_yields _ _ _ Yp)) as [G _].
       pose proof (plan_correct q r Sq (settles_yields _ _ _ Yq)) as [G' _].
@@ -220,8 +231,8 @@ Section Plan.
       + apply both_fresh; apply starts_fresh.
       + intros [|[|n]] N; simpl; [rewrite I0; exact G|rewrite I1; exact G'|lia].
       + intros [|[|n]] c N Fd_ HL; simpl in *; [| |lia].
-        * rewrite I0 in *. apply (IHp Sp); [exact HL|]. intros m b R; apply H. exists c; auto.
-        * rewrite I1 in *. apply (IHq Sq); [exact HL|]. intros m b R; apply H. exists c; auto.
+        * rewrite I0 in *. apply (IHp Sp); [exact HL|]. intros m e R; apply H. exists c; auto.
+        * rewrite I1 in *. apply (IHq Sq); [exact HL|]. intros m e R; apply H. exists c; auto.
   Qed.
 End Plan.
 

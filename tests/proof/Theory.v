@@ -9,15 +9,15 @@ Section Theory.
   Notation hist := (list (nat * event T R)).
 
   (** the six operators with what they assume of their functions, and their relational answers *)
-  Inductive six : op -> answer -> Prop :=
+  Inductive six : op -> answer -> activity -> Prop :=
   | six_select q passes : (forall t, q t = true -> passes (cell t) = true) ->
-      six (select q passes) (fun l _ _ => filter q l)
+      six (select q passes) (fun l _ _ => filter q l) always
   | six_project g without : (forall t, cell (g t) = without (cell t)) -> (forall t x, has (g t) x = true -> has t x = true) ->
-      six (project g without) (fun l _ _ => map g l)
+      six (project g without) (fun l _ _ => map g l) always
   | six_window w windows : (forall t u, In u (w t) -> In (cell u) (windows (cell t))) ->
       (forall t u x, In u (w t) -> has u x = true -> has t x = true) ->
-      six (window w windows) (fun l _ _ => flat_map w l)
-  | six_union : six union (fun l r _ => l ++ r)
+      six (window w windows) (fun l _ _ => flat_map w l) always
+  | six_union : six union (fun l r _ => l ++ r) always
   | six_join J meet (keep0 keep1 : hist -> T -> bool) :
       (forall t u v, In v (J t u) -> meet 0 (cell t) (cell v) = true) ->
       (forall t u v, In v (J t u) -> meet 1 (cell u) (cell v) = true) ->
@@ -26,16 +26,16 @@ Section Theory.
       (forall h u, keep1 h u = false -> forall t, J t u <> [] -> closed holds (regs 0 h) t) ->
       (forall h e t, keep0 (h ++ [e]) t = true -> keep0 h t = true) ->
       (forall h e t, keep1 (h ++ [e]) t = true -> keep1 h t = true) ->
-      six (join J meet keep0 keep1) (fun l r _ => pairs T J l r)
+      six (join J meet keep0 keep1) (fun l r _ => pairs T J l r) (pairing meet)
   | six_aggregate G G_dec (grp : T -> G) agg fibre gcell member :
       (forall t, In (cell t) (fibre (grp t))) -> (forall g c, In c (fibre g) -> member c (gcell g) = true) ->
       (forall g l, cell (agg g l) = gcell g) ->
       (forall g l x, has (agg g l) x = true -> exists t, In t l /\ has t x = true) ->
       (forall g l l', Permutation l l' -> agg g l = agg g l') ->
-      six (aggregate G G_dec grp agg fibre gcell member) (fun l _ p => rows G G_dec grp agg fibre l p).
-  Lemma six_sound o a : six o a -> operator o /\ gives o a.
+      six (aggregate G G_dec grp agg fibre gcell member) (fun l _ p => rows G G_dec grp agg fibre l p) always.
+  Lemma six_sound o a b : six o a b -> operator o /\ gives o a /\ active o b.
   Proof.
-    destruct 1; split.
+    destruct 1; (split; [|split]); try (apply always_active; reflexivity).
     - apply select_feeders; assumption.
     - apply select_gives; assumption.
     - apply project_feeders; assumption.
@@ -46,20 +46,21 @@ Section Theory.
     - apply union_gives.
     - apply join_feeders; assumption.
     - apply join_gives; assumption.
+    - apply join_active.
     - apply aggregate_feeders; assumption.
     - apply aggregate_gives; assumption.
   Qed.
   Fixpoint of_six (p : plan) : Prop :=
     match p with
     | Source _ => True
-    | Unary o a p => six o a /\ of_six p
-    | Binary o a p q => six o a /\ of_six p /\ of_six q
+    | Unary o a b p => six o a b /\ of_six p
+    | Binary o a b p q => six o a b /\ of_six p /\ of_six q
     end.
   Lemma of_six_sound p : of_six p -> sound p.
   Proof.
-    induction p as [n|o a p IH|o a p IHp q IHq]; simpl; [auto| |].
-    - intros [S P]; destruct (six_sound _ _ S); auto.
-    - intros (S & P & Q); destruct (six_sound _ _ S); auto.
+    induction p as [n|o a b p IH|o a b p IHp q IHq]; simpl; [auto| |].
+    - intros [S P]; destruct (six_sound _ _ _ S); auto.
+    - intros (S & P & Q); destruct (six_sound _ _ _ S); auto.
   Qed.
 
   Variables (begins : nat -> rd) (items : nat -> list item).
@@ -69,7 +70,7 @@ Section Theory.
   (** For every plan of the six operators over valid, grammatical sources, in any interleaving
       and under any rule for Alters: the output is valid and grammatical; it decodes to the
       relational plan over what is closed; and those cells are closed of which all feeders
-      are. *)
+      are, or, for a join, for which one input has had no tuple and is closed (J1). *)
   Theorem plans rule p out : of_six p -> yields rule begins items p out ->
     valid (starts begins p) out /\ grammatical (starts begins p) out /\
     Permutation (content (starts begins p) out) (relational begins items p) /\
