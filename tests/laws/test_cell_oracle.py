@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from fractions import Fraction
 from functools import cache
 from itertools import product
 from typing import Any
 
 import pytest
 
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import COMMON_HISTORY, History
+from cedilla.compiler.regions.affine import IDENTITY, Affine
 from tests.laws import cell_oracle
 from tests.laws.cell_oracle import Cell, Feeder
 from tests.proof.check import CASES
@@ -50,6 +54,23 @@ def test_common_functions_are_those_of_the_proof() -> None:
     for a, b, expected in tables()["common"]:
         actual = cell_oracle.common_functions(oldest_first(a), oldest_first(b))
         assert actual == oldest_first(expected), (a, b)
+
+
+def test_the_product_finds_as_many_common_functions() -> None:
+    """Of several longest ones it may take another one than the proof does."""
+    functions = [IDENTITY, Affine(Fraction(2), Fraction(0)), Affine(Fraction(1), Fraction(3))]
+    for histories in tables()["common"]:
+        a, b, expected = (tuple(functions[f] for f in oldest_first(history)) for history in histories)
+        actual: History = regions.combine(a, b, COMMON_HISTORY)
+        assert len(actual) == len(expected), (a, b)
+        assert is_subsequence(actual, a), (a, b)
+        assert is_subsequence(actual, b), (a, b)
+        assert actual[-1:] == expected[-1:] or a[-1] != b[-1], (a, b)
+
+
+def is_subsequence(part: History, history: History) -> bool:
+    rest = iter(history)
+    return all(function in rest for function in part)
 
 
 def test_a_step_of_a_cell_is_that_of_the_proof() -> None:

@@ -57,3 +57,15 @@ Proof.
     intros x I; unfold merged in I; simpl in I. intuition (subst; simpl; auto). }
   destruct (plans (fun _ => all_present) items_of Fr sources_good _ _ _ Six Y) as (V & _ & L & _). split; assumption.
 Qed.
+
+(** *** A cell whose first feeder has closed after the cell announced its function 2; the other
+    one stands at 1.  The rule without announced functions stays at 2, D2 goes to 1, and
+    nothing leads back to 2. *)
+Definition two_feeders := [Fd nat false true [2; 0]%nat; Fd nat true true [1; 0]%nat].
+Definition stuck := D1.St nat [] true 2%nat [2; 0]%nat false false.
+Example built_stays : next_built nat Nat.eq_dec (common nat Nat.eq_dec two_feeders) 2%nat = 2%nat.
+Proof. reflexivity. Qed.
+Example d2_goes : D1.o nat (D1.step nat Nat.eq_dec 0%nat (next nat Nat.eq_dec) stuck (D1.Ev nat two_feeders [] false)) = 1%nat.
+Proof. reflexivity. Qed.
+Example no_way_back : next nat Nat.eq_dec [1; 2; 0]%nat [2; 0]%nat 1%nat = 1%nat.
+Proof. reflexivity. Qed.
