@@ -168,10 +168,12 @@ Section Plan.
     let l := feeders o (fun n => reads (st n) (input n s)) (past rule o st s) in
     forall d x f, agree F (l d x) f -> fair (l d x) (hs r d x) -> own r d x = f.
 
-  (** an operator at the end of its inputs: its state holds no Drop of [x], and is fair *)
+  (** an operator at the end of its inputs holds no Drop of [x]: where state has [x], a live
+      feeder has it, too; and it is fair *)
   Definition settled x o st s :=
-    forall d, keep o (past rule o st s) d x = false /\
-      fair (feeders o (fun n => reads (st n) (input n s)) (past rule o st s) d x) (hs (reads (out0 o st) (output rule o st s)) d x).
+    let l := feeders o (fun n => reads (st n) (input n s)) (past rule o st s) in
+    forall d, (keep o (past rule o st s) d x = true -> want F (l d x) = true) /\
+      fair (l d x) (hs (reads (out0 o st) (output rule o st s)) d x).
   Inductive settles x : plan -> list item -> Prop :=
   | s_source n : settles x (Source n) (items n)
   | s_unary o a b p l s : settles x p l -> (forall y, In y s -> fst y < 2) -> input 0 s = l -> input 1 s = [] ->
@@ -201,7 +203,7 @@ Section Plan.
     intros Op Fr T2 G Se d f P H. assert (GI : good_ins st s) by (apply good_ins_iff; assumption).
     destruct (Se d) as [Kp Fa]. apply (follows o st s Op Fr GI d x f); [|exact Fa].
     split.
-    - rewrite (node_presence rule o Op st s Fr GI), Kp, orb_false_r in P. exact P.
+    - rewrite (node_presence rule o Op st s Fr GI) in P. apply orb_true_iff in P as [P|P]; [exact P|exact (Kp P)].
     - intros y I L. apply in_map_iff in I as [[n c] [<- I]]. apply filter_In in I as [I Fd_].
       apply in_prod_iff in I as [I _]. unfold lp, feeder1 in L; simpl in L. apply andb_true_iff in L as [L1 L2]. apply andb_true_iff in L1 as [L1 _].
       apply negb_true_iff in L1. unfold feeder1; cbn [D1.hist fst snd].
