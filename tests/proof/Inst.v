@@ -42,6 +42,8 @@ Proof. vm_compute; reflexivity. Qed.
 Example decoded_rows : content (W := integer_rows) (starts (fun _ => all_present) the_plan) the_output
   = [(true, (None, Some 10)); (true, (None, Some 20)); (true, (None, Some 21))].
 Proof. vm_compute; reflexivity. Qed.
+Example in_units_of_both : own (W := integer_rows) (reads (starts (fun _ => all_present) the_plan) the_output) true true = 3.
+Proof. vm_compute; reflexivity. Qed.
 Lemma sources_good n : good all_present (items_of n).
 Proof.
   destruct n as [|[|n]]; split; simpl; repeat split; auto; intros; try contradiction; try reflexivity.

@@ -168,21 +168,22 @@ Section Plan.
     let l := feeders o (fun n => reads (st n) (input n s)) (past rule o st s) in
     forall d x f, agree F (l d x) f -> fair (l d x) (hs r d x) -> own r d x = f.
 
-  (** an operator at the end of its inputs holds no Drop of [x]: where state has [x], a live
-      feeder has it, too; and it is fair *)
-  Definition settled x o st s :=
-    let l := feeders o (fun n => reads (st n) (input n s)) (past rule o st s) in
-    forall d, (keep o (past rule o st s) d x = true -> want F (l d x) = true) /\
-      fair (l d x) (hs (reads (out0 o st) (output rule o st s)) d x).
-  Inductive settles x : plan -> list item -> Prop :=
-  | s_source n : settles x (Source n) (items n)
-  | s_unary o a b p l s : settles x p l -> (forall y, In y s -> fst y < 2) -> input 0 s = l -> input 1 s = [] ->
-      settled x o (both (starts p) nothing) s -> settles x (Unary o a b p) (output rule o (both (starts p) nothing) s)
-  | s_binary o a b p q l r s : settles x p l -> settles x q r -> (forall y, In y s -> fst y < 2) ->
-      input 0 s = l -> input 1 s = r ->
-      settled x o (both (starts p) (starts q)) s -> settles x (Binary o a b p q) (output rule o (both (starts p) (starts q)) s).
-  Lemma settles_yields x p out : settles x p out -> yields p out.
-  Proof. induction 1; econstructor; eauto. Qed.
+  (** an operator at the end of its inputs holds no Drop of [x] in the cell [d]: if state has
+      [x] there, a live feeder has it, too; and it is fair *)
+  Definition settled x o st s d :=
+    let l := feeders o (fun n => reads (st n) (input n s)) (past rule o st s) d x in
+    (keep o (past rule o st s) d x = true -> want F l = true) /\
+    fair l (hs (reads (out0 o st) (output rule o st s)) d x).
+  (** so do all operators of a plan, in the cells that feed [d] *)
+  Inductive settles x : plan -> list item -> C -> Prop :=
+  | s_source n d : settles x (Source n) (items n) d
+  | s_unary o a b p l s d : yields p l -> (forall c, feeds o 0 c d = true -> settles x p l c) ->
+      (forall y, In y s -> fst y < 2) -> input 0 s = l -> input 1 s = [] ->
+      settled x o (both (starts p) nothing) s d -> settles x (Unary o a b p) (output rule o (both (starts p) nothing) s) d
+  | s_binary o a b p q l r s d : yields p l -> yields q r ->
+      (forall c, feeds o 0 c d = true -> settles x p l c) -> (forall c, feeds o 1 c d = true -> settles x q r c) ->
+      (forall y, In y s -> fst y < 2) -> input 0 s = l -> input 1 s = r ->
+      settled x o (both (starts p) (starts q)) s d -> settles x (Binary o a b p q) (output rule o (both (starts p) (starts q)) s) d.
 
   Lemma hs_nonempty l : forall e, (forall c x, hs e c x <> []) -> forall c x, hs (reads e l) c x <> [].
   Proof.
@@ -195,13 +196,12 @@ Section Plan.
     exfalso; eapply hs_nonempty; [|exact E]. intros c' x'; rewrite (proj1 Fr); discriminate.
   Qed.
   Lemma node_stands o st s x : operator o -> (forall n, fresh (st n)) -> (forall y, In y s -> fst y < 2) ->
-    (forall n, n < 2 -> good (st n) (input n s)) -> settled x o st s ->
-    forall d f, pr (reads (out0 o st) (output rule o st s)) d x = true ->
+    (forall n, n < 2 -> good (st n) (input n s)) -> forall d f, settled x o st s d -> pr (reads (out0 o st) (output rule o st s)) d x = true ->
     (forall n c, n < 2 -> feeds o n c d = true -> has_live (reads (st n) (input n s)) c x -> own (reads (st n) (input n s)) c x = f) ->
     own (reads (out0 o st) (output rule o st s)) d x = f.
   Proof.
-    intros Op Fr T2 G Se d f P H. assert (GI : good_ins st s) by (apply good_ins_iff; assumption).
-    destruct (Se d) as [Kp Fa]. apply (follows o st s Op Fr GI d x f); [|exact Fa].
+    intros Op Fr T2 G d f Se P H. assert (GI : good_ins st s) by (apply good_ins_iff; assumption).
+    destruct Se as [Kp Fa]. apply (follows o st s Op Fr GI d x f); [|exact Fa].
     split.
     - rewrite (node_presence rule o Op st s Fr GI) in P. apply orb_true_iff in P as [P|P]; [exact P|exact (Kp P)].
     - intros y I L. apply in_map_iff in I as [[n c] [<- I]]. apply filter_In in I as [I Fd_].
@@ -212,29 +212,29 @@ Section Plan.
   Qed.
   (** every live cell that has an attribute stands in the units of the source cells that feed
       it, if those that are live and have it share them *)
-  Theorem plan_stands x p out : sound p -> settles x p out ->
-    forall d f, has_live (reads (starts p) out) d x ->
+  Theorem plan_stands x p out d : sound p -> settles x p out d ->
+    forall f, has_live (reads (starts p) out) d x ->
     (forall n c, reach p n c d -> has_live (reads (begins n) (items n)) c x -> own (reads (begins n) (items n)) c x = f) ->
     own (reads (starts p) out) d x = f.
   Proof.
-    intros S Y. induction Y as [n|o a b p l s Y IH T2 I0 I1 Se|o a b p q l r s Yp IHp Yq IHq T2 I0 I1 Se]; simpl in S; intros d f L H.
+    intros S Y. induction Y as [n d|o a b p l s d Y _ IH T2 I0 I1 Se|o a b p q l r s d Yp Yq _ IHp _ IHq T2 I0 I1 Se]; simpl in S; intros f L H.
     - apply H; [simpl; auto|exact L].
     - destruct S as (Op & Gv & S). destruct L as [_ P].
-      pose proof (plan_correct p l S (settles_yields _ _ _ Y)) as [G _].
+      pose proof (plan_correct p l S Y) as [G _].
       apply (node_stands o (both (starts p) nothing) s x Op); auto.
       + apply both_fresh; [apply starts_fresh|apply nothing_fresh].
       + intros [|[|n]] N; simpl; [rewrite I0; exact G|rewrite I1; split; exact I|lia].
       + intros [|[|n]] c N Fd_ HL; simpl in *; [|rewrite I1 in HL; destruct HL as [_ HL]; discriminate|lia].
-        rewrite I0 in *. apply (IH S); [exact HL|]. intros m e R; apply H. exists c; auto.
+        rewrite I0 in *. apply (IH c Fd_ S); [exact HL|]. intros m e R; apply H. exists c; auto.
     - destruct S as (Op & Gv & Sp & Sq). destruct L as [_ P].
-      pose proof (plan_correct p l Sp (settles_yields _ _ _ Yp)) as [G _].
-      pose proof (plan_correct q r Sq (settles_yields _ _ _ Yq)) as [G' _].
+      pose proof (plan_correct p l Sp Yp) as [G _].
+      pose proof (plan_correct q r Sq Yq) as [G' _].
       apply (node_stands o (both (starts p) (starts q)) s x Op); auto.
       + apply both_fresh; apply starts_fresh.
       + intros [|[|n]] N; simpl; [rewrite I0; exact G|rewrite I1; exact G'|lia].
       + intros [|[|n]] c N Fd_ HL; simpl in *; [| |lia].
-        * rewrite I0 in *. apply (IHp Sp); [exact HL|]. intros m e R; apply H. exists c; auto.
-        * rewrite I1 in *. apply (IHq Sq); [exact HL|]. intros m e R; apply H. exists c; auto.
+        * rewrite I0 in *. apply (IHp c Fd_ Sp); [exact HL|]. intros m e R; apply H. exists c; auto.
+        * rewrite I1 in *. apply (IHq c Fd_ Sq); [exact HL|]. intros m e R; apply H. exists c; auto.
   Qed.
 End Plan.
 
@@ -250,25 +250,25 @@ Section Rules.
   Definition new_or_common (l : list (feeder F)) (h : list F) :=
     forall f, agree F l f -> In f h -> In (hd one h) (common F F_dec l).
 
-  (** D1's rule, the latest common function: with no Drop held, every live cell of every plan
-      whose source cells agree stands in their units *)
-  Theorem plan_progress x p out : sound p -> settles (latest F) begins items any x p out ->
-    forall d f, has_live (reads (starts begins p) out) d x ->
+  (** D1's rule, the latest common function: every live cell of every plan whose source cells
+      agree stands in their units, if no Drop is held on the way *)
+  Theorem plan_progress x p out d : sound p -> settles (latest F) begins items any x p out d ->
+    forall f, has_live (reads (starts begins p) out) d x ->
     (forall n c, reach p n c d -> has_live (reads (begins n) (items n)) c x -> own (reads (begins n) (items n)) c x = f) ->
     own (reads (starts begins p) out) d x = f.
   Proof.
     apply plan_stands; [exact begins_fresh|exact items_good|].
-    intros o st s Op Fr G r l d y f Ag _. apply (node_progress o Op st s Fr G d y f Ag).
+    intros o st s Op Fr G r l d' y f Ag _. apply (node_progress o Op st s Fr G d' y f Ag).
   Qed.
-  (** D2's rule: so it does, if no operator of the plan has a cell that is excused *)
-  Theorem plan_progress_d2 x p out : sound p -> settles (next F F_dec) begins items new_or_common x p out ->
-    forall d f, has_live (reads (starts begins p) out) d x ->
+  (** D2's rule: so it does, if no cell on the way is excused *)
+  Theorem plan_progress_d2 x p out d : sound p -> settles (next F F_dec) begins items new_or_common x p out d ->
+    forall f, has_live (reads (starts begins p) out) d x ->
     (forall n c, reach p n c d -> has_live (reads (begins n) (items n)) c x -> own (reads (begins n) (items n)) c x = f) ->
     own (reads (starts begins p) out) d x = f.
   Proof.
     apply plan_stands; [exact begins_fresh|exact items_good|].
-    intros o st s Op Fr G r l d y f Ag Fa.
-    destruct (node_progress_d2 o Op st s Fr G d y f Ag) as [_ [E|[I N]]]; [exact E|].
+    intros o st s Op Fr G r l d' y f Ag Fa.
+    destruct (node_progress_d2 o Op st s Fr G d' y f Ag) as [_ [E|[I N]]]; [exact E|].
     exfalso; apply N. apply (Fa f Ag I).
   Qed.
 End Rules.

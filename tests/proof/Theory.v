@@ -82,15 +82,15 @@ Section Theory.
   (** ... and under D1's rule, every live cell that has an attribute stands in the units of the
       live source cells that feed it and have it, if they share them, and no state on the way
       holds a Drop of it. *)
-  Theorem plans_progress x p out : of_six p -> settles (latest F) begins items any x p out ->
-    forall d f, has_live (reads (starts begins p) out) d x ->
+  Theorem plans_progress x p out d : of_six p -> settles (latest F) begins items any x p out d ->
+    forall f, has_live (reads (starts begins p) out) d x ->
     (forall n c, reach p n c d -> has_live (reads (begins n) (items n)) c x -> own (reads (begins n) (items n)) c x = f) ->
     own (reads (starts begins p) out) d x = f.
   Proof. intros S; apply plan_progress; [exact begins_fresh|exact items_good|apply of_six_sound, S]. Qed.
 
   (** ... under D2's rule, too, where no cell on the way is excused (Plan.new_or_common) *)
-  Theorem plans_progress_d2 x p out : of_six p -> settles (next F F_dec) begins items new_or_common x p out ->
-    forall d f, has_live (reads (starts begins p) out) d x ->
+  Theorem plans_progress_d2 x p out d : of_six p -> settles (next F F_dec) begins items new_or_common x p out d ->
+    forall f, has_live (reads (starts begins p) out) d x ->
     (forall n c, reach p n c d -> has_live (reads (begins n) (items n)) c x -> own (reads (begins n) (items n)) c x = f) ->
     own (reads (starts begins p) out) d x = f.
   Proof. intros S; apply plan_progress_d2; [exact begins_fresh|exact items_good|apply of_six_sound, S]. Qed.
