@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -167,6 +168,10 @@ def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
     console.note(f"{len(texts)} written to {stream.markers or stream.path}")
 
 
+_SECONDS = 1.0
+"""The pause between two looks for an output that does not exist yet."""
+
+
 @click.command("read")
 @click.argument("folder", metavar="FOLDER")
 @click.option(
@@ -176,7 +181,7 @@ def accent_command(stream: Stream, texts: tuple[str, ...]) -> None:
     show_default=True,
     help="Every accent undone; the same, but nothing where it has no one meaning; or as it would be written now.",
 )
-@click.option("--follow", is_flag=True, help="Wait for new epochs, until Ctrl-C.")
+@click.option("--follow", is_flag=True, help="Wait for new epochs, and for the first one, until Ctrl-C.")
 @click.option(
     "--format",
     "form",
@@ -194,17 +199,20 @@ def read_command(
 
     FOLDER is in JSON Lines, XML (with --query or --schema) or Parquet; or it is a topic, HOST:PORT/TOPIC.
     """
-    from cedilla.runtime.reading.reading import read
+    from cedilla.runtime.reading.reading import is_there, read
     from cedilla.runtime.terminal.rowtext import json_line, tables
 
     console = Console()
     texts: dict[str, str] = {} if schema is None else {"<schema>": schema}
     with reported(console, texts):
-        reading = read(
-            folder, units, query=None if query is None else compiled_query(query, console)[2], schema=schema
-        )
-        rows = reading.follow() if follow else reading.rows()
+        compiled = None if query is None else compiled_query(query, console)[2]
         try:
+            if follow and not is_there(folder):
+                console.note(f"waiting for {folder}")
+                while not is_there(folder):
+                    time.sleep(_SECONDS)
+            reading = read(folder, units, query=compiled, schema=schema)
+            rows = reading.follow() if follow else reading.rows()
             for text in (
                 tables(rows) if form == "table" else (json_line(row) for row in rows if row is not None)
             ):

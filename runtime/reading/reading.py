@@ -56,11 +56,15 @@ def read(
     """
     if units not in get_args(InUnits):
         raise ValueError(f"units are {', '.join(get_args(InUnits))}; not {units}")
-    is_there = "://" in str(folder) or place_of(str(folder)) is not None or Path(folder).exists()
-    if not is_there:
+    if not is_there(folder):
         hint = "the folder that `emit ... to json` names, or `--sink`"
         raise failure("RQ421", f"there is no output {folder}", hint=hint)
     return Reading(str(folder), units, _types(str(folder), query, schema))
+
+
+def is_there(folder: str | Path) -> bool:
+    """Returns True for an output that exists, and for one that is not on this machine."""
+    return "://" in str(folder) or place_of(str(folder)) is not None or Path(folder).exists()
 
 
 @frozen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -300,6 +301,22 @@ def test_follow_goes_on_with_new_epochs(tmp_path: Path) -> None:
     assert list(islice(rows, 2)) == [{"x": 6.0}, None]
     canonical = read(tmp_path).follow(0)
     assert list(islice(canonical, 3)) == [{"x": 1.0}, {"x": 3.0}, None]
+
+
+def test_the_command_waits_for_the_first_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = 0
+
+    def pause(seconds: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        if pauses == 3:
+            raise KeyboardInterrupt
+        write_lines(tmp_path / "out/epoch=000000000000/1.jsonl", [{"x": 1}])
+
+    monkeypatch.setattr(time, "sleep", pause)
+    result = cedilla("read", str(tmp_path / "out"), "--follow")
+    assert (result.exit_code, result.stdout) == (130, '{"x": 1}\n')
+    assert f"waiting for {tmp_path}/out" in result.stderr
 
 
 # --- arrays ---
