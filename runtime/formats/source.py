@@ -34,12 +34,13 @@ MAX_FILES = 1 << 15
 @frozen
 class InputFile:
     """A file: its path and its length in bytes. `is_markers`: it belongs to the source's folder of markers. `modified`:
-    its modification time in milliseconds."""
+    its modification time in milliseconds; `fingerprint`: `Files.fingerprint`, if known."""
 
     path: str
     length: int = 0
     is_markers: bool = False
     modified: int | None = None
+    fingerprint: str | None = None
 
     @property
     def shown(self) -> str:

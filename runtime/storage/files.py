@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +15,7 @@ from attrs import frozen
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.printable import has_secret
 from cedilla.runtime.records.lines import local_path
-from cedilla.runtime.records.links import check_inside, check_links
+from cedilla.runtime.records.links import check_inside, check_links, not_a_file
 from cedilla.runtime.storage.stores import (
     Entry,
     LocalStore,
@@ -28,6 +30,10 @@ from cedilla.runtime.storage.system_errors import help_of, refused
 __all__ = ["Files", "FoundFile", "epoch_name", "name_of"]
 
 _BLOCK = 4 << 20
+_END = 16 << 10
+"""The bytes of a file's beginning, and of its end, that its fingerprint is made of."""
+_READERS = 32
+"""The number of objects of a store that are read at once."""
 
 
 @frozen
@@ -91,7 +97,7 @@ class Files:
 
     def list(self, path: str) -> list[FoundFile]:
         """Returns the visible files of a folder (or the file itself) by name; empty if the path does not exist."""
-        return [_found(entry) for entry in self._visible(path) if not entry.is_folder]
+        return [_found(entry) for entry in self._visible(path) if not (entry.is_folder or entry.oddity)]
 
     def _visible(self, path: str) -> list[Entry]:
         with self._of(path) as store:
@@ -100,7 +106,7 @@ class Files:
 
     def tree(self, path: str) -> list[FoundFile]:
         """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist. Raises
-        `DiagnosticError` RQ484 for a link as `check_links` does."""
+        `DiagnosticError`: RQ465 for what is neither, RQ484 for a link as `check_links` does."""
         return self._tree(path, local_path(path))
 
     def _tree(self, path: str, root: Path | None) -> list[FoundFile]:
@@ -108,6 +114,9 @@ class Files:
         if root is not None:
             links = (local_path(entry.path) for entry in entries if entry.is_link)
             check_links((link for link in links if link is not None), root, self._allowed)
+        for entry in entries:
+            if entry.oddity is not None:
+                raise not_a_file(entry.path, entry.oddity)
         files = [_found(entry) for entry in entries if not entry.is_folder]
         below = [name_of(entry.path) for entry in entries if entry.is_folder]
         return [*files, *(file for name in below for file in self._tree(f"{path.rstrip('/')}/{name}", root))]
@@ -169,6 +178,27 @@ class Files:
         """Opens a file for reading and seeking."""
         with self._of(path) as store:
             return store.open(path)
+
+    def fingerprints(self, files: Sequence[FoundFile]) -> list[str | None]:
+        """Returns the fingerprint of each file, `None` for one that is gone or shorter than it was listed."""
+        if len(files) > 1 and local_path(files[0].path) is None:  # each one waits for the store
+            with ThreadPoolExecutor(_READERS) as threads:
+                return list(threads.map(self.fingerprint, files))
+        return [self.fingerprint(file) for file in files]
+
+    def fingerprint(self, file: FoundFile, length: int | None = None) -> str | None:
+        """Returns what tells the bytes of a file from others: checksums of the first and the last 16 KiB. `length`:
+        that of the beginning to look at. `None` if the file is gone, or shorter."""
+        asked = file.length if length is None else length
+        try:
+            with self._of(file.path) as store:
+                first, last = store.ends(file.path, asked, _END)
+        except DiagnosticError as problem:
+            if isinstance(problem.__cause__, FileNotFoundError):
+                return None
+            raise
+        is_whole = len(first) + len(last) == min(asked, 2 * _END)
+        return f"{zlib.crc32(first):08x}-{zlib.crc32(last):08x}" if is_whole else None
 
     def checksum(self, files: Iterable[FoundFile]) -> str | None:
         """Returns the checksum of the names and contents of files of one folder, by name; `None` for stores that check

@@ -2,6 +2,7 @@
 
 Paths come in as users write them and are returned in the same form, because the engine gets them too. Every store
 writes a whole file in one step, which makes a commit record atomic. The atomic part of `publish` depends on the store.
+Over 400 lines, as the two stores implement one interface, which is read beside them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from attrs import frozen
 
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.records.links import LOOP, is_loop, oddity
 from cedilla.runtime.records.marker_files import in_stream_order, is_marker_file
 
 _SYNCS = ThreadPoolExecutor(8, "cedilla-sync")
@@ -31,13 +33,14 @@ _SYNCS = ThreadPoolExecutor(8, "cedilla-sync")
 @frozen
 class Entry:
     """A file or a folder of a listing: its path, its modification time in milliseconds, and its length in bytes.
-    `is_link`: on this machine, a link leads to it."""
+    `is_link`: on this machine, a link leads to it. `oddity`: what it is, if it is neither."""
 
     path: str
     is_folder: bool
     modified: int
     length: int
     is_link: bool = False
+    oddity: str | None = None
 
 
 def name_of(path: str) -> str:
@@ -126,6 +129,11 @@ class Store(ABC):
         """Opens a file for reading and seeking."""
 
     @abstractmethod
+    def ends(self, path: str, length: int, size: int) -> tuple[bytes, bytes]:
+        """Returns the first `size` of the first `length` bytes of a file, and the last `size` of the others. Fewer
+        bytes than asked for mean that the file is shorter."""
+
+    @abstractmethod
     def checksum(self, paths: Iterable[str]) -> str | None:
         """Returns the checksum of the names and contents of files, given in order; `None` for stores that check
         contents themselves."""
@@ -163,7 +171,10 @@ class LocalStore(Store):
             return
         for entry in listed:
             with suppress(FileNotFoundError):  # deleted meanwhile, or a broken link
-                yield _entry(entry.path, entry.stat(), is_link=entry.is_symlink())
+                if is_loop(entry):
+                    yield Entry(f"file:{entry.path}", False, 0, 0, oddity=LOOP)
+                else:
+                    yield _entry(entry.path, entry.stat(), is_link=entry.is_symlink())
 
     def make(self, path: str) -> None:
         _local(path).mkdir(parents=True, exist_ok=True)
@@ -209,6 +220,15 @@ class LocalStore(Store):
     def open(self, path: str) -> BinaryIO:
         return _local(path).open("rb")
 
+    def ends(self, path: str, length: int, size: int) -> tuple[bytes, bytes]:
+        handle = os.open(_local(path), os.O_RDONLY)
+        try:
+            first = os.pread(handle, min(size, length), 0)
+            begin = max(size, length - size)
+            return first, os.pread(handle, length - begin, begin) if begin < length else b""
+        finally:
+            os.close(handle)
+
     def checksum(self, paths: Iterable[str]) -> str:
         total = 0
         for path in paths:
@@ -249,8 +269,8 @@ def _in_use(old: str) -> FileExistsError:
 
 
 def _entry(local: str, status: os.stat_result, *, is_link: bool) -> Entry:
-    modified = status.st_mtime_ns // 1_000_000
-    return Entry(f"file:{local}", S_ISDIR(status.st_mode), modified, status.st_size, is_link)
+    modified, odd = status.st_mtime_ns // 1_000_000, oddity(status)
+    return Entry(f"file:{local}", S_ISDIR(status.st_mode), modified, status.st_size, is_link, oddity=odd)
 
 
 def _local(path: str) -> Path:
@@ -355,6 +375,22 @@ class RemoteStore(Store):
 
     def open(self, path: str) -> BinaryIO:
         return cast(BinaryIO, self._system.open(path, "rb", block_size=_BLOCK))
+
+    def ends(self, path: str, length: int, size: int) -> tuple[bytes, bytes]:
+        begin = max(size, length - size)
+        return self._range(path, 0, min(size, length)), self._range(path, begin, length)
+
+    def _range(self, path: str, begin: int, end: int) -> bytes:
+        if begin >= end:
+            return b""
+        try:
+            return self._system.cat_file(path, start=begin, end=end)
+        except FileNotFoundError:
+            raise
+        except Exception:  # some stores refuse a range behind the end of a file
+            if int(self._system.info(path)["size"]) >= end:
+                raise
+            return b""
 
     def checksum(self, paths: Iterable[str]) -> None:
         """Returns `None`: stores have their own checksums, and reading everything back would take a long time."""

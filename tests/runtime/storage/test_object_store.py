@@ -4,6 +4,7 @@ outputs that the control plane writes and reads. Arrow writes the files of the e
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +59,26 @@ def test_files_of_a_folder(bucket: str) -> None:
     files.delete(f"{bucket}/in")
     files.delete(f"{bucket}/in")
     assert [name_of(file.path) for file in files.tree(bucket)] == ["g.jsonl"]
+
+
+def test_fingerprints_are_those_of_local_files(bucket: str, tmp_path: Path) -> None:
+    """Also of the beginning of a file; there is none of what is gone, or shorter than it was listed."""
+    files = Files()
+    for length in (1, 16_384, 20_000, 40_000):
+        text = "".join(str(n % 7) for n in range(length))
+        for folder in (bucket, str(tmp_path)):
+            files.write(f"{folder}/{length}", text)
+    local, remote = files.list(str(tmp_path)), files.list(bucket)
+    prints = files.fingerprints(remote)
+    assert prints == files.fingerprints(local)
+    assert len({*prints}) == 4
+    for one, other in zip(local, remote, strict=True):
+        assert files.fingerprint(one, 1) == files.fingerprint(other, 1) == prints[0]
+        for file in (one, other):
+            assert files.fingerprint(evolve(file, length=file.length + 1)) is None
+            assert files.fingerprint(evolve(file, length=100_000)) is None
+            files.delete(file.path)
+            assert files.fingerprint(file) is None
 
 
 def test_folders_that_other_programs_mark_by_an_empty_object(bucket: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import quote
@@ -16,9 +17,10 @@ from cedilla.compiler import compile_query
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.formats.listing import listed_files
+from cedilla.runtime.records.lines import files_of
 from cedilla.runtime.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.storage.written import written
-from tests.kit.errors import code_of, error_of
+from tests.kit.errors import code_of, error_of, error_text
 
 PLAN = compile_query('stream r(s: int) from json "in";\nemit r to json "out";').plan
 ODD = "a b%20c#d?e=ö"
@@ -250,3 +252,20 @@ def test_uris_are_not_escaped(tmp_path: Path) -> None:
     put(tmp_path / "a b" / "1.jsonl")
     assert Files().list(f"file://{quote(str(tmp_path / 'a b'))}") == []
     assert Files().list(f"file://{tmp_path}/a b") == [FoundFile(f"file:{tmp_path}/a b/1.jsonl", 1000, 1)]
+
+
+def test_what_is_neither_file_nor_folder_is_told_by_its_own_name(tmp_path: Path) -> None:
+    """By a run, and by what reads local files; hidden names are ignored."""
+    root = put(tmp_path / "in" / "1.jsonl").parent
+    os.mkfifo(root / "_pipe")
+    (root / "_loop").symlink_to("_loop")
+    assert len(Files().tree(str(root))) == len(files_of(str(root))) == 1
+    (root / "_pipe").rename(root / "pipe")
+    for path in (root, root / "pipe"):
+        for listed in (Files().tree, files_of):
+            assert "in/pipe is a named pipe, and" in error_text(partial(listed, str(path)))
+            assert code_of(partial(listed, str(path))) == "RQ465"
+    (root / "pipe").unlink()
+    (root / "loop").symlink_to("loop")
+    for listed in (Files().tree, files_of):
+        assert "in/loop is a link that leads in a circle, and" in error_text(partial(listed, str(root)))
