@@ -7,19 +7,27 @@ Several engines may run over a checkpoint, so the files that were read are in it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import astuple, define, evolve, field, frozen
 
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
-from cedilla.runtime.checkpoint.read_files import Batch, ReadFile, Record, last_batch, records, seen
+from cedilla.runtime.checkpoint.read_files import (
+    Batch,
+    ReadFile,
+    Record,
+    known_files,
+    last_batch,
+    records,
+)
+from cedilla.runtime.checkpoint.recognition import Looked, Recognition, Told
 from cedilla.runtime.formats.listing import ByName, in_order
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.records.file_names import disorder_note
 from cedilla.runtime.records.record_files import record_file
-from cedilla.runtime.storage.files import FoundFile, name_of
+from cedilla.runtime.storage.files import FoundFile
 
 _TOGETHER = 8
 """The number of records, of equally many batches each, that become one."""
@@ -42,26 +50,30 @@ class Found:
 
 @define(eq=False)
 class Arrivals:
-    """Makes batches of found files. Holds the name of every file that any batch has had."""
+    """Makes batches of found files. Holds the record of every file that any batch has had."""
 
     checkpoint: Checkpoint
     _last: Batch | None = field(init=False)
     """It may not be done."""
-    _seen: dict[str, dict[str, ReadFile]] = field(init=False, factory=dict[str, dict[str, ReadFile]])
+    _known: dict[str, dict[str, ReadFile]] = field(init=False)
+    _found_out: dict[str, dict[str, ReadFile]] = field(init=False, factory=dict[str, dict[str, ReadFile]])
+    """What a look has found out about paths that were read."""
     _last_names: dict[str, tuple[str, bool]] = field(init=False, factory=dict[str, tuple[str, bool]])
     """Of each stream that is ordered by name the place of the last file, `KnownFolders.place`."""
-    _told: set[str] = field(init=False, factory=set[str])
-    """The streams and the files that notes were about."""
+    _noted: set[str] = field(init=False, factory=set[str])
+    """The streams that notes were about."""
+    _told: Told = field(init=False, factory=dict[str, Looked])
     notes: list[str] = field(init=False, factory=list[str])
     """Notes on the order of files, one for each stream of a run."""
     changes: list[str] = field(init=False, factory=list[str])
-    """Notes on files that have changed since they were read."""
+    """Notes on files that were read and have moved."""
+    warnings: list[Diagnostic] = field(init=False, factory=list[Diagnostic])
+    """Warnings of files that were read and have changed."""
 
     def __attrs_post_init__(self) -> None:
         root, files = self.checkpoint.path, self.checkpoint.files
         self._last = last_batch(files, root)
-        for source, read in seen(files, root, self._last):
-            self._see({source: read})
+        self._known = known_files(files, root, self._last)
 
     @property
     def last(self) -> int | None:
@@ -74,6 +86,7 @@ class Arrivals:
         It is kept by `Checkpoint.order`, which is to be called before the next one is asked for.
         """
         new = {name: self._new(name, files) for name, files in listed.items()}
+        self._keep_found_out()
         if not any(new.values()):
             return None
         if self._last is not None:
@@ -83,13 +96,27 @@ class Arrivals:
         self._see(self._last.files)
         return number, new
 
+    def _keep_found_out(self) -> None:
+        """Keeps the records of paths that have changed since they were read, with the last batch."""
+        if self._last is None or not self._found_out:
+            return
+        since = {name: [*self._last.since.get(name, ())] for name in {**self._last.since, **self._found_out}}
+        for name, records_of_source in self._found_out.items():
+            since[name] += records_of_source.values()
+        self._last = evolve(self._last, since=since)
+        self._found_out.clear()
+        self.checkpoint.keep_since(since)
+
     def added(self, listed: Mapping[str, Sequence[FoundFile]]) -> dict[str, list[InputFile]]:
         """Adds files of streams that no batch has had to the last batch, after its own, and returns them.
 
         They are kept by `Checkpoint.keep_order`.
         """
         assert self._last is not None
-        new = {name: in_order(self._unseen(name, files), ()) for name, files in listed.items()}
+        new = {
+            name: in_order(file for file in files if file.path not in self._known.get(name, ()))
+            for name, files in listed.items()
+        }
         recorded = self._recorded(new)
         before = self._last.files
         names = dict.fromkeys([*before, *recorded])  # an edit may have added a stream
@@ -99,44 +126,50 @@ class Arrivals:
         return new
 
     def _new(self, name: str, listed: Found) -> list[InputFile]:
-        data, markers = self._unseen(name, listed.data), self._unseen(name, listed.markers, is_markers=True)
-        new = in_order(data, markers, listed.stop, listed.by_name)
-        if data and listed.is_whole:
-            self._check_places(name, listed.data, data)
+        data = self._recognised(name, listed.data, is_whole=listed.is_whole)
+        markers = self._recognised(name, listed.markers, is_markers=True)
+        fingerprints = {**data.fingerprints, **markers.fingerprints}
+        new = [
+            evolve(file, fingerprint=fingerprints.get(file.path))
+            for file in in_order(data.new, markers.new, listed.stop, listed.by_name)
+        ]
         if listed.by_name and new:
             self._check_names(name, new)
-        if name not in self._told:
+        if name not in self._noted:
             paths = (f.path for f in new if not f.is_markers and record_file(f.path) is None)
             if (note := disorder_note(name, paths, by_name=listed.by_name is not None)) is not None:
-                self._told.add(name)
+                self._noted.add(name)
                 self.notes.append(note)
         return new
 
-    def _check_places(self, name: str, listed: Sequence[FoundFile], new: Sequence[FoundFile]) -> None:
-        """Raise RQ452 where a file that was read has another place in its folder: it would be read again."""
-        if (folder := self.checkpoint.folders.folder(name)) is None:
-            return
-        recorded, root = {folder.record(file.path) for file in listed}, f"{folder.recorded}/"
-        lost = {
-            (name_of(path), read.length, read.modified): path
-            for path, read in self._seen.get(name, {}).items()
-            if path not in recorded and path.startswith(root)
-        }
-        for file in new:
-            if (before := lost.get((name_of(file.path), file.length, file.modified))) is not None:
-                message = (
-                    f"{file.path} of stream `{name}` is {folder.locate(before)}, which was read and has moved"
-                )
-                hint = (
-                    "its old place; or a folder next to that of the stream, or one whose name begins with `_`"
-                )
-                raise failure("RQ452", message, hint=hint)
+    def _recognised(
+        self, name: str, listed: Sequence[FoundFile], *, is_markers: bool = False, is_whole: bool = True
+    ) -> Recognition:
+        """Returns what the listing of a folder means; if it `is_whole`, as records of topics and versions of tables
+        are not, files are known by their bytes."""
+        recognition = Recognition(
+            self.checkpoint.files,
+            self.checkpoint.folders.folder(name, is_markers=is_markers),
+            listed,
+            self._known.get(name, {}),
+            f"{'markers' if is_markers else 'tuples'} of `{name}`",
+            self._told,
+        )
+        recognition.look() if is_whole else recognition.look_at_paths()
+        self.changes += recognition.notes
+        self.warnings += recognition.warnings
+        if recognition.records:
+            self._found_out.setdefault(name, {}).update(recognition.records)
+            self._see({name: [*recognition.records.values()]})
+        return recognition
 
     def _check_names(self, name: str, new: Sequence[InputFile]) -> None:
         """Raise RQ453 where a file comes by its name before one that a batch has had."""
         place_of = self.checkpoint.folders.place
         if name not in self._last_names:
-            recorded = (place_of(name, path) for path in self._seen.get(name, ()))
+            recorded = (
+                place_of(name, read.path) for read in self._known.get(name, {}).values() if read.length
+            )
             self._last_names[name] = max(filter(None, recorded), default=("", False))
         record = self.checkpoint.folders.record
         places = [place_of(name, record(name, f.path, is_markers=f.is_markers)) for f in new]
@@ -151,43 +184,13 @@ class Arrivals:
     def _recorded(self, new: Mapping[str, Sequence[InputFile]]) -> dict[str, list[ReadFile]]:
         record = self.checkpoint.folders.record
         return {
-            name: [
-                ReadFile(record(name, f.path, is_markers=f.is_markers), f.length, f.modified) for f in files
-            ]
+            name: [ReadFile.of(f, record(name, f.path, is_markers=f.is_markers)) for f in files]
             for name, files in new.items()
         }
 
     def _see(self, read: Mapping[str, Sequence[ReadFile]]) -> None:
         for name, some in read.items():
-            self._seen.setdefault(name, {}).update((file.path, file) for file in some)
-
-    def _unseen(self, name: str, files: Iterable[FoundFile], *, is_markers: bool = False) -> list[FoundFile]:
-        """Returns the files that no batch has had, and notes the first of those that have changed since."""
-        nothing = dict[str, ReadFile]()
-        of_all, of_source = self._seen.get("", nothing), self._seen.get(name, nothing)
-        folder = self.checkpoint.folders.folder(name, is_markers=is_markers)
-        record = None if folder is None or not folder.has_moved else folder.record
-        unseen, changed = list[FoundFile](), list[tuple[FoundFile, ReadFile]]()
-        for file in files:  # there may be a hundred thousand
-            path = file.path if record is None else record(file.path)
-            read = of_source.get(path) or of_all.get(path)
-            if read is None:
-                unseen.append(file)
-            elif read.length != file.length:
-                changed.append((file, read))
-        self._note_changes(name, changed, "markers" if is_markers else "tuples")
-        return unseen
-
-    def _note_changes(self, name: str, changed: Sequence[tuple[FoundFile, ReadFile]], what: str) -> None:
-        new = [(file, read) for file, read in changed if file.path not in self._told]
-        self._told.update(file.path for file, _ in new)
-        for file, read in new[:1]:
-            more = f"{file.length - read.length:,} bytes longer" if file.length > read.length else "shorter"
-            others = "" if len(new) == 1 else f", like {len(new) - 1:,} more"
-            self.changes.append(
-                f"{file.path} with {what} of `{name}` is {more} than when it was read{others}; a file is read once: "
-                "write new lines into a new file"
-            )
+            self._known.setdefault(name, {}).update((file.path, file) for file in some)
 
 
 def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
@@ -195,8 +198,12 @@ def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
     root, files = checkpoint.path, checkpoint.files
     # Records of topics never come again: the commit record has their offsets.
     names = {
-        name: [astuple(file) for file in read if record_file(file.path) is None]
-        for name, read in batch.files.items()
+        name: [
+            astuple(file)
+            for file in (*batch.files.get(name, ()), *batch.since.get(name, ()))
+            if record_file(file.path) is None
+        ]
+        for name in dict.fromkeys([*batch.files, *batch.since])
     }
     _write(checkpoint, Record(batch.number, batch.number), names)
     listed = records(files, root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from attrs import astuple, evolve
 
@@ -17,13 +18,13 @@ from cedilla.runtime.checkpoint.edits.change import Changes
 from cedilla.runtime.checkpoint.edits.plan_changes import resume
 from cedilla.runtime.checkpoint.integrity import unnamed
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
+from cedilla.runtime.checkpoint.left_files import present_files
 from cedilla.runtime.checkpoint.ownership import Ownership, lost
-from cedilla.runtime.checkpoint.read_files import batch_of_run, take_over
+from cedilla.runtime.checkpoint.read_files import Known, batch_of_run, take_over
 from cedilla.runtime.checkpoint.stored_plan import PLAN, StoredPlan, StoredPlans, reading
 from cedilla.runtime.checkpoint.tree_files import TreeFiles, bases
 from cedilla.runtime.control.domains.table_domains import is_longer
 from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.storage.written import missing
@@ -53,6 +54,7 @@ class Checkpoint:
         self._trees = TreeFiles(self.documents, self.run)
         self._epoch = -1  # the last that is committed
         self._batch_after = -1  # the last epoch before the batch that is under way
+        self._since: Mapping[str, Sequence[Any]] = {}  # that of a batch that continues, as JSON values
 
     def open(
         self, plan: Plan, on_edited: OnEdited = resume, on_last: Callable[[Commit], None] = lambda last: None
@@ -137,41 +139,27 @@ class Checkpoint:
         """The files of a batch in the order in which they were first seen.
 
         A file that is mended after a bad marker keeps its place, whatever its modification time says then. Files that
-        are not `done` have their present lengths.
+        are not `done` are as they are now. Raises `DiagnosticError` RQ452 as `present_files`.
         """
         ordered = {name: list(of_source) for name, of_source in files.items()}
-        self._batch_after = self._epoch
+        self._batch_after, self._since = self._epoch, {}
         name = batch_of_run(self.run)
         if self.documents.exists(name):
             record = self.documents.read(name)
             if record["batch"] == batch:
                 self._batch_after = record["after"]
+                self._since = record.get("since", {})
                 locate = self.folders.locate
                 listed = {
                     n: [locate(n, InputFile(*f)) for f in of_source]
                     for n, of_source in record["files"].items()
                 }
-                present = self._measured(listed, done)
+                present = present_files(self.files, self.folders, listed, done)
                 if ordered.keys() <= listed.keys() and present == listed:
                     return listed
                 ordered = {**ordered, **present}  # an edited query may have a table more
         self.keep_order(batch, ordered)
         return ordered
-
-    def _measured(
-        self, listed: Mapping[str, Sequence[InputFile]], done: Mapping[str, Progress]
-    ) -> dict[str, list[InputFile]]:
-        """Returns files with the present lengths and times of those that were not read to their end."""
-        begun = {name: done[name].files if name in done else 0 for name in listed}
-        left = {file.path for name, files in listed.items() for file in files[begun[name] :]}
-        parents = {path.rpartition("/")[0] for path in left if record_file(path) is None}
-        present = {file.path: file for parent in parents for file in self.files.list(parent)}
-
-        def measured(file: InputFile) -> InputFile:
-            now = present.get(file.path) if file.path in left else None
-            return file if now is None else evolve(file, length=now.length, modified=now.modified)
-
-        return {name: [*map(measured, files)] for name, files in listed.items()}
 
     def keep_order(self, batch: int, files: Mapping[str, Sequence[InputFile]]) -> None:
         """Writes the files of a batch. New ones come after those that it has."""
@@ -183,8 +171,14 @@ class Checkpoint:
             ]
             for name, of_source in files.items()
         }
-        content = {"batch": batch, "after": self._batch_after, "files": places}
+        content = {"batch": batch, "after": self._batch_after, "files": places, "since": self._since}
         self.documents.write(batch_of_run(self.run), json.dumps(content))
+
+    def keep_since(self, since: Known) -> None:
+        """Writes what was found out about paths since the last batch, which is done."""
+        name = batch_of_run(self.run)
+        stored = {source: [*map(astuple, files)] for source, files in since.items()}
+        self.documents.write(name, json.dumps({**self.documents.read(name), "since": stored}))
 
     def commit(self, record: Commit) -> None:
         """Make an epoch real; older records are removed.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from attrs import frozen
 
@@ -32,7 +33,7 @@ class Integrity:
 
     `last`: the epoch after which the next run continues, `None` if no record can be read; `torn`: a later record, which
     runs skip; `problems`: the reasons why no run can continue; `unnamed`: paths that no record names; `checked`: the
-    number of things checked, by kind.
+    number of things checked, by kind; `inputs`: remarks on files that were read.
     """
 
     last: int | None
@@ -40,6 +41,7 @@ class Integrity:
     problems: tuple[Diagnostic, ...]
     unnamed: tuple[str, ...]
     checked: dict[str, int]
+    inputs: tuple[str, ...] = ()
 
 
 def is_new(documents: SealedFiles) -> bool:
@@ -134,10 +136,16 @@ def _check_input(documents: SealedFiles, record: LastRecord) -> None:
         if not documents.exists(PATHS):
             raise missing(f"{root}/{PATHS}")
         documents.read(PATHS)
-        if batch.number < record.data["batch"]:
+        if batch.number < record.data["batch"] or _is_short(batch, record.data):
             raise older(f"{root}/{batch_name(documents)}", f"{root}/commits")
         _check_after(documents, batch, record.epoch)
         _check_covered(documents, batch)
+
+
+def _is_short(batch: Batch, commit: Mapping[str, Any]) -> bool:
+    """Returns True if a commit has read more files of a batch than its list has."""
+    progress = commit["progress"] if commit["batch"] == batch.number else {}
+    return any(done["files"] > len(batch.files.get(name, ())) for name, done in progress.items())
 
 
 def _check_after(documents: SealedFiles, batch: Batch | None, epoch: int) -> None:

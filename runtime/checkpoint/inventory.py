@@ -10,7 +10,7 @@ from attrs import frozen
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, from_json
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.known_folders import KnownFolder, KnownFolders
-from cedilla.runtime.checkpoint.read_files import Batch, last_batch, seen
+from cedilla.runtime.checkpoint.read_files import Batch, known_files, last_batch
 from cedilla.runtime.checkpoint.set_aside import counts_by_code
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog
 from cedilla.runtime.state.segments import rows_of
@@ -86,7 +86,8 @@ def backlog(root: str, commit: Commit | None) -> dict[str, int]:
     files = Files()
     folders, last = KnownFolders.stored(files, root), last_batch(files, root)
     left = {} if last is None else _left(last, commit)
-    taken = {file.path for _, read in seen(files, root, last) for file in read}
+    by_source = known_files(files, root, last)
+    taken = {path for by_path in by_source.values() for path, file in by_path.items() if file.length}
     documents = SealedFiles(files, root)
     tables = documents.read(TABLES) if documents.exists(TABLES) else {}
     waiting: dict[str, int] = {}

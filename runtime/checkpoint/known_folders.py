@@ -27,7 +27,7 @@ PATHS = "paths.json"
 _KINDS = "streams", "markers", "tables"
 _RECORDED = "_recorded"
 _COMPARED = 3
-"""The number of files of two folders that are compared byte by byte if only their lengths agree."""
+"""The number of files whose bytes are compared if only their lengths agree."""
 
 
 @frozen
@@ -41,6 +41,10 @@ class KnownFolder:
     def has_moved(self) -> bool:
         """Returns True if the recorded paths of files differ from their real ones."""
         return self.at != self.recorded
+
+    def holds(self, recorded: str) -> bool:
+        """Returns True for the recorded path of a file in the folder."""
+        return recorded == self.recorded or recorded.startswith(f"{self.recorded}/")
 
     def record(self, path: str) -> str:
         """Returns the recorded path of a file in the folder."""
@@ -214,12 +218,8 @@ class _Recognition:
             if read.length != file.length:
                 raise self._refused(f"{file.path} is not the file that was read by this name")
         for read, file in pairs[:_COMPARED]:
-            before = self.last.locate(read.path)
-            if self.files.exists(before) and any(
-                one != other
-                for one, other in zip(self.files.blocks(before), self.files.blocks(file.path), strict=False)
-            ):
-                raise self._refused(f"{file.path} is not {before}, which was read by this name")
+            if not read.has(file.length, self.files.fingerprint(file)):
+                raise self._refused(f"{file.path} does not have the bytes that were read by this name")
 
     def _check_depth(self, read_files: Mapping[str, ReadFile], files: Iterable[FoundFile]) -> None:
         """Files that were read, at other places in the folder, would be read again."""
@@ -233,25 +233,6 @@ class _Recognition:
     def _refused(self, why: str) -> DiagnosticError:
         message = f"{self.path} of {self.what} is not the folder {self.last.at} that was read: {why}"
         return failure("RQ452", message, self.source.span, hint=_HINT)
-
-
-def check_content(
-    source: Source,
-    folder: KnownFolder,
-    files: Iterable[FoundFile],
-    read: Mapping[str, Collection[ReadFile]],
-) -> None:
-    """Raise RQ452 where a folder of a source has files with the names of those that were read, and of none the length:
-    another disk is mounted there, or the files were made again. One file may have grown, and is not read again."""
-    lengths = {file.path: file.length for file in read.get(source.name, ())}
-    pairs = [(file, lengths[path]) for file in files if (path := folder.record(file.path)) in lengths]
-    if len(pairs) > 1 and all(length != file.length for file, length in pairs):
-        file, length = pairs[0]
-        message = (
-            f"{folder.at} of stream `{source.name}` has other files by the names of those that were read: {file.path} "
-            f"had {length} bytes, and has {file.length}"
-        )
-        raise failure("RQ452", message, source.span, hint=_HINT)
 
 
 _HINT = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import starmap
+from typing import Any
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
 from cedilla.runtime.checkpoint.commit_log import last_record
 from cedilla.runtime.formats.source import InputFile
@@ -19,24 +20,41 @@ _BATCH = re.compile(r"batch-(\d+)\.json")
 
 @frozen
 class ReadFile:
-    """A file of a batch, by its recorded path. `length`: in bytes; `modified`: in milliseconds since 1970, if known."""
+    """A file that was read, by its recorded path. `length`: in bytes, 0 if nothing of what the path has was read;
+    `modified`: in milliseconds since 1970, `fingerprint`: `Files.fingerprint`, if known."""
 
     path: str
     length: int
     modified: int | None
+    fingerprint: str | None = None
+
+    @classmethod
+    def of(cls, file: InputFile, path: str) -> ReadFile:
+        """Returns the record of a file under a path."""
+        return cls(path, file.length, file.modified, file.fingerprint)
+
+    def has(self, length: int, fingerprint: str | None) -> bool:
+        """Returns True for bytes with the same length and fingerprint; records of older versions have none."""
+        return self.length == length and self.fingerprint in (None, fingerprint)
 
     def is_like(self, other: FoundFile) -> bool:
         """Returns True if a file has the same length and time."""
         return (self.length, self.modified) == (other.length, other.modified)
 
 
+Known = Mapping[str, Sequence[ReadFile]]
+"""Records by source."""
+
+
 @frozen
 class Batch:
-    """Its number, its files by source, and the last epoch `after` which it began."""
+    """Its number, its files by source, and the last epoch `after` which it began. `since`: what was found out
+    after it about paths that were read."""
 
     number: int
     files: Mapping[str, Sequence[ReadFile]]
     after: int = -1
+    since: Known = field(factory=dict[str, Sequence[ReadFile]])
 
 
 def last_batch(files: Files, root: str) -> Batch | None:
@@ -46,10 +64,15 @@ def last_batch(files: Files, root: str) -> Batch | None:
         return None
     data = documents.read(name)
     read = {
-        name: [ReadFile(file.path, file.length, file.modified) for file in starmap(InputFile, listed)]
+        name: [ReadFile.of(file, file.path) for file in starmap(InputFile, listed)]
         for name, listed in data["files"].items()
     }
-    return Batch(data["batch"], read, data["after"])
+    return Batch(data["batch"], read, data["after"], records_of(data.get("since", {})))
+
+
+def records_of(stored: Mapping[str, Sequence[Any]]) -> dict[str, list[ReadFile]]:
+    """Returns the records of a document, by source."""
+    return {source: [*starmap(ReadFile, read)] for source, read in stored.items()}
 
 
 def batch_of_run(run: int) -> str:
@@ -80,9 +103,15 @@ def take_over(documents: SealedFiles, run: int) -> None:
 
 def read_files(files: Files, root: str) -> dict[str, list[ReadFile]]:
     """The files of all batches, by source, without those that the last commit has not read whole."""
-    by_source: dict[str, list[ReadFile]] = {}
-    for source, read in seen(files, root, _done(files, root, last_batch(files, root))):
-        by_source.setdefault(source, []).extend(read)
+    by_source = known_files(files, root, _done(files, root, last_batch(files, root)))
+    return {source: [f for f in by_path.values() if f.length] for source, by_path in by_source.items()}
+
+
+def known_files(files: Files, root: str, last: Batch | None) -> dict[str, dict[str, ReadFile]]:
+    """Returns what is known of each path, by source: the last record counts."""
+    by_source: dict[str, dict[str, ReadFile]] = {}
+    for source, read in seen(files, root, last):
+        by_source.setdefault(source, {}).update((file.path, file) for file in read)
     return by_source
 
 
@@ -92,19 +121,17 @@ def _done(files: Files, root: str, last: Batch | None) -> Batch | None:
     if last is None or commit is None or commit["batch"] != last.number:
         return None
     progress = commit["progress"]
-    return Batch(
-        last.number, {n: read[: progress[n]["files"]] for n, read in last.files.items() if n in progress}
-    )
+    done = {n: read[: progress[n]["files"]] for n, read in last.files.items() if n in progress}
+    return evolve(last, files=done)
 
 
 def seen(files: Files, root: str, last: Batch | None) -> Iterator[tuple[str, Sequence[ReadFile]]]:
-    """Yields the files of all batches, by source."""
+    """Yields the files of all batches, by source; later records of a path come later."""
+    for record in records(files, root):
+        yield from records_of(SealedFiles(files, root).read(f"files/{record.name}")).items()
     if last is not None:
         yield from last.files.items()
-    listed = records(files, root)
-    for record in listed:
-        for source, stored in SealedFiles(files, root).read(f"files/{record.name}").items():
-            yield source, [ReadFile(*file) for file in stored]
+        yield from last.since.items()
 
 
 @frozen(order=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.checkpoint.arrivals import Arrivals, Found
 from cedilla.runtime.checkpoint.read_files import last_batch
 from cedilla.runtime.formats.source import InputFile
@@ -25,10 +26,12 @@ def drive(
     executor: Executor,
     interval: float | None,
     on_step: Callable[[str], None],
+    on_warning: Callable[[Diagnostic], None],
     interrupted: Callable[[], bool],
 ) -> None:
     """Lets an executor take the files that exist and those that come, every `interval` seconds; once, if that is
-    `None`. Reports a wait for files to `on_step`. Raises `KeyboardInterrupt` once the run is `interrupted`."""
+    `None`. Reports a wait for files to `on_step`, and files that have changed to `on_warning`. Raises
+    `KeyboardInterrupt` once the run is `interrupted`."""
     order = executor.checkpoint.streams
     for note in executor.checkpoint.notes:
         on_step(note)
@@ -61,6 +64,10 @@ def drive(
         for note in arrivals.changes:
             tell(note)
         arrivals.changes.clear()
+        for warning in arrivals.warnings:
+            on_warning(warning)
+            executor.notes += (f"{warning.code}: {warning.message}",)
+        arrivals.warnings.clear()
         if new is not None:
             executor.notes += tuple(arrivals.notes)
             arrivals.notes.clear()

@@ -19,7 +19,7 @@ from cedilla.compiler.analysis.portability import refusals
 from cedilla.compiler.codegen.program import flow_text
 from cedilla.compiler.compile import CompiledQuery, compile_query, compiled_query
 from cedilla.compiler.plan import Plan, check_paths, folders
-from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.edits.change import Changes
 from cedilla.runtime.checkpoint.integrity import check_whole
@@ -123,6 +123,7 @@ def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watch
                 tell,
                 consent=console.consent,
                 on_step=console.note,
+                on_warning=lambda warning: console.diagnostics([warning], {}),
                 growth=growth,
                 stopping=stopping,
             )
@@ -199,13 +200,14 @@ def start(
     on_epoch: OnEpoch | None = None,
     consent: Callable[[Changes], bool] = lambda changes: False,
     on_step: Callable[[str], None] = lambda step: None,
+    on_warning: Callable[[Diagnostic], None] = lambda warning: None,
     growth: MemoryGrowth | None = None,
     stopping: Stopping | None = None,
     ended: Callable[[], bool] = lambda: False,
 ) -> None:
     """Runs a plan until its input is done (`once`) or for ever. `on_step` gets messages before, between and after
-    epochs. Raises `DiagnosticError`; `KeyboardInterrupt` if the run is interrupted, and `MemoryLimitExceeded` if there
-    is too much of `growth`, both between epochs."""
+    epochs, `on_warning` warnings about files. Raises `DiagnosticError`; `KeyboardInterrupt` if the run is interrupted,
+    and `MemoryLimitExceeded` if there is too much of `growth`, both between epochs."""
     plan = apply(plan, options)
     check_modules(plan, options.allow_modules)
     check_settings(options.conf)
@@ -259,7 +261,7 @@ def start(
             on_step("looking for files")
             ends = partial(_ends, lambda: pressed() or ended(), growth)
             with failures_told(session):
-                drive(executor, None if options.once else options.interval, on_step, ends)
+                drive(executor, None if options.once else options.interval, on_step, on_warning, ends)
         except BaseException as problem:
             if isinstance(problem, DiagnosticError):
                 problem = with_commit(problem, executor.last.epoch)

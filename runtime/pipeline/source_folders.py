@@ -9,8 +9,7 @@ from attrs import define, field
 from cedilla.compiler.plan import Plan, Source, folders
 from cedilla.compiler.plan.formats import DELTA
 from cedilla.runtime.checkpoint.arrivals import Found
-from cedilla.runtime.checkpoint.known_folders import KnownFolders, check_content
-from cedilla.runtime.checkpoint.read_files import read_files
+from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.formats.listing import ByName
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.storage.files import Files, FoundFile
@@ -29,8 +28,6 @@ class SourceFolders:
     known: KnownFolders
     tell: Callable[[str], None]
     is_once: bool = False
-    _checked: set[str] = field(init=False, factory=set[str])
-    """The streams whose folders have the files that were read, since they were there."""
     _gone: set[str] = field(init=False, factory=set[str])
     _markers: dict[str, Sequence[FoundFile]] = field(init=False, factory=dict[str, Sequence[FoundFile]])
     """The files of each folder of markers at the last look, if no file of tuples cut it."""
@@ -38,7 +35,7 @@ class SourceFolders:
     def look(self) -> dict[str, Found]:
         """The files of each stream; nothing of one that lacks a folder, or its markers would overtake its tuples.
 
-        Raises `DiagnosticError`: RQ401, RQ452, and what `DeltaSources.look` raises.
+        Raises `DiagnosticError`: RQ401, and what `DeltaSources.look` raises.
         """
         return {stream.name: self._look(stream) for stream in self.streams}
 
@@ -50,10 +47,7 @@ class SourceFolders:
         data = [] if is_table else self.files.tree(source.path)
         markers = [] if source.markers is None else self.files.tree(source.markers)
         if self._is_gone(source, data, markers):
-            self._checked.discard(source.name)
             return Found()
-        if source.name not in self._checked:
-            self._check(source, data, markers)
         if is_table:
             data = self.tables.look(source.name)
         if self._markers.get(source.name, []) == markers:
@@ -61,16 +55,6 @@ class SourceFolders:
         stop = self.tables.first_unread(source.name) if is_table else self._first_new(source, data)
         self._markers[source.name] = [] if stop else markers
         return Found(data, markers, stop, by_name, not is_table)
-
-    def _check(self, source: Source, data: Sequence[FoundFile], markers: Sequence[FoundFile]) -> None:
-        read = read_files(self.files, self.known.home)
-        for folder, paths in (
-            (self.known.streams.get(source.name), data),
-            (self.known.markers.get(source.name), markers),
-        ):
-            if folder is not None:
-                check_content(source, folder, paths, read)
-        self._checked.add(source.name)
 
     def _names(self, source: Source) -> ByName | None:
         if not source.by_name:

@@ -123,7 +123,12 @@ class Process:
         """The exit status and all of the messages."""
         self._process.join(timeout)
         assert not self._process.is_alive(), "the run does not end"
-        return self._process.exitcode, (self._root / f"errors-{self._process.pid}.txt").read_text()
+        return self._process.exitcode, self.said()
+
+    def said(self) -> str:
+        """Returns the messages so far."""
+        path = self._root / f"errors-{self.pid}.txt"
+        return path.read_text() if path.exists() else ""
 
 
 def _run(root: str, arguments: tuple[str, ...], before: Callable[[], None] | None) -> None:

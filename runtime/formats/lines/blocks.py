@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from attrs import field, frozen
 
+from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines import costs
 from cedilla.runtime.records.lines import LONGEST_LINE, is_compressed, unpacked
 from cedilla.runtime.records.record_files import folder_of, record_file
@@ -78,14 +79,28 @@ def _offsets(path: str) -> Any:
 
 @contextmanager
 def opened_part(part: Part) -> Iterator[Any]:
-    """Opens the unpacked bytes of a part's file, local or remote. Raises `DiagnosticError` as `items.lines.unpacked`
-    and `Files.open` do."""
+    """Opens the unpacked bytes of a part's file, local or remote. Raises `DiagnosticError` RQ459 if the file is shorter
+    than it was listed, before or after it is read, and as `items.lines.unpacked` and `Files.open` do."""
     with Files().open(part.path) as stream:
-        is_longer = 0 < part.length < stream.seek(0, io.SEEK_END)
-        stream.seek(0)
+        is_longer = part.length < _length_of(stream, part)
         whole: BinaryIO = io.BufferedReader(_Beginning(stream, part.length)) if is_longer else stream
         with unpacked(whole, part.path) as text:
             yield text
+        if not (is_longer or is_compressed(Path(part.path))):  # a compressed one would be damaged
+            _length_of(stream, part)
+
+
+def _length_of(stream: BinaryIO, part: Part) -> int:
+    """Returns the length of an open file, 0 if that of its part is unknown. Raises RQ459."""
+    length = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    if length < part.length:
+        message = f"{part.path} is cut while it is read: it had {part.length:,} bytes, and has {length:,}"
+        raise failure("RQ459", message, hint=_CUT)
+    return length if part.length else 0
+
+
+_CUT = "run again: the file is read as it is then; write a file elsewhere, and rename it into place when it is complete"
 
 
 class _Beginning(io.RawIOBase):

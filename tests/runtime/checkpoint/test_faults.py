@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import resource
 import shutil
 import signal
 import time
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,9 @@ from tests.kit.faults import (
     start,
     wait_a_part,
 )
+from tests.kit.lines import read_lines
 from tests.kit.processes import java_below
+from tests.kit.rotations import Producer, Reckoning
 from tests.kit.seeds import SEED, soak_seeds
 
 KILLS = 10
@@ -169,6 +173,42 @@ def test_of_two_runs_at_once_one_is_refused_and_nothing_is_lost(undisturbed: Cal
     assert 0 in [status for status, _ in ends]
     assert content(root) == expected
     assert_whole(root)
+
+
+ROWS = 'stream r(k: long) from json "in/r";\nemit r to json "out/r";\n'
+
+
+@pytest.mark.parametrize("rough", [False, True], ids=["moves", "rough"])
+@pytest.mark.parametrize("seed", seeds(10, rest=1))
+def test_whatever_a_producer_does_to_files_each_row_is_read_once_or_a_code_is_said(
+    tmp_path: Path, seed: int, rough: bool
+) -> None:
+    """Files are rotated, renamed, copied, cut and overwritten between runs, of which some are killed; those that only
+    move, after a kill, too."""
+    rng = random.Random(seed)
+    (tmp_path / "q.rq").write_text(ROWS)
+    producer = Producer(tmp_path / "in/r", rng)
+    reckoning = Reckoning(producer)
+    for _ in range(3 if seed < SEED else 8):
+        producer.change(rough=rough)
+        messages = ""
+        if rng.random() < 0.5:
+            run = start(tmp_path)
+            wait_a_part(rng, run, 3.0)
+            run.kill()
+            messages = run.said()
+            if not rough:
+                producer.change(rough=False, again=True)
+        status, errors = start(tmp_path).ended()
+        codes = set(re.findall(r"RQ\d{3}", messages + errors))
+        assert rough or not codes, (errors, producer.done)
+        if status != 0:
+            assert_coded(status, errors)
+            assert codes & {"RQ452"}, errors
+            return
+        lines = read_lines(*sorted((tmp_path / "out/r").glob("epoch=*/*")))
+        reckoning.check(Counter(item["k"] for item in lines if "k" in item), is_told=bool(codes))
+        assert_whole(tmp_path)
 
 
 def _limit(size: int) -> None:

@@ -19,7 +19,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.ownership import owned
-from cedilla.runtime.checkpoint.read_files import last_batch
+from cedilla.runtime.checkpoint.read_files import batch_names, last_batch
 from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
@@ -28,7 +28,7 @@ from cedilla.runtime.pipeline.outputs import Outputs
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.storage import stores
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.storage.sealed import seal, unseal
+from cedilla.runtime.storage.sealed import SealedFiles, seal, unseal
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.faults import DAMAGES, assert_whole, content, fill_disk, integrity, prepare, snapshot
@@ -122,6 +122,46 @@ def is_refused(name: str, text: str) -> bool:
     except ValueError:
         return True
     return False
+
+
+@pytest.mark.either_engine
+def test_the_doctor_says_what_became_of_files_that_were_read(project: Project) -> None:
+    """As the next run will; and that is no damage."""
+    project.run()
+    folder = project.root / "in/sensors"
+    first, second, third, *_ = sorted(folder.iterdir())
+    first.rename(folder / "moved.jsonl")
+    second.write_text("{}\n")
+    third.unlink()
+    result = cedilla("doctor", "ck")
+    remarks = result.output.splitlines()[1:]
+    assert (result.exit_code, len(remarks)) == (0, 3)
+    assert "moved.jsonl with tuples of `sensors` is" in remarks[0]
+    assert remarks[1].startswith(f"RQ457: file:{second} with")
+    assert remarks[2] == "gone, and not needed: 1 file with tuples of `sensors` that a run has read"
+    assert len(json.loads(cedilla("doctor", "ck", "--format", "json").output)["inputs"]) == 3
+
+
+@pytest.mark.either_engine
+def test_an_older_segment_or_list_in_the_place_of_a_newer_one_is_noticed(project: Project) -> None:
+    """Of all pairs, whatever their lengths; a list of the same batch, before more files came to it."""
+    (project.root / "q.rq").write_text(QUERY.replace(" punctuated on ts", ""))
+    project.run()
+    assert_whole(project.root)
+    segments = sorted((project.root / "ck/state").glob("*/epoch=*"))
+    pairs = [(old, new) for old in segments for new in segments if old.parent == new.parent and old < new]
+    assert len(pairs) > 5
+    for old, new in pairs:
+        new.rename(project.root / "kept")
+        shutil.copytree(old, new)
+        assert integrity(project.root).problems
+        shutil.rmtree(new)
+        (project.root / "kept").rename(new)
+    documents = SealedFiles(Files(), str(project.root / "ck"))
+    name = batch_names(documents)[-1]
+    batch = documents.read(name)
+    documents.write(name, json.dumps({**batch, "files": {n: f[:1] for n, f in batch["files"].items()}}))
+    assert "RQ479" in str(integrity(project.root).problems)
 
 
 @pytest.mark.either_engine

@@ -181,6 +181,20 @@ def test_a_source_folder_that_goes_away_is_waited_for(spark: SparkSession, root:
 
 
 @pytest.mark.either_engine
+def test_a_log_is_rotated_while_a_run_reads_it(spark: SparkSession, root: Path) -> None:
+    with _Run(spark, root) as run:
+        for number in (2, 3, 4):
+            _minute(root, number)
+            run.wait_for(lambda: _counts(root) == [*range(number + 1)])  # noqa: B023
+            if (root / "r/log.1").exists():
+                (root / "r/log.1").rename(root / "r/log.2")
+            if (root / "r/log").exists():
+                (root / "r/log").rename(root / "r/log.1")
+            (root / f"r/{number}.jsonl").rename(root / "r/log")
+    assert isinstance(run.failure, MemoryLimitExceeded)
+
+
+@pytest.mark.either_engine
 @pytest.mark.parametrize("lost", ["ck", "ck/state", "ck/commits"])
 def test_a_checkpoint_that_goes_away_ends_the_run(spark: SparkSession, root: Path, lost: str) -> None:
     """Before anything is written; put back, the next run goes on where this one was."""

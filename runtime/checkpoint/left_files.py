@@ -1,0 +1,88 @@
+"""The files that are left of a batch, as they are now: a run that continues it may find them mended, moved or gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import evolve
+
+from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.checkpoint.commits import Progress
+from cedilla.runtime.checkpoint.known_folders import KnownFolders
+from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.records.record_files import record_file
+from cedilla.runtime.storage.files import Files, FoundFile
+
+
+def present_files(
+    files: Files,
+    folders: KnownFolders,
+    listed: Mapping[str, Sequence[InputFile]],
+    done: Mapping[str, Progress],
+) -> dict[str, list[InputFile]]:
+    """Returns the files of a batch, by source; those that are not `done` with their present lengths, times and bytes.
+
+    A mended file counts as it is. If files are gone, those that have moved are found by their bytes. Raises
+    `DiagnosticError` RQ452 if a file that is read in part has moved, and another one is in its place.
+    """
+    result: dict[str, list[InputFile]] = {}
+    for name, of_source in listed.items():
+        progress = done.get(name, Progress())
+        left = of_source[progress.files :]
+        result[name] = [*of_source[: progress.files], *_present(files, folders, name, left, progress.lines)]
+    return result
+
+
+def _present(
+    files: Files, folders: KnownFolders, name: str, left: Sequence[InputFile], lines: int
+) -> Sequence[InputFile]:
+    in_folders = [file for file in left if record_file(file.path) is None]
+    parents = {file.path.rpartition("/")[0] for file in in_folders}
+    present = {file.path: file for parent in parents for file in files.list(parent)}
+    changed = [file for file in in_folders if not _is_listed(file, present.get(file.path))]
+    if not changed:
+        return left
+    moved = _moved(files, folders, name, changed)
+    if any(file.path not in present for file in changed):
+        present |= moved
+    elif lines and (now := moved.get(left[0].path)) is not None:
+        message = (
+            f"{left[0].path} of `{name}` is another file now, after {lines:,} of its lines were read, and {now.path} "
+            "has its bytes"
+        )
+        hint = "that file in its old place; or if it is a backup of a mended one, in another folder"
+        raise failure("RQ452", message, hint=hint)
+    return [_as_found(files, file, present.get(file.path)) if file in changed else file for file in left]
+
+
+def _is_listed(file: InputFile, now: FoundFile | None) -> bool:
+    return now is not None and (file.length, file.modified) == (now.length, now.modified)
+
+
+def _as_found(files: Files, file: InputFile, now: FoundFile | None) -> InputFile:
+    if now is None:  # its reader says so
+        return file
+    return evolve(
+        file,
+        path=now.path,
+        length=now.length,
+        modified=now.modified,
+        fingerprint=files.fingerprint(now),
+    )
+
+
+def _moved(
+    files: Files, folders: KnownFolders, name: str, changed: Iterable[InputFile]
+) -> dict[str, FoundFile]:
+    """Returns, by their paths, where files with known bytes are now."""
+    read_folders = [folders.folder(name), folders.folder(name, is_markers=True)]
+    listed = [file for folder in read_folders if folder is not None for file in files.tree(folder.at)]
+    return {
+        file.path: other
+        for file in changed
+        for other in listed
+        if other.path != file.path
+        and _is_listed(file, other)
+        and file.fingerprint is not None
+        and files.fingerprint(other) == file.fingerprint
+    }
