@@ -135,7 +135,7 @@ class Suspects:
                 if self._count > MAX_SERIES:
                     raise _too_many(self.by)
                 series[name] = new_series(self.schema.source, name, state)
-            if not isinstance(function, Affine) or not abs(value) <= MAX_VALUE:
+            if not isinstance(function, Affine) or isinstance(value, str) or not abs(value) <= MAX_VALUE:
                 continue
             series[name].append(self._where(row, line, name, function), float(value))
             if series[name].is_due:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines import cluster, costs, workers
 from cedilla.runtime.engines.cluster import check_machines
-from cedilla.runtime.engines.frames import refusal
+from cedilla.runtime.engines.failures import refusal
 from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
 from cedilla.runtime.formats.lines import written_tuples
 from cedilla.runtime.storage.files import Files

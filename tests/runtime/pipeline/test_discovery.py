@@ -25,6 +25,7 @@ from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.program import MemoryLimitExceeded, start
 from cedilla.runtime.pipeline.source_folders import SourceFolders
 from cedilla.runtime.storage.files import Files, FoundFile
+from cedilla.runtime.storage.sealed import SealedFiles
 from cedilla.runtime.terminal.options import Options
 from tests.kit.lines import write_lines
 from tests.kit.stream import is_tuple, read_output
@@ -43,7 +44,7 @@ def test_folders_are_not_looked_at_all_the_time() -> None:
         if time.monotonic() > ends:
             raise KeyboardInterrupt
 
-    tables = DeltaSources(Files(), "", {}, False, print)
+    tables = DeltaSources(SealedFiles(Files(), ""), {}, False, print)
     folders: Any = SimpleNamespace(look=look, tables=tables)
     executor: Any = SimpleNamespace(topics=None)
     with pytest.raises(KeyboardInterrupt):
@@ -82,7 +83,10 @@ def test_markers_do_not_overtake_tuples_that_come_while_folders_are_listed(
                 write_lines(tmp_path / folder / str(n), ["{}"], n)
 
     files = _Busy(between)
-    tables, known_folders = DeltaSources(files, "", {}, False, print), KnownFolders(str(tmp_path))
+    tables, known_folders = (
+        DeltaSources(SealedFiles(files, ""), {}, False, print),
+        KnownFolders(str(tmp_path)),
+    )
     folders = SourceFolders(files, plan, plan.sources, tables, known_folders, print)
     collected: list[str] = []
     for _ in range(3):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from cedilla.compiler import compile_query, regions
@@ -10,7 +12,7 @@ from cedilla.runtime.reference.reference import Reference
 from tests.kit.stream import Item
 
 
-def announced(query: str, lines: list[tuple[str, str | Item]], together: bool = False) -> list[str]:
+def announced(query: str, lines: Sequence[tuple[str, str | Item]], together: bool = False) -> list[str]:
     """Returns the markers of the output of a query. `lines`: tuples and texts of markers, each with its source."""
     reference = Reference(compile_query(query).plan)
     items = [(source, line if isinstance(line, dict) else _marker(line)) for source, line in lines]
