@@ -9,7 +9,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import FARTHEST, LONG, Type
+from cedilla.compiler.expressions.types import LONG, Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import (
@@ -22,7 +22,7 @@ from cedilla.compiler.facts.facts import (
     StateFacts,
     fold_closed,
 )
-from cedilla.compiler.facts.schemes import Memory, Schemes
+from cedilla.compiler.facts.schemes import Memory, Schemes, ordered
 from cedilla.compiler.operators.shared.base import (
     Invariants,
     Kept,
@@ -32,7 +32,8 @@ from cedilla.compiler.operators.shared.base import (
     require_axis,
     taken,
 )
-from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Level, Operation, Tree, Value
+from cedilla.compiler.operators.shared.vacancies import Vacancy
+from cedilla.compiler.regions import ANYTHING, POSITION, UNION, Box, Domain, Level, Operation, Tree
 from cedilla.compiler.regions.spans import spans
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
@@ -106,32 +107,43 @@ class Session(Operator):
 
         return regions.reshape(tree, image, UNION, False)
 
-    def done(self, source: Facts, least: Value | None) -> Tree:
-        """Returns the sessions that are never output later. `least`: the least start of an open session, if there is
-        one.
+    def vacancies(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> tuple[Vacancy, ...]:
+        """Returns those of tuples, and those of starts of sessions, which have the alias in the place of the times."""
+        (source,), (schemes,) = inputs, promised
+        if not any(self.on in scheme for scheme in schemes):
+            schemes |= {frozenset({self.on, *self.per})}
+        tuples = tuple(Vacancy.of(0, scheme, source, self.on) for scheme in ordered(schemes))
+        starts = tuple(
+            Vacancy(0, tuple(self.alias if name == self.on else name for name in vacancy.names))
+            for vacancy in tuples
+            if self.on in vacancy.names and {self.on, *self.per}.issuperset(vacancy.names)
+        )
+        return tuples + starts
 
-        A later tuple is in a session that is open now, or comes to one, or begins one. So its time is at least
-        `least` or not closed. The start of its session is at least `least`, or it is the time of a tuple still to
-        come, and such times are not closed for the key.
+    def closed_for(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Tree:
+        """Returns the closed tuples, or the starts at which none comes any more.
 
-        Infinities and NaN have no constant that a punctuation could name. Nothing is before the least time; the
-        greatest is where times of a key are closed only if all are, and then its sessions are not open.
+        A later tuple is in a session that is open now, or comes to one, or begins one. The start of its session is the
+        time of a tuple of the key: of one that is still to come, or of the first one of a session that is open.
         """
-        starts = regions.union(
-            *(
-                regions.box({**keys, self.alias: regions.interval(self.alias, None, runs[0][1])})
-                for keys, runs in regions.boxes(self.closed_times(source))
-                if runs and runs[0][0] is None
-            )
-        )
-        if least is None:
-            return regions.union(starts, source.closed)
-        if isinstance(least, int | Fraction) and abs(least) >= FARTHEST:
-            return starts if least > 0 else False
-        return regions.union(
-            regions.intersection(starts, regions.interval(self.alias, None, (least, 0))),
-            regions.intersection(source.closed, regions.interval(self.on, None, (least, 0))),
-        )
+        if self.alias not in vacancy.names:
+            return super().closed_for(vacancy, inputs)
+        (source,) = inputs
+        return self._as_starts(fold_closed(source, source.types.keys() - {self.on, *self.per}))
+
+    def closable(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Tree:
+        if self.alias not in vacancy.names:
+            return super().closable(vacancy, inputs)
+        (source,) = inputs
+        times = {self.on if name == self.alias else name for name in vacancy.names}
+        return self._as_starts(fold_closed(source, source.types.keys() - times))
+
+    def _as_starts(self, times: Tree) -> Tree:
+        def image(box: dict[str, Tree]) -> Iterator[Box]:
+            starts = regions.renamed(box.get(self.on, True), self.alias)
+            yield {n: members for n, members in box.items() if n != self.on} | {self.alias: starts}
+
+        return regions.reshape(times, image, UNION, False)
 
     # --- facts ---
 
@@ -154,15 +166,16 @@ class Session(Operator):
                 for n in source.units
                 if n != self.on
             },
-            regions.union(closed_keys, self._still_closed(source, state)),
+            regions.union(closed_keys, self.still_vacant(inputs, state)),
             source.lacking,
         )
 
-    def _still_closed(self, source: Facts, state: StateFacts) -> Tree:
-        """Returns what state has closed, without the part that a growth of a domain has opened since (N1)."""
+    def still_vacant(self, inputs: tuple[Facts, ...], state: StateFacts) -> Tree:
         if state.closed is False:
             return False
-        return regions.intersection(state.closed, self.done(source, None))
+        (source,) = inputs
+        starts = self._as_starts(fold_closed(source, source.types.keys() - {self.on, *self.per}))
+        return regions.intersection(state.closed, regions.union(source.closed, starts))
 
     def _up(self, tree: Tree, operation: Operation, start: Tree, domain: Domain) -> Tree:
         """Returns a tree over times as a tree over starts: times at or after a start may feed it (D1, G29)."""
@@ -190,7 +203,7 @@ class Session(Operator):
         keys = "".join(f"{name}, " for name in self.per)
         return Invariants(
             f"tuples of sessions around which {keys}{self.on} is closed",
-            f"{keys or 'everything, '}{self.on} and {self.alias} before every open session",
+            f"{keys or 'everything, '}{self.on} without waiting tuples, and {self.alias} at which no session begins",
             "tuples that have passed",
         )
 
@@ -199,7 +212,9 @@ class Session(Operator):
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         return promised[0] | {
-            scheme - {self.on} | {self.alias} for scheme in promised[0] if self.on in scheme
+            scheme - {self.on} | {self.alias}
+            for scheme in promised[0]
+            if self.on in scheme and scheme <= {self.on, *self.per}
         }
 
     def parameters(self) -> dict[str, object]:

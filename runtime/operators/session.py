@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from cedilla.compiler import regions
 from cedilla.compiler.codegen import sql
-from cedilla.compiler.expressions.types import LONG, Type, column, finite
+from cedilla.compiler.expressions.types import LONG, Type, column
 from cedilla.compiler.expressions.types.rounding import sum_sql
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator, Session
@@ -20,6 +19,7 @@ from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.regions.spans import Span
 from cedilla.runtime.engines.frames import partition_keys, stacked
 from cedilla.runtime.operators.base import AttributeState, Dataflow
+from cedilla.runtime.operators.vacancies import report_vacant
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -39,17 +39,14 @@ class SessionDataflow(Dataflow):
             if busy:
                 epoch.state.append(name, frame, columns, epoch.number)
                 epoch.state.compact(name, columns, epoch.number, lambda rows: rows)
-            epoch.report_closed(name, epoch.before[name].closed)
+            report_vacant(epoch, operator, lambda _: None)
             return frame.where("false").withColumn(operator.alias, F.col(column(operator.on)))
         rows = stacked(epoch.state.read(name, columns), frame if busy else None)
         tagged = epoch.cached(_sessions(operator, source, frame if rows is None else rows))
-        still_open = tagged.where(f"NOT `{_CLOSED}`")
-        waiting, least = _least(operator, source, still_open) if rows is not None else (0, None)
-        if waiting:
+        still_open = None if rows is None else tagged.where(f"NOT `{_CLOSED}`")
+        if still_open is not None:
             epoch.state.replace(name, still_open.drop(_CLOSED, operator.alias), columns, epoch.number)
-        else:
-            epoch.state.clear(name)
-        epoch.report_closed(name, regions.union(epoch.before[name].closed, operator.done(source, least)))
+        report_vacant(epoch, operator, lambda _: still_open)
         return tagged.where(column(_CLOSED)).drop(_CLOSED)
 
     def has_output(self, epoch: Epoch, operator: Operator) -> bool:
@@ -125,11 +122,3 @@ def _sum(type_: Type, first: Value, second: Value) -> str:
         return f"({type_.sql(first)} + {type_.sql(second)})"
     total = exact(Fraction(first) + Fraction(second))
     return type_.sql(total) if abs(total) < _BEYOND else "NULL"
-
-
-def _least(operator: Session, source: Facts, rows: DataFrame) -> tuple[int, Value | None]:
-    """Returns the number of rows, and their least start. Runs one Spark job."""
-    start = F.min(F.expr(_axis(operator.alias, source.types[operator.on])))
-    counted = rows.agg(F.count(F.lit(1)), start).first()
-    assert counted is not None
-    return counted[0], None if counted[1] is None else exact(Fraction(finite(counted[1])))

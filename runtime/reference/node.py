@@ -137,12 +137,12 @@ class Node:
             self._closed_before = closed
             for vacancy in self.vacancies:
                 closable = self.operator.closable(vacancy, inputs)
-                rows = (row for row in self.kept(vacancy, inputs) if inside(closable, row))
+                rows = (row for row in self.kept_of(vacancy, inputs) if inside(closable, row))
                 points = (tuple(control(row.get(name)) for name in vacancy.names) for row in rows)
                 self._vacant = regions.union(self._vacant, self.operator.vacant(vacancy, inputs, points))
         return self._vacant
 
-    def kept(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Iterable[Row]:
+    def kept_of(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Iterable[Row]:
         """Returns the rows of an input that may still come out, in whole or in part."""
         return self.stored()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import Facts, fold_closed
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.reference.node import (
     Node,
@@ -81,7 +81,6 @@ class Session(Node):
 
     def __init__(self, operator: Any, purge: bool = True) -> None:
         super().__init__(operator, purge)
-        self.done: Tree = False
         self.rows: dict[tuple[Any, ...], Rows] = {}
 
     def step(self, new: Sequence[Rows], inputs: tuple[Facts, ...]) -> Rows:
@@ -109,10 +108,6 @@ class Session(Node):
                     open_rows += session
             self.rows[key] = open_rows
         self.rows = {key: rows for key, rows in self.rows.items() if rows}
-        times = (row[o.on] for row in self.stored() if o.on in row)
-        least = min(map(control, times), default=None)
-        supported = regions.intersection(self.done, o.done(inputs[0], None))  # a domain may have grown
-        self.done = regions.union(supported, o.done(inputs[0], least))
         return passed
 
     def _sessions(self, rows: Rows) -> Iterator[Rows]:
@@ -130,8 +125,12 @@ class Session(Node):
     def stored(self) -> Iterable[Row]:
         return (row for rows in self.rows.values() for row in rows)
 
-    def closed(self, inputs: tuple[Facts, ...]) -> Tree:
-        return self.done
+    def kept_of(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Iterable[Row]:
+        """The open tuples, with the start of their session."""
+        for rows in self.rows.values():
+            for session in self._sessions(rows):
+                start = session[0].get(self.operator.on)
+                yield from ({**row, self.operator.alias: start} for row in session)
 
 
 def _is_pause(before: Any, after: Any, gap: Fraction) -> bool:

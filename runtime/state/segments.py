@@ -307,10 +307,11 @@ class StateStore:
             elif (files := write.result()).length:
                 yield _measured(segment, files)
 
-        return {
+        by_key = {
             key: tuple(measured for segment in of_key for measured in measure(segment))
             for key, of_key in segments.items()
         }
+        return {key: measured for key, measured in by_key.items() if measured}
 
     def commit(self, planned: Segments, segments: Segments, unused: Iterable[str]) -> None:
         """Records the segments of a committed epoch, as planned and as measured, and deletes files that are not used

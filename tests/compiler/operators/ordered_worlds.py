@@ -148,20 +148,46 @@ def is_closed(closed: Paint, run: Run) -> bool:
     return all(closed.meaning(as_row((key, t, v))) for t in around for v in RESTS)
 
 
+PROMISED = frozenset(map(frozenset, ("k", ["ts"], ["ts", "v"], ["k", "ts"])))
+
+
+def vacant(source: Facts, arrived: Iterable[Tuple], passed: Iterable[Run]) -> Any:
+    """The region that is closed and of which no open session has a tuple or a start."""
+    kept = [
+        {**as_row(cell), "sid": run[0][1]} for run in sessions(arrived) if run not in passed for cell in run
+    ]
+    session = operator()
+    return regions.union(
+        *(
+            session.vacant(
+                vacancy,
+                (source,),
+                [tuple(row[n] for n in vacancy.names) for row in kept if regions.contains(there, row)],
+            )
+            for vacancy in session.vacancies((source,), (PROMISED,))
+            for there in [session.closable(vacancy, (source,))]
+        )
+    )
+
+
 def check_session(closed: Paint, arrived: Iterable[Tuple]) -> None:
     """Against completions: the arrived tuples and any set of open ones."""
     opened = [c for c in CELLS if not closed.meaning(as_row(c))][:6]
     passed = {run for run in sessions(arrived) if is_closed(closed, run)}
-    starts = [run[0][1] for run in sessions(arrived) if run not in passed]
     source = session_facts(closed)
-    done = operator().done(source, min(starts, default=None))
-    out = operator().facts((source,), StateFacts(closed=done)).closed
+    out = operator().facts((source,), StateFacts(closed=vacant(source, arrived, passed))).closed
+    later: set[tuple[int, int]] = set()
     for more in chain.from_iterable(combinations(opened, n) for n in range(len(opened) + 1)):
         completion = sessions([*arrived, *more])
         assert passed <= set(completion)
         for run in set(completion) - passed:
+            later.add((run[0][0], run[0][1]))
             for cell in run:
                 assert not regions.contains(out, {**as_row(cell), "sid": run[0][1]}), (cell, run)
+    everything = [{**as_row(cell), "sid": start} for cell in CELLS for start in TIMES]
+    for row in everything if len(opened) < 6 else ():  # every open tuple has been tried
+        start = (row["k"], row["sid"])
+        assert regions.contains(out, row) or start in later, f"{row}: no later session begins there"
     runs = operator().closed_times(source)
     for key in KEYS:
         times = [t for t in TIMES if all(closed.meaning(as_row((key, t, v))) for v in RESTS)]

@@ -35,6 +35,7 @@ from tests.compiler.operators.ordered_worlds import (
     ordered,
     session_facts,
     sessions,
+    vacant,
 )
 from tests.kit.strategies import HEAVY, LIGHT, Members, Paint, members, paints, rows
 
@@ -173,8 +174,8 @@ def test_a_session_is_not_kept_longer_than_it_is_uncertain(closed: Paint, arrive
             assert any(run not in sessions([*arrived, more]) for more in opened)
 
 
-def test_starts_are_closed_up_to_each_keys_first_open_time() -> None:
-    """Below 4 for key 0, for which times below 4 are closed, and not for key 1; never from an open start on."""
+def test_starts_are_closed_where_no_session_of_the_key_begins() -> None:
+    """Below 4 for key 0, for which times below 4 are closed, and not for key 1; never an open start."""
     early = Paint(
         False,
         (
@@ -185,8 +186,9 @@ def test_starts_are_closed_up_to_each_keys_first_open_time() -> None:
         ),
     )
     source = session_facts(early)
-    first = operator().done(source, 4)
+    first = vacant(source, [(0, 2, 0), (0, 3, 0)], [])
     assert regions.contains(first, {"k": 0, "ts": 5, "v": 0, "sid": 3})
+    assert not regions.contains(first, {"k": 0, "ts": 5, "v": 0, "sid": 2})
     assert not regions.contains(first, {"k": 1, "ts": 5, "v": 0, "sid": 3})
     assert not regions.contains(first, {"k": 0, "ts": 5, "v": 0, "sid": 4})
 

@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.kit.query import Query
-from tests.kit.stream import Item
+from tests.kit.stream import Decoder, Item
+from tests.kit.tiers import tiered
 
 GAP = [{"k": 9}, {"k": 1}, {"$punctuation": "[k in [4, 6]]"}]
 
@@ -39,3 +40,45 @@ def test_a_sort_closes_a_gap_in_which_nothing_waits(spark: SparkSession, tmp_pat
     run.write("c", [{"k": 5}])
     assert both(run, "s") == [{"$punctuation": "[k in [4, 7)]"}]
     assert run.output("rest") == [{"k": 5}] == run.simulated.output("rest")
+
+
+SESSIONS = """
+stream a(k: int, ts: int) from json "a" punctuated on ts punctuated on k;
+stream c(k: int, ts: int) from json "c" punctuated on ts punctuated on k;
+g := session[3 on ts per k as g](a);
+rest := c minus project[k, ts](g);
+emit g to json "g";
+emit rest to json "rest";
+"""
+VISITS: list[Item] = [
+    {"k": 0, "ts": 9},
+    {"k": 2, "ts": 0},
+    {"k": 2, "ts": 6},
+    {"$punctuation": "[k = 2]"},
+    {"$punctuation": "[ts >= 7]"},
+    {"k": 1, "ts": 2},
+    {"$punctuation": "[k in {0, 2}, ts <= 7]"},
+]
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("parts", tiered([1, 7]))
+def test_what_a_session_closes_depends_on_no_cut(spark: SparkSession, tmp_path: Path, parts: int) -> None:
+    """In one epoch, 8 of key 1 was closed only with `[]`, and item by item it was closed too early (session-closes)."""
+    run = Query(spark, tmp_path, SESSIONS)
+    run.write("c", [{"k": 1, "ts": 8}])
+    run.write_parts("a", VISITS, parts)
+    run.process(files_per_epoch=1)
+    assert closed_of(run.output("g")) == closed_of(run.simulate().output("g")) == PLACES - {(1, 2)}
+    assert run.output("rest") == [{"k": 1, "ts": 8}] == run.simulated.output("rest")
+
+
+PLACES = {(k, ts) for k in (0, 1, 2) for ts in (2, 8)}
+
+
+def closed_of(output: list[Item]) -> set[tuple[int, int]]:
+    """The `PLACES` that an output has closed, for sessions that begin at 2."""
+    decoder = Decoder()
+    for item in output:
+        decoder.feed(item)
+    return {(k, ts) for k, ts in PLACES if decoder.closed({"k": k, "ts": ts, "g": 2})}
