@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.marker_parser import read_punctuation
 from cedilla.compiler.plan import Plan, Source, derive
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -35,9 +36,14 @@ _PLACE = "$place"
 
 
 def outputs(
-    session: SparkSession, root: Path, query: str, epochs: Sequence[Mapping[str, Sequence[Item]]]
+    session: SparkSession,
+    root: Path,
+    query: str,
+    epochs: Sequence[Mapping[str, Sequence[Item]]],
+    facts: list[Mapping[str, Facts]] | None = None,
 ) -> dict[str, list[str]]:
-    """The tuples of each output over all epochs, as lines of JSON; undefined attributes are left out."""
+    """The tuples of each output over all epochs, as lines of JSON; undefined attributes are left out. `facts`: gets
+    those of all relations after each epoch."""
     plan, flow = load(compile_query(query))
     jobs = Jobs()
     state = StateStore(session, Files(), str(root / "state"), jobs)
@@ -65,6 +71,8 @@ def outputs(
                 if epoch.has_rows(emit.relation):
                     result[emit.name] += _rows(frames[emit.name])
             closed_by_state = dict(epoch.closed_by_state)
+            if facts is not None:
+                facts.append(epoch.after)
             wait_all(jobs.take())
             planned = dict(state.segments)
             state.commit(planned, state.measured(planned), state.unused(segments))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from decimal import Decimal
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,6 +15,7 @@ from attrs import evolve
 from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.facts.facts import Facts
 from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.records.rejections import is_fatal
 from cedilla.runtime.reference.inputs import Input
@@ -22,20 +25,30 @@ from tests.kit.compare import number_of
 from tests.kit.epochs import outputs
 from tests.kit.query import Query
 from tests.kit.stream import Item
-from tests.laws.reference_runs import TABLE, accepted, bag, cut, decoded, described, exact_names
+from tests.laws.reference_runs import (
+    TABLE,
+    accepted,
+    bag,
+    cut,
+    decoded,
+    described,
+    differently_closed,
+    exact_names,
+    run,
+)
 from tests.laws.relational import evaluate_plan
 from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
 
 
 def written(spark: SparkSession, root: Path, made: World, parts: list[list[tuple[str, Any]]]) -> Query:
     """The items as files of a run, one file of each source a part; texts are lines as they are."""
-    run, chance = Query(spark, root, made.text), Random(len(parts))
-    run.write("d", [item for _, item in TABLE])
+    query, chance = Query(spark, root, made.text), Random(len(parts))
+    query.write("d", [item for _, item in TABLE])
     for part in parts:
         for source in ("r", "s"):
             items = [item for name, item in part if name == source]
-            run.write(source, [i if isinstance(i, str) else line_of(chance, i) for i in items])
-    return run
+            query.write(source, [i if isinstance(i, str) else line_of(chance, i) for i in items])
+    return query
 
 
 def line_of(chance: Random, item: Item) -> str:
@@ -49,7 +62,8 @@ KINDS = ((ALL, 0), (ORDERED, 0), (ALL, 2))
 
 
 def check_random_plan(session: SparkSession, root: Path, seed: int) -> None:
-    """A random plan computed by a session, on a random stream."""
+    """A random plan computed by a session, on a random stream: its tuples, and what every relation has closed after
+    each epoch (theory 2.9)."""
     rng = Random(seed)
     kinds, edges = KINDS[seed % 3]
     made = world(rng, 4, kinds, edges)
@@ -57,16 +71,20 @@ def check_random_plan(session: SparkSession, root: Path, seed: int) -> None:
     context = described(made, items)
     (emit,) = made.plan.emits
     epochs: list[dict[str, list[Item]]] = []
-    for part in cut(rng, items):
+    parts = cut(rng, items)
+    for part in parts:
         epochs.append({s: [item for name, item in part if name == s] for s in ("r", "s")})
     epochs[0]["d"] = [item for _, item in TABLE]
-    actual = [
-        json.loads(line, parse_float=number_of)
-        for line in outputs(session, root, made.text, epochs)[emit.name]
-    ]
+    facts: list[Mapping[str, Facts]] = []
+    lines = outputs(session, root, made.text, epochs, facts)[emit.name]
+    actual = [json.loads(line, parse_float=number_of) for line in lines]
     exact = exact_names(made, items)
     expected = bag(evaluate_plan(made.plan, canonical(items))[emit.relation], exact)
     assert bag(decoded(actual), exact) == expected, context
+    after = run(made.plan, [[item] for item in items]).facts
+    for count, ours in zip(accumulate(map(len, parts)), facts, strict=True):
+        computed = {name: after[count][name] for name in made.plan.emitted}
+        assert differently_closed(computed, ours) == [], f"after {count} items\n{context}"
 
 
 def blank_bad_lines(query: str, options: Options) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -43,11 +43,13 @@ TABLE: Items = [*(("d", dict(row)) for row in NAMES), ("d", {"$punctuation": "[]
 
 @frozen
 class Ran:
-    """The result of a run: the output stream, its canonical tuples before encoding, and the reference after it."""
+    """The result of a run: the output stream, its canonical tuples before encoding, the reference after it, and the
+    facts of all relations after each step, by the number of items so far."""
 
     output: list[Item]
     passed: list[dict[str, Any]]
     reference: Reference
+    facts: Mapping[int, Mapping[str, Facts]]
 
 
 def run(plan: Plan, steps: Sequence[Items], *, purge: bool = True) -> Ran:
@@ -55,11 +57,28 @@ def run(plan: Plan, steps: Sequence[Items], *, purge: bool = True) -> Ran:
     (emit,) = plan.emits
     output: list[Item] = []
     passed: list[dict[str, Any]] = []
+    facts: dict[int, Mapping[str, Facts]] = {}
+    count = 0
     for step in [TABLE, *steps]:
         for outputs in reference.step(step):
             output += outputs[emit.name].items()
             passed += outputs[emit.name].canonical
-    return Ran(output, passed, reference)
+        count += len(step)
+        facts[count - len(TABLE)] = reference.after
+    return Ran(output, passed, reference, facts)
+
+
+def differently_closed(one: Mapping[str, Facts], other: Mapping[str, Facts]) -> list[str]:
+    """The relations that do not close the same tuples at two instants."""
+    return [
+        name
+        for name, facts in one.items()
+        for a, b in [(facts.closed, other[name].closed)]
+        if not all(
+            regions.is_empty(more, facts.universe)
+            for more in (regions.difference(a, b), regions.difference(b, a))
+        )
+    ]
 
 
 def accepted(plan: Plan, items: Items) -> Items:
@@ -230,6 +249,10 @@ def keep_the_laws(rng: Random, made: World, items: Items) -> None:
     other = run(made.plan, cut(rng, items), purge=False)
     assert bag(decoded(other.output), exact) == expected, context  # O3 and O4
     assert list(complaints(other.output, initial, read)) == [], context
+    for count, facts in other.facts.items():
+        assert differently_closed(whole.facts[count], facts) == [], (
+            f"after {count} items\n{context}"
+        )  # D2, one answer
     for ran in (whole, other):
         waiting = [n for state in ran.reference.state_facts.values() for n in state.retained]
         assert waiting == [], context  # O5
