@@ -64,6 +64,11 @@ def both(left: Schemes, right: Schemes) -> Schemes:
     return least(a | b for a in left for b in right)
 
 
+def beyond(schemes: Schemes, others: Schemes) -> Schemes:
+    """Returns the schemes, without that of the end, that do not follow from others."""
+    return frozenset(s for s in schemes if s and not any(other <= s for other in others))
+
+
 def renamed(schemes: Schemes, names: Mapping[str, str]) -> Schemes:
     """Renames the attributes of schemes; drops schemes over an attribute without a new name."""
     return frozenset(frozenset(names[n] for n in s) for s in schemes if s <= names.keys())

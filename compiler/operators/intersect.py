@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler import regions
+from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.shared.base import Invariants, Kept
-from cedilla.compiler.operators.shared.equality import check_types, common_types, compared, floating
+from cedilla.compiler.operators.shared.equality import (
+    check_types,
+    common_types,
+    compared,
+    floating,
+    vacancies,
+    vacated,
+)
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.operators.union import Coordinated
 from cedilla.grammar.diagnostics import Diagnostic
 
@@ -31,16 +40,23 @@ class Intersect(Coordinated):
         check_types((left, right), "intersection", self.span)
         return floating((n for n in left.types if n in right.types), common_types(inputs), self.span)
 
+    def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
+        facts = super().facts(inputs, state)
+        return evolve(facts, closed=regions.union(facts.closed, self.still_vacant(inputs, state)))
+
+    def vacancies(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> tuple[Vacancy, ...]:
+        return vacancies(inputs, promised, (0, 1))
+
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         if self.all:
             return Invariants(
                 "each tuple as often as both inputs have it",
-                "regions that both inputs have closed (CombinePunct)",
+                "regions that both inputs have closed (CombinePunct), or one of which no tuple waits for the other",
                 "tuples that came equally often on both sides; the surplus of one side once the other has closed it",
             )
         return Invariants(
             "tuples of both inputs, once each",
-            "regions that both inputs have closed (CombinePunct)",
+            "regions that both inputs have closed (CombinePunct), or one of which no tuple waits for the other",
             "tuples of one side once the other has closed them, tuples of both once either has",
         )
 
@@ -49,7 +65,8 @@ class Intersect(Coordinated):
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         common = inputs[0].types.keys() & inputs[1].types.keys()
-        return both(*(within(schemes, common) for schemes in promised))
+        alone = (vacated(side, inputs, promised) for side in (0, 1))
+        return both(*(within(schemes, common) for schemes in promised)).union(*alone)
 
     def parameters(self) -> dict[str, object]:
         return {"all": self.all} if self.all else {}

@@ -25,14 +25,17 @@ from cedilla.compiler.facts.facts import (
 from cedilla.compiler.facts.schemes import (
     Memory,
     Schemes,
+    beyond,
     both,
     folded_onto,
     is_finite,
+    ordered,
     renamed,
     without_finite,
 )
 from cedilla.compiler.operators.shared.base import KINDS, Invariants, Kept, Operator, Rules, require
 from cedilla.compiler.operators.shared.equality import floating
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic, failure
 
@@ -162,11 +165,46 @@ class Matching(Operator):
             undefined=False,
         )
 
-    def left_schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        """Returns the schemes of an output of left tuples. One has passed once the left closes it, and the right its
-        key."""
+    @property
+    def vacant_sides(self) -> tuple[int, ...]:
+        """The inputs whose vacant regions are closed in the output."""
+        return (0,)
+
+    def met_schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        """Returns the schemes that both inputs close together (J2): of left tuples, those that the left closes, with a
+        key that the right closes."""
         right = folded_onto(frozenset(self.keys(1)), inputs[1], promised[1])
         return both(promised[0], renamed(without_finite(right, inputs[1]), {b: a for a, b in self.on}))
+
+    def vacated(self, side: int, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        """Returns the schemes of one input that are closed once no tuple is kept (J1), and not by both inputs anyway.
+
+        The other input promises to close the keys, so that each kept tuple leaves at some time.
+        """
+        other, (mine, theirs) = 1 - side, self._pairs(side)
+        keys = folded_onto(frozenset(theirs), inputs[other], promised[other])
+        met = both(promised[side], renamed(keys, dict(zip(theirs, mine, strict=True))))
+        return beyond(promised[side], met) if keys else frozenset()
+
+    def vacancies(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> tuple[Vacancy, ...]:
+        return tuple(
+            Vacancy.of(side, scheme, inputs[side])
+            for side in self.vacant_sides
+            for scheme in ordered(self.vacated(side, inputs, promised))
+        )
+
+    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        alone = (self.vacated(side, inputs, promised) for side in self.vacant_sides)
+        return self.met_schemes(inputs, promised).union(*alone)
+
+    def keyless(self, side: int) -> Tree:
+        """Returns the tuples of one input that lack a join attribute: they meet nothing."""
+        return regions.union(*(regions.complement(regions.defined(name)) for name in self.keys(side)))
+
+    def gone(self, inputs: tuple[Facts, ...], side: int) -> Tree:
+        """Returns the region of one input's tuples that no vacant region has to go around: they do not come out
+        later."""
+        return self.purge(inputs)[side]
 
     def parameters(self) -> dict[str, object]:
         return {"on": [a if a == b else f"{a} = {b}" for a, b in self.on]}
@@ -250,7 +288,10 @@ class Join(Matching):
             {**left.universe, **right.universe, **self._either(inputs), **self.met(inputs)},
             present,
             units,
-            regions.intersection(*(self._by_either_name(self._closed(inputs, s), s) for s in (0, 1))),  # J2
+            regions.union(
+                regions.intersection(*(self.output_of(s, inputs, inputs[s].closed) for s in (0, 1))),  # J2
+                self.still_vacant(inputs, state),  # J1
+            ),
             left.lacking | right.lacking,
         )
 
@@ -262,17 +303,24 @@ class Join(Matching):
             for n, two in domains.items()
         }
 
-    def _closed(self, inputs: tuple[Facts, ...], side: int) -> Tree:
-        """Returns the joined tuples that one input has closed. An attribute that has moved may be undefined there."""
-        closed = inputs[side].closed
+    def output_of(self, side: int, inputs: tuple[Facts, ...], region: Tree) -> Tree:
+        """Returns the pairs of a region of one input, by both names of a join attribute: `a = b` holds of pairs, so
+        either will do. An attribute that has moved may be undefined in that input."""
+        closed = self._closed(inputs, region)
+        return regions.union(closed, self._renamed(closed, side))
+
+    def _closed(self, inputs: tuple[Facts, ...], closed: Tree) -> Tree:
         for name in self._twice(inputs) & regions.attributes(closed):
             without = {name: Domain(regions.complement(regions.defined(name)))}
             closed = regions.intersection(closed, regions.forall(closed, {name}, without))
         return closed
 
-    def _by_either_name(self, closed: Tree, side: int) -> Tree:
-        """Returns a closed region by both names of a pair: `a = b` holds of joined tuples, so either name will do."""
-        return regions.union(closed, self._renamed(closed, side))
+    @property
+    def vacant_sides(self) -> tuple[int, ...]:
+        return (0, 1)
+
+    def gone(self, inputs: tuple[Facts, ...], side: int) -> Tree:
+        return regions.union(self.released(inputs)[side], self.keyless(side))
 
     def conflict(self, inputs: tuple[Facts, ...]) -> str | None:
         """An attribute that both inputs have now (J2, G11)."""
@@ -282,7 +330,7 @@ class Join(Matching):
         )
         return next(both, None)
 
-    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+    def met_schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
         """Either name of a key will do."""
         met = both(*promised)
         every = {name: name for facts in inputs for name in facts.types}
@@ -293,7 +341,7 @@ class Join(Matching):
         left, right = (", ".join(self.keys(side)) for side in (0, 1))
         return Invariants(
             "every joined tuple",
-            f"regions that both inputs have closed on {left}",
+            f"regions that both inputs have closed on {left}, and closed ones of an input of which no tuple is kept",
             f"left tuples once {right} is closed on the right, right tuples once {left} is closed on the left",
         )
 
@@ -321,17 +369,19 @@ class Filtering(Matching):
             left.universe,
             state.with_retained(left.present),  # closed tuples may still wait
             left.units,
-            regions.intersection(left.closed, self.purge(inputs)[0]),
+            regions.union(
+                regions.intersection(left.closed, self.purge(inputs)[0]), self.still_vacant(inputs, state)
+            ),
             left.lacking,
         )
 
-    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        return self.left_schemes(inputs, promised)
+    def output_of(self, side: int, inputs: tuple[Facts, ...], region: Tree) -> Tree:
+        return region if side == 0 else False
 
     def _invariants(self, passes: str, purges: str) -> Invariants:
         left, right = (", ".join(self.keys(side)) for side in (0, 1))
         return Invariants(
             passes,
-            f"regions that the left has closed, if {right} is closed on the right",
+            f"regions that the left has closed, if {right} is closed on the right or no tuple of them is kept",
             f"{purges} once {right} is closed on the right, values of {right} once {left} is closed on the left",
         )

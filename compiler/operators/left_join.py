@@ -10,7 +10,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes
-from cedilla.compiler.operators.join import Join
+from cedilla.compiler.operators.join import Join, Matching
 from cedilla.compiler.operators.shared.base import Invariants, Kept
 from cedilla.compiler.regions import ANYTHING, Tree
 
@@ -49,15 +49,27 @@ class LeftJoin(Join):
             alone[name] = evolve(domain, members=regions.union(domain.members, undefined))
         # A closed left tuple that can meet nothing more does not come, nor do its pairs. Other pairs may be closed;
         # only tuples with an attribute of the right are known to be pairs.
-        done = regions.intersection(self._closed(inputs, 0), self.purge(inputs)[0])
+        done = regions.intersection(self._closed(inputs, left.closed), self.purge(inputs)[0])
         paired = regions.union(*(regions.defined(name) for name in optional))
         return evolve(
             joined,
             universe={**joined.universe, **alone},
             present={**joined.present, **{n: left.present[n] for n in self.shared()}},
-            closed=regions.union(done, regions.intersection(joined.closed, paired)),
+            closed=regions.union(
+                done, regions.intersection(joined.closed, paired), self.still_vacant(inputs, state)
+            ),
             lacking=left.lacking | (joined.types.keys() - left.types.keys()),
         )
+
+    @property
+    def vacant_sides(self) -> tuple[int, ...]:
+        return (0,)
+
+    def met_schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+        return Matching.met_schemes(self, inputs, promised)
+
+    def gone(self, inputs: tuple[Facts, ...], side: int) -> Tree:
+        return Matching.gone(self, inputs, side)
 
     def without_partner(self, side: int) -> str:
         return "come without its attributes" if side == 1 else super().without_partner(side)
@@ -71,9 +83,6 @@ class LeftJoin(Join):
     def memory(self, inputs: tuple[Facts, ...]) -> tuple[Memory, ...]:
         left, right = super().memory(inputs)
         return evolve(left, output=True), right
-
-    def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        return self.left_schemes(inputs, promised)
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
         joined = super().invariants(inputs)

@@ -11,7 +11,16 @@ from cedilla.compiler.facts.arrival import Order
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.facts.schemes import Memory, Schemes, both, within
 from cedilla.compiler.operators.shared.base import Invariants, Kept, Operator, Rules
-from cedilla.compiler.operators.shared.equality import check_types, clash, common_types, compared, floating
+from cedilla.compiler.operators.shared.equality import (
+    check_types,
+    clash,
+    common_types,
+    compared,
+    floating,
+    vacancies,
+    vacated,
+)
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic
 
@@ -43,8 +52,16 @@ class Minus(Operator):
         return evolve(
             left,
             present=state.with_retained(left.present),
-            closed=regions.intersection(left.closed, self.decided(inputs)),
+            closed=regions.union(
+                regions.intersection(left.closed, self.decided(inputs)), self.still_vacant(inputs, state)
+            ),
         )
+
+    def vacancies(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> tuple[Vacancy, ...]:
+        return vacancies(inputs, promised, (0,))
+
+    def output_of(self, side: int, inputs: tuple[Facts, ...], region: Tree) -> Tree:
+        return region if side == 0 else False
 
     def decided(self, inputs: tuple[Facts, ...]) -> Tree:
         """The region of left tuples that the right input has closed: they have passed or never will."""
@@ -59,7 +76,9 @@ class Minus(Operator):
         return clash((left, right))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        propagates = "regions that both inputs have closed (CombinePunct)"
+        propagates = (
+            "regions that both inputs have closed (CombinePunct), or the left if all its tuples are decided"
+        )
         if self.all:
             return Invariants(
                 "the left surplus of each tuple that the right has closed",
@@ -78,7 +97,8 @@ class Minus(Operator):
         return evolve(compared(0, inputs), output=True), compared(1, inputs), passed
 
     def schemes(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
-        return both(promised[0], within(promised[1], inputs[0].types.keys()))
+        combined = both(promised[0], within(promised[1], inputs[0].types.keys()))
+        return combined | vacated(0, inputs, promised)
 
     def parameters(self) -> dict[str, object]:
         return {"all": self.all} if self.all else {}

@@ -89,8 +89,8 @@ class Sort(Operator):
     def vacancies(self, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> tuple[Vacancy, ...]:
         (source,), (schemes,) = inputs, promised
         by_key = any(self.axis in scheme for scheme in schemes)
-        found = schemes if by_key else schemes | {frozenset(self.named(0))}
-        return tuple(Vacancy.of(0, scheme, source, self.axis) for scheme in ordered(found))
+        promises = schemes if by_key else schemes | {frozenset(self.named(0))}
+        return tuple(Vacancy.of(0, scheme, source, self.axis) for scheme in ordered(promises))
 
     def named(self, side: int) -> tuple[str, ...]:
         return tuple(name for name, _ in self.keys)

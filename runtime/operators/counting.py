@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
@@ -19,11 +20,13 @@ from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column, quote
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.shared.equality import common_types, largest_in_counts
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.columns import BEYOND, Columns, columns_of, conformed, data_type
-from cedilla.runtime.engines.frames import where_among
+from cedilla.runtime.engines.frames import stacked, where_among
 from cedilla.runtime.operators.base import Dataflow
+from cedilla.runtime.operators.vacancies import report_vacant
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -69,10 +72,15 @@ class CountingDataflow(Dataflow):
             for side, (frame, facts) in enumerate(zip((left, right), inputs, strict=True))
         )
         came = mine.unionByName(theirs)
-        old = epoch.state.read(name, state_columns(inputs)) if touched else None
-        if old is not None:
-            forgotten = _closed([epoch.before[input_name] for input_name in operator.inputs], types)
-            live = old.where(f"NOT ({forgotten['left']} AND {forgotten['right']})")
+        new, stored = came.drop("$old"), partial(_live, epoch, operator, inputs, types)
+        live = stored() if touched else None
+
+        def undecided(vacancy: Vacancy) -> DataFrame | None:
+            every = stacked(live if touched else stored(), new if any(busy) else None)
+            return _undecided(operator, vacancy.side, every, types, closed)
+
+        report_vacant(epoch, operator, undecided)
+        if live is not None:
             if epoch.is_small_input(name):
                 came = epoch.cached(came)
                 live = _concerned(live, came, released, types)
@@ -128,6 +136,26 @@ class CountingDataflow(Dataflow):
 def _closed(inputs: Sequence[Facts], types: Mapping[str, Type]) -> dict[str, str]:
     left, right = (f"({sql.predicate(facts.closed, types)})" for facts in inputs)
     return {"left": left, "right": right}
+
+
+def _live(
+    epoch: Epoch, operator: Operator, inputs: Sequence[Facts], types: Mapping[str, Type]
+) -> DataFrame | None:
+    """Returns the changes in state, without those of tuples that both sides had closed before the epoch."""
+    old = epoch.state.read(operator.name, state_columns(inputs))
+    forgotten = _closed([epoch.before[input_name] for input_name in operator.inputs], types)
+    return None if old is None else old.where(f"NOT ({forgotten['left']} AND {forgotten['right']})")
+
+
+def _undecided(
+    operator: Any, side: int, changes: DataFrame | None, types: Mapping[str, Type], closed: Mapping[str, str]
+) -> DataFrame | None:
+    """Returns the tuples of one side that the other may still decide: it has fewer of them, as sets none."""
+    if changes is None:
+        return None
+    mine, theirs = SIDES[side], SIDES[1 - side]
+    fewer = f"`{mine}` > `{theirs}`" if operator.all else f"`{mine}` > 0 AND `{theirs}` = 0"
+    return _added(changes, types).where(f"{fewer} AND NOT {closed[('left', 'right')[1 - side]]}")
 
 
 def _concerned(live: DataFrame, came: DataFrame, released: Tree, types: Mapping[str, Type]) -> DataFrame:

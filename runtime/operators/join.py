@@ -19,6 +19,7 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.engines.frames import stacked, where_among, where_inside, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
+from cedilla.runtime.operators.vacancies import report_vacant
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -49,6 +50,7 @@ class JoinDataflow(Dataflow):
         for key, rows, purged, kept, stay, times in zip(keys, new, purges, columns, stays, uses, strict=True):
             near = rows if is_near and times > 1 else None
             epoch.update_state(key, rows if stay else None, purged, kept, in_memory=near)
+        report_vacant(epoch, operator, lambda v: kept_rows(epoch, operator, v.side, old[v.side], new[v.side]))
         pairing = Pairing.of(epoch, operator)
         pairs = pairing.matched(old[0], new[0], old[1], new[1])
         return pairing.none(left, right) if pairs is None else pairs
@@ -59,6 +61,12 @@ class JoinDataflow(Dataflow):
             if attribute in inputs[side].types:
                 columns, key = epoch.input_columns(operator, side), f"{operator.name}.{SIDES[side]}"
                 yield AttributeState(key, column(attribute), [attribute], columns, purged)
+
+
+def kept_rows(epoch: Epoch, operator: Matching, side: int, *rows: DataFrame | None) -> DataFrame | None:
+    """Returns the rows of one input that may still come out."""
+    every, gone = stacked(*rows), operator.gone(epoch.inputs(operator.name), side)
+    return None if every is None else epoch.unpurged(gone, epoch.input_columns(operator, side))(every)
 
 
 # --- pairs -----------------------------------------------------------------------------------------------
@@ -282,6 +290,9 @@ class FilteringDataflow(Dataflow):
         purged = operator.purge(epoch.inputs(operator.name))
         update_pending(epoch, operator, waiting, tuples, purged[0])
         keep_keys(epoch, operator, keys, fresh, operator.released(epoch.inputs(operator.name))[1])
+        report_vacant(
+            epoch, operator, lambda _: kept_rows(epoch, operator, 0, tuples.pending, tuples.unmatched)
+        )
         return tuples
 
     def attribute_states(self, epoch: Epoch, operator: Matching, attribute: str) -> Iterable[AttributeState]:

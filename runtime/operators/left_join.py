@@ -16,6 +16,7 @@ from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import (
     Pairing,
     expired_left,
+    kept_rows,
     keys_of,
     known_keys,
     newly_purged,
@@ -23,6 +24,7 @@ from cedilla.runtime.operators.join import (
     split_left,
     update_pending,
 )
+from cedilla.runtime.operators.vacancies import report_vacant
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -55,6 +57,7 @@ class LeftJoinDataflow(Dataflow):
         released = operator.released(epoch.inputs(operator.name))[1]
         right_stays = epoch.may_enter_state(operator.inputs[1], released)
         epoch.update_state(right_key, new_right if right_stays else None, released, columns[1])
+        report_vacant(epoch, operator, lambda _: kept_rows(epoch, operator, 0, old_left, waiting, new_left))
         alone = expired_left(epoch, operator, tuples)
         if pairs is None:
             pairs = pairing.none(left, right)

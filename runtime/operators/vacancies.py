@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
@@ -20,7 +20,7 @@ from cedilla.compiler.operators.shared.vacancies import MOST, Point, Vacancy
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.engines.columns import columns_of
-from cedilla.runtime.engines.frames import sortable, where_inside
+from cedilla.runtime.engines.frames import sortable, stacked, where_inside
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
@@ -33,34 +33,54 @@ def report_vacant(epoch: Epoch, operator: Operator, kept: Kept) -> None:
     """Reports the output tuples that never come again, because an input has closed them and state keeps nothing of
     them.
 
-    Runs a Spark job for each vacancy that may grow: in epochs that close something, while a closed region is not
-    closed in the output.
+    Runs one Spark job in epochs that close something, while a closed region is not closed in the output.
     """
     name, inputs = operator.name, epoch.inputs(operator.name)
     state = epoch.state_facts.get(name, NO_STATE)
-    vacant = state.closed
-    if any(epoch.newly_closed(input_name) is not False for input_name in operator.inputs):
-        known = operator.facts(inputs, state)
-        for vacancy in vacancies(epoch.plan)[name]:
-            most = operator.vacant(vacancy, inputs, ())
-            if regions.possible_difference(most, known.closed, known.universe) is not False:
-                points = _points(epoch, operator, vacancy, kept(vacancy))
-                vacant = regions.union(vacant, operator.vacant(vacancy, inputs, points))
+    vacant, ways = state.closed, vacancies(epoch.plan)[name]
+    if ways and any(epoch.newly_closed(input_name) is not False for input_name in operator.inputs):
+        facts = operator.facts(inputs, state)
+        asked = [
+            vacancy
+            for vacancy in ways
+            for most in [operator.vacant(vacancy, inputs, ())]
+            if regions.possible_difference(most, facts.closed, facts.universe) is not False
+        ]
+        points = _points(asked, [_first(epoch, operator, vacancy, kept(vacancy)) for vacancy in asked])
+        for vacancy in asked:
+            vacant = regions.union(vacant, operator.vacant(vacancy, inputs, points[vacancy]))
     if vacant is not False:
         epoch.report_closed(name, vacant)
 
 
-def _points(epoch: Epoch, operator: Operator, vacancy: Vacancy, rows: DataFrame | None) -> list[Point]:
+def _first(epoch: Epoch, operator: Operator, vacancy: Vacancy, rows: DataFrame | None) -> DataFrame | None:
     """Returns the first points that are kept of what is closed: no more than decide what is vacant."""
     if rows is None:
-        return []
+        return None
     types = epoch.types(operator.name)
     closable = operator.closable(vacancy, epoch.inputs(operator.name))
     named = {name: types[name] for name in vacancy.names}
     inside = where_inside(rows, closable, columns_of(named)).select(*map(column, named)).distinct()
     first = inside.orderBy(*(sortable(name, types).asc_nulls_last() for name in named)).limit(MOST + 1)
-    values = first.select(*(F.expr(type_.axis(column(name))) for name, type_ in named.items()))
-    return [tuple(map(_value, row)) for row in values.collect()]
+    return first.select(*(F.expr(type_.axis(column(name))).alias(name) for name, type_ in named.items()))
+
+
+def _points(
+    asked: Sequence[Vacancy], frames: Sequence[DataFrame | None]
+) -> Mapping[Vacancy, Sequence[Point]]:
+    """Collects the points of all vacancies in one job: as rows with their number, and null for what others have."""
+    points: dict[Vacancy, list[Point]] = {vacancy: [] for vacancy in asked}
+    places = [(number, name) for number, vacancy in enumerate(asked) for name in vacancy.names]
+
+    def numbered(mine: int, frame: DataFrame) -> DataFrame:
+        values = (F.col(column(name)) if number == mine else F.lit(None) for number, name in places)
+        return frame.select(F.lit(mine).alias("$way"), *(v.alias(f"${n}") for n, v in enumerate(values)))
+
+    every = stacked(*(numbered(n, frame) for n, frame in enumerate(frames) if frame is not None))
+    for mine, *values in [] if every is None else every.collect():
+        point = (value for (number, _), value in zip(places, values, strict=True) if number == mine)
+        points[asked[mine]].append(tuple(map(_value, point)))
+    return points
 
 
 def _value(value: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cedilla.compiler.facts.facts import Facts, fold_closed
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.reference.node import Node, Row, Rows, inside, some_have
 from cedilla.runtime.reference.scalars.order import equal
@@ -30,6 +31,11 @@ class _Pairing(Node):
         closed = fold_closed(other, frozenset(other.types) - keys)
         return inside(closed, {theirs: row[mine] for mine, theirs in pairs})
 
+    def of_side(self, rows: Iterable[Row], side: int, inputs: tuple[Facts, ...]) -> Iterable[Row]:
+        """The rows of one side that may still come out."""
+        gone = self.operator.gone(inputs, side)
+        return (row for row in rows if not inside(gone, row))
+
     def forget(self, side: int, inputs: tuple[Facts, ...]) -> None:
         if self.purge:
             rows = self.kept[side]
@@ -53,6 +59,9 @@ class Join(_Pairing):
 
     def stored(self) -> Iterable[Row]:
         return (*self.kept[0], *self.kept[1])
+
+    def kept_of(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Iterable[Row]:
+        return self.of_side(self.kept[vacancy.side], vacancy.side, inputs)
 
     def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
         sides = zip(self.kept, inputs, strict=True)
@@ -86,6 +95,9 @@ class _Matching(_Pairing):
     def stored(self) -> Iterable[Row]:
         return self.pending
 
+    def kept_of(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Iterable[Row]:
+        return self.of_side(self.pending, 0, inputs)
+
 
 class SemiJoin(_Matching):
     """Left tuples with a right match."""
@@ -116,6 +128,9 @@ class LeftJoin(Node):
 
     def stored(self) -> Iterable[Row]:
         return (*self.inner.stored(), *self.unmatched.stored())
+
+    def kept_of(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Iterable[Row]:
+        return self.inner.kept_of(vacancy, inputs)
 
     def state_has(self, attribute: str, region: Tree, inputs: tuple[Facts, ...]) -> bool:
         parts = (self.inner, self.unmatched)

@@ -9,6 +9,7 @@ from typing import Any
 from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.facts.facts import Facts, fold_closed
 from cedilla.compiler.operators.shared.equality import largest_in_counts
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.runtime.records.rejections import beyond
 from cedilla.runtime.reference.node import Node, Row, Rows, arrived, inside, key_of, whole
 
@@ -62,6 +63,15 @@ class _Counting(Node):
                 for counter in (self.rows, *self.came, self.passed):
                     counter.pop(key, None)
         return out
+
+    def kept_of(self, vacancy: Vacancy, inputs: tuple[Facts, ...]) -> Iterable[Row]:
+        """The tuples of one side that the other may still decide: it has fewer of them, as sets none."""
+        mine, theirs = self.came[vacancy.side], self.came[1 - vacancy.side]
+        closed = inputs[1 - vacancy.side].closed
+        for key, row in self.rows.items():
+            fewer = mine[key] > theirs[key] if self.operator.all else mine[key] > 0 and not theirs[key]
+            if fewer and not inside(closed, row):
+                yield row
 
     def due(self, counts: tuple[int, int], closed: tuple[bool, ...]) -> int:
         """Returns how often a tuple passes in total."""

@@ -37,7 +37,7 @@ from tests.laws.reference_runs import (
     run,
 )
 from tests.laws.relational import evaluate_plan
-from tests.laws.worlds import ALL, ORDERED, World, canonical, stream, world
+from tests.laws.worlds import ALL, ORDERED, PAIRED, World, canonical, stream, world
 
 
 def written(spark: SparkSession, root: Path, made: World, parts: list[list[tuple[str, Any]]]) -> Query:
@@ -58,14 +58,14 @@ def line_of(chance: Random, item: Item) -> str:
     return json_text({**item, **forms})
 
 
-KINDS = ((ALL, 0), (ORDERED, 0), (ALL, 2))
+KINDS = ((ALL, 0), (ORDERED, 0), (ALL, 2), (PAIRED, 0))
 
 
 def check_random_plan(session: SparkSession, root: Path, seed: int) -> None:
     """A random plan computed by a session, on a random stream: its tuples, and what every relation has closed after
     each epoch (theory 2.9)."""
     rng = Random(seed)
-    kinds, edges = KINDS[seed % 3]
+    kinds, edges = KINDS[seed % 4]
     made = world(rng, 4, kinds, edges)
     items = accepted(made.plan, stream(rng, 40, made.extra, accents=False))
     context = described(made, items)

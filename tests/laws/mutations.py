@@ -105,8 +105,20 @@ MUTATIONS = (
     Mutation(
         "1.3 Join closes what both inputs have closed (J2)",
         "compiler/operators/join.py",
-        "            regions.intersection(*(self._by_either_name(self._closed(inputs, s), s) for s in (0, 1))),  # J2",
-        "            regions.union(*(self._by_either_name(self._closed(inputs, s), s) for s in (0, 1))),",
+        "regions.intersection(*(self.output_of(s, inputs, inputs[s].closed) for s in (0, 1))),  # J2",
+        "regions.union(*(self.output_of(s, inputs, inputs[s].closed) for s in (0, 1))),",
+    ),
+    Mutation(
+        "1.3 Join, J1: a region of which a tuple is kept stays open",
+        "compiler/operators/shared/vacancies.py",
+        "        return regions.difference(closed, regions.union(*map(self._at, points[:MOST])))",
+        "        return closed",
+    ),
+    Mutation(
+        "1.3 Join, J1: what is vacant is closed in the output",
+        "compiler/operators/shared/base.py",
+        "        if state.closed is False:",
+        "        if state.closed is not None:",
     ),
     Mutation(
         "J1 an Alter of a join attribute waits for the other input",
@@ -117,20 +129,20 @@ MUTATIONS = (
     Mutation(
         "1.3 left join: a closed left tuple may still come alone",
         "compiler/operators/left_join.py",
-        "        done = regions.intersection(self._closed(inputs, 0), self.purge(inputs)[0])",
-        "        done = self._closed(inputs, 0)",
+        "        done = regions.intersection(self._closed(inputs, left.closed), self.purge(inputs)[0])",
+        "        done = self._closed(inputs, left.closed)",
     ),
     Mutation(
         "1.3 semi and anti join: pending left tuples are not closed",
         "compiler/operators/join.py",
-        "            regions.intersection(left.closed, self.purge(inputs)[0]),",
-        "            left.closed,",
+        "regions.intersection(left.closed, self.purge(inputs)[0]), self.still_vacant(inputs, state)",
+        "left.closed, self.still_vacant(inputs, state)",
     ),
     Mutation(
         "1.3 Difference: p1 alone closes nothing",
         "compiler/operators/minus.py",
-        "closed=regions.intersection(left.closed, self.decided(inputs)),",
-        "closed=left.closed,",
+        "regions.intersection(left.closed, self.decided(inputs)), self.still_vacant(inputs, state)",
+        "left.closed, self.still_vacant(inputs, state)",
     ),
     Mutation(
         "W5 windows: Drop and Alter take the inner image",
@@ -177,8 +189,8 @@ MUTATIONS = (
     Mutation(
         "1.3 sort closes no tuple that waits",
         "compiler/operators/sort.py",
-        "        closed = regions.intersection(source.closed, self.passable(source))",
-        "        closed = source.closed",
+        "        passable = regions.intersection(source.closed, self.passable(source))",
+        "        passable = source.closed",
     ),
     Mutation(
         "G22 a description speaks of raw values at its place",

@@ -35,14 +35,20 @@ from tests.laws.edges import (
 )
 from tests.laws.operators import OPERATORS
 
+PROMISES = (("ts",), ("k",), ("ts", "k"), ("k, ts",), ("v", "ts"))
+"""Schemes that a stream promises to close: by them vacant regions are found (theory 2.9)."""
 
-def sources(extra: tuple[str, ...] = ()) -> str:
-    """The declarations of two streams, with some of `EDGES`, and of a table."""
+
+def sources(
+    extra: tuple[str, ...] = (), promised: tuple[tuple[str, ...], tuple[str, ...]] = (("ts",), ("ts",))
+) -> str:
+    """The declarations of two streams, with some of `EDGES` and their promises, and of a table."""
+    r, s = ("".join(f" punctuated on {scheme}" for scheme in schemes) for schemes in promised)
     types = "".join(f", {name}: {EDGES[name].type}" for name in extra)
     attributes = f"k: int in {{1, 2, 3}}, ts: long, v: double, q?: double{types}"
     return f"""
-stream r({attributes}) from json "in/r" punctuated on ts;
-stream s({attributes}) from json "in/s" punctuated on ts;
+stream r({attributes}) from json "in/r"{r};
+stream s({attributes}) from json "in/s"{s};
 table d(k: int in {{1, 2, 3}}, name: string) from json "in/d";
 """
 
@@ -300,6 +306,11 @@ ORDERED = (
     *("join", "window", "union", *OPERATORS),
 )
 """Those that look at the order of arrival, and some that hand it on."""
+PAIRED = (
+    *("join", "left join", "semi join", "anti join", "minus", "intersect", "select", "window", "aggregate"),
+    *("join", "window", "session", "sort"),
+)
+"""Those that close what they keep nothing of, and some that wait for that."""
 
 
 def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL, edges: int = 0) -> World:
@@ -307,7 +318,8 @@ def world(rng: Random, size: int, kinds: tuple[str, ...] = ALL, edges: int = 0) 
     extra = tuple(rng.sample(list(EDGES), edges))
     if extra and ODD not in extra and rng.random() < 0.3:
         extra = (ODD, *extra[1:])
-    growing = _Growing(rng, sources(extra), chain=kinds is ORDERED)
+    promised = rng.choice(PROMISES), rng.choice(PROMISES)
+    growing = _Growing(rng, sources(extra, promised), chain=kinds is ORDERED)
     growing.grow(size, kinds)
     text = f"{growing.sources}{''.join(growing.lines)}emit {growing.names[-1]} to json 'out';"
     return World(text, compile_query(text).plan, extra)

@@ -8,7 +8,8 @@ from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.expressions.types.decimals import is_exact
 from cedilla.compiler.expressions.unit_conversions.exact_conversions import common_type
 from cedilla.compiler.facts.facts import Facts
-from cedilla.compiler.facts.schemes import Memory
+from cedilla.compiler.facts.schemes import Memory, Schemes, beyond, both, ordered, within
+from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
 
 
@@ -52,6 +53,24 @@ def check_types(inputs: tuple[Facts, Facts], of: str, span: Span | None) -> None
             span,
             hint=f"`{b.name}({name}) as {name}` in a `project` of the first converts it",
         )
+
+
+def vacancies(
+    inputs: tuple[Facts, ...], promised: tuple[Schemes, ...], sides: Iterable[int]
+) -> tuple[Vacancy, ...]:
+    """Returns how an operator that compares tuples finds vacant regions: by `vacated` schemes."""
+    return tuple(
+        Vacancy.of(side, scheme, inputs[side])
+        for side in sides
+        for scheme in ordered(vacated(side, inputs, promised))
+    )
+
+
+def vacated(side: int, inputs: tuple[Facts, ...], promised: tuple[Schemes, ...]) -> Schemes:
+    """Returns the schemes of one input that are closed once no tuple of it is undecided, and not by both inputs
+    anyway. The other input decides tuples of this one."""
+    theirs = within(promised[1 - side], inputs[side].types.keys())
+    return beyond(promised[side], both(promised[side], theirs)) if theirs else frozenset()
 
 
 def floating(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.analysis.safety import promised
+from cedilla.compiler.analysis.safety import promised, vacancies
 from cedilla.compiler.compile import compile_query
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.facts.schemes import Scheme
-from cedilla.compiler.plan import Plan, derive
+from cedilla.compiler.plan import Plan
 
 SOURCES = """
 stream a(ts: long, k: int in {1, 2}, u: long, v: double, o?: long) from json "a" punctuated on ts, k punctuated on u;
@@ -29,12 +29,17 @@ def closed_below(scheme: Scheme, bound: int) -> regions.Tree:
 
 
 def kept_promises(plan: Plan, bound: int) -> dict[str, Facts]:
-    """The facts of a plan whose sources have punctuated each scheme up to a bound."""
-    sources = {
+    """The facts of a plan whose sources have punctuated each scheme up to a bound, when no operator keeps a tuple of
+    theirs any more."""
+    facts = {
         source.name: evolve(
             plan.start[source.name],
             closed=regions.union(*(closed_below(scheme, bound) for scheme in promised(source))),
         )
         for source in plan.sources
     }
-    return derive(plan, sources)
+    for operator in plan.operators:
+        inputs = tuple(facts[name] for name in operator.inputs)
+        vacant = (operator.vacant(vacancy, inputs, ()) for vacancy in vacancies(plan)[operator.name])
+        facts[operator.name] = operator.facts(inputs, StateFacts(closed=regions.union(*vacant)))
+    return facts

@@ -162,10 +162,10 @@ def vacant(source: Facts, arrived: Iterable[Tuple], passed: Iterable[Run]) -> An
             session.vacant(
                 vacancy,
                 (source,),
-                [tuple(row[n] for n in vacancy.names) for row in kept if regions.contains(there, row)],
+                [tuple(row[n] for n in vacancy.names) for row in kept if regions.contains(closed_there, row)],
             )
             for vacancy in session.vacancies((source,), (PROMISED,))
-            for there in [session.closable(vacancy, (source,))]
+            for closed_there in [session.closable(vacancy, (source,))]
         )
     )
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla.compiler import compile_query
+from cedilla.compiler.analysis.safety import safety
 from tests.kit.query import Query
-from tests.kit.stream import Decoder, Item
+from tests.kit.stream import Decoder, Item, complaints
 from tests.kit.tiers import tiered
 
 GAP = [{"k": 9}, {"k": 1}, {"$punctuation": "[k in [4, 6]]"}]
@@ -82,3 +84,63 @@ def closed_of(output: list[Item]) -> set[tuple[int, int]]:
     for item in output:
         decoder.feed(item)
     return {(k, ts) for k, ts in PLACES if decoder.closed({"k": k, "ts": ts, "g": 2})}
+
+
+# --- J1 and its sisters: orders are closed by their time, payments by the order that they are of ---
+
+PAYMENTS = """
+stream orders(ts: long, id: long) from json "orders" punctuated on ts;
+stream payments(id: long{more}) from json "payments" punctuated on id;
+q := {relation};
+per := aggregate[count() as n by w](window[10 on ts as w](q));
+emit q to json "q";
+emit per to json "per";
+"""
+RELATIONS = {
+    "join": ("orders join payments on id", 2),
+    "left join": ("orders left join payments on id", 3),
+    "semi join": ("orders semi join payments on id", 2),
+    "anti join": ("orders anti join payments on id", 1),
+    "minus": ("orders minus (orders semi join payments on id)", 1),
+    "intersect": ("orders intersect (orders semi join payments on id)", 2),
+}
+"""Operator -> the relation, and the number of its tuples in window 0, of which two orders of three are paid."""
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("operator", tiered(RELATIONS))
+def test_a_window_of_orders_is_written_once_all_of_its_payments_are_known(
+    spark: SparkSession, tmp_path: Path, operator: str
+) -> None:
+    """J1: window 0 is certain once the payments of its orders are closed; the order of window 1 still waits, and that
+    of window 2, which is closed before it (announce-j1)."""
+    relation, count = RELATIONS[operator]
+    run = Query(spark, tmp_path, PAYMENTS.format(relation=relation, more=", amount: double"))
+    run.write("orders", [{"ts": 1, "id": 7}, {"ts": 3, "id": 8}, {"ts": 5, "id": 9}, {"ts": 15, "id": 1}])
+    run.write("payments", [{"id": 7, "amount": 5}, {"$punctuation": "[id = 7]"}])
+    run.write("orders", [{"ts": 25, "id": 2}, {"$punctuation": "[ts < 30]"}])
+    run.write("payments", [{"id": 8, "amount": 6}, {"$punctuation": "[id = 2]"}])
+    run.write("payments", [{"$punctuation": "[id in {8, 9}]"}])
+    run.process(files_per_epoch=1)
+    run.simulate()
+    for output in (run.output("per"), run.simulated.output("per")):
+        assert [item["n"] for item in output if item.get("w") == 0] == [count]
+        decoder = Decoder()
+        for item in output:
+            decoder.feed(item)
+        assert [decoder.closed({"w": w, "n": 0}) for w in (-1, 0, 1, 2, 3)] == [
+            True,
+            True,
+            False,
+            True,
+            False,
+        ]
+    assert [*complaints(run.output("q"), {"ts", "id", "amount"})] == []
+
+
+def test_a_promise_of_the_key_lets_the_window_of_a_join_be_bounded() -> None:
+    """RQ130: without `punctuated on id`, kept orders would never leave, and close nothing above the join."""
+    text = PAYMENTS.format(relation="orders join payments on id", more=", amount: double")
+    for promise, bounded in ((" punctuated on id", True), ("", False)):
+        plan = compile_query(text.replace(" punctuated on id", promise)).plan
+        assert (safety(plan).verdict("per") == "bounded") == bounded
