@@ -149,7 +149,7 @@ def test_the_outer_key_of_a_path_is_no_strange_field(sail: SparkSession, tmp_pat
     run.write("r", [{"n": 2, "state": {"t": 2.0, "x": 1}}, {"n": 3, "state": {"t": 3.0}, "box": {"t": 1}}])
     run.go_on(run.executor(), 1)  # the names are in the checkpoint
     actual = [row["n"] for row in decode(run.output("r"))]
-    assert actual == [1, 2]
+    assert actual == ([1, 2, 3] if drift == "infer" else [1, 2])  # the text of the other object
     assert [row["n"] for row in decode(run.simulate().output("r"))] == actual
 
 
