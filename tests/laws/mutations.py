@@ -147,14 +147,14 @@ MUTATIONS = (
     Mutation(
         "W5 windows: Drop and Alter take the inner image",
         "compiler/operators/window.py",
-        "self._up(source.live_units(name), COMMON_HISTORY, NO_FEEDER, whole)",
-        "self._up(source.live_units(name), PRESENT_IF_ANY, NO_FEEDER, whole)",
+        "self._up(source.live_units(name), COMMON_HISTORY, NO_FEEDER, domain)",
+        "self._up(source.live_units(name), PRESENT_IF_ANY, NO_FEEDER, domain)",
     ),
     Mutation(
         "1.3 a window closes once its whole extent is",
         "compiler/operators/window.py",
-        "        return regions.complement(self._up(regions.complement(closed), UNION, False, whole, name))",
-        "        return self._up(closed, UNION, False, whole, name)",
+        "        return regions.complement(self._up(regions.complement(closed), UNION, False, domain, name))",
+        "        return self._up(closed, UNION, False, domain, name)",
     ),
     Mutation(
         "G13 a closed cell has not lost its attributes",
