@@ -167,7 +167,7 @@ class Window(Operator):
         members, whole = box.get(self.on, True), domain.integral
         if members is True:
             yield rest
-        elif (members := regions.intersection(members, domain.members)) is not False:
+        elif (members := domain.possible(members, self.on)) is not False:
             numbers = Extents(self.length, self.step).image(members, name, whole)
             values = self._bounded(numbers, name)
             if self._may_have_no_number(whole) and regions.intersection(members, self._far()) is not False:

@@ -39,6 +39,13 @@ class Domain:
         """True if the members are single values, without a range."""
         return isinstance(self.members, Level) and not any(self.members.pieces)
 
+    def possible(self, values: Tree, attribute: str) -> Tree:
+        """Returns the part of a set of values that the attribute can take; ⊥ stays."""
+        if self.members is True:
+            return values
+        undefined = Level(attribute, True, (), (False,))
+        return combine(values, combine(self.members, undefined, UNION), INTERSECTION)
+
     @property
     def may_be_missing(self) -> bool:
         """True if some tuples may lack the attribute, now or after a Drop."""

@@ -29,7 +29,7 @@ from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.undeclared import passed_over
-from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
+from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce, held_back
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units
@@ -140,7 +140,8 @@ class _Tracer:
                 says = say(self.announced, name, name)
                 effect = RelationEffect(name, operator.title, operator.line, says)
                 taken = steps.get(name, [])
-                relations.append(_with_reaction(effect, operator, taken, self.safety, before, self.facts))
+                effect = _with_reaction(effect, operator, taken, self.safety, before, self.facts)
+                relations.append(self._unsaid(effect, relations, taken))
         outputs: list[RelationEffect] = []
         for emit in plan.emits:
             if stream in plan.ancestors(emit.relation):
@@ -148,6 +149,22 @@ class _Tracer:
                 says = say(to, emit.name, emit.relation, original_units=emit.original_units)
                 outputs.append(RelationEffect(emit.name, "emit", emit.line, says))
         return MarkerTrace(source, text, tuple(relations), tuple(outputs), warnings)
+
+    def _unsaid(
+        self, effect: RelationEffect, earlier: list[RelationEffect], steps: list[tuple[Kind, Step]]
+    ) -> RelationEffect:
+        """Gives a relation that announces nothing the reason, in place of a reaction that is not about this marker.
+        `earlier`: the effects at the relations before it."""
+        steps = [(kind, step) for kind, step in steps if step.verdict in _PASSING]
+        if effect.says != Markers() or effect.waits or not steps:
+            return effect
+        inputs = {step.input for _, step in steps}
+        if all(at.says == Markers() for at in earlier if at.relation in inputs):
+            return evolve(effect, does=("nothing comes to it",))
+        facts, sink = self.facts[effect.relation], self.announced[effect.relation]
+        names = {out for kind, step in steps if kind == "alter" for out in step.reaction.passes}
+        why = [reason for n in sorted(names & facts.units.keys()) for reason, _ in held_back(sink, facts, n)]
+        return evolve(effect, does=tuple(dict.fromkeys(why)) or effect.does)
 
     def _say(
         self,
@@ -169,6 +186,9 @@ class _Tracer:
             names=UnitNames(units[relation], relation, self.plan, self.states),
         )
         return announced
+
+
+_PASSING = ("propagates", "coordinates", "accumulates")
 
 
 def _does_at_source(begun: SourceState, now: SourceState, accent: Accent | None) -> tuple[str, ...]:

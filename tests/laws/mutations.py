@@ -255,7 +255,7 @@ MUTATIONS = (
     Mutation(
         "D2 windows are covered by the values that a domain has",
         "compiler/operators/window.py",
-        "        elif (members := regions.intersection(members, domain.members)) is not False:",
+        "        elif (members := domain.possible(members, self.on)) is not False:",
         "        elif members:",
     ),
     Mutation(

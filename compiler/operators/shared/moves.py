@@ -54,7 +54,7 @@ class Move:
             return target, members
         if isinstance(function, Step):
             domain = universe.get(name, ANYTHING)
-            members = regions.intersection(members, domain.members)  # other values are in no tuple
+            members = domain.possible(members, name)  # other values are in no tuple
             return target, members and function.image(members, target, domain.integral)
         if function != IDENTITY:  # only numbers have another
             members = regions.transform(members, name, function)

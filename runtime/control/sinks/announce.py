@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from attrs import evolve, field, frozen
@@ -306,6 +306,20 @@ def _alters(
     return tuple(texts), scale, earlier
 
 
+def held_back(sink: SinkState, after: Facts, name: str) -> Iterator[tuple[str, Tree]]:
+    """Yields the reasons why an output does not announce the units that its tuples are in, each with its region."""
+    units = _told_apart(name, after)
+    target = _target(units, sink.scale.get(name, IDENTITY), sink.earlier.get(name, _NONE))
+    dead = after.dead(name)
+    for reason, latest, other in (
+        ("absorbed here, because its own values would describe it (G23)", after.units[name], units),
+        ("stays in an older unit, because the output has left that of its tuples (D2)", units, target),
+    ):
+        behind = regions.difference(regions.combine(latest, other, _BEHIND), dead)
+        if not regions.is_empty(behind, after.universe):
+            yield reason, behind
+
+
 def _in_unit(alter: Alter, scale: Tree, closed: Tree, names: UnitNames, described: Tree) -> Alter:
     """Returns an Alter with the unit that all described values are in after it, if they share one that has a name.
 
@@ -408,6 +422,13 @@ def _left(scale: Affine, announced: bool) -> Affine | bool:
     return announced and not scale.is_identity and scale
 
 
+def _is_behind(history: History, other: History | Affine) -> bool:
+    """Returns True if a cell has gone further than another history or function."""
+    latest = other if isinstance(other, Affine) else other[-1] if other else None
+    return bool(history) and latest is not None and history[-1] != latest
+
+
+_BEHIND = Operation(lambda a, b: False if a is b else None, _is_behind)
 _NEXT = Operation(lambda a, b: None, _next)
 _NEVER_BACK = Operation(lambda a, b: a if isinstance(a, Affine) else None, _never_back)
 _LEFT = Operation(lambda a, b: False if b is False or a == IDENTITY else None, _left)

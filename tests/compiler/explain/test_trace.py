@@ -149,6 +149,24 @@ def test_a_trace_names_the_input_that_lags() -> None:
     assert second.outputs[0].says.alters == ("[[k >= 8, alter(v, y -> y + 1)]]",)
 
 
+REPLACED = """
+stream r(ts: long, s: int in {1, 2}, t: double) from json "r";
+emit project[ts, p](r) to json "out";
+"""
+
+
+def test_a_trace_says_why_a_relation_announces_nothing() -> None:
+    """Its output has left the unit of sensor 2, which alone is left; and nothing comes through an input that waits."""
+    markers = ["[[s = 1, +(p: double)]]", *(f"[[s = 1, alter(p, y -> y * {k})]]" for k in (2, 3))]
+    markers += ["[[s = 2, +(p: double)]]", "[s = 1]", "[[s = 2, alter(p, y -> y * 2)]]"]
+    *_, last = traced(REPLACED, *(("r", marker) for marker in markers))
+    (why,) = last.relations[-1].does
+    assert why.startswith("stays in an older unit")
+    above = UNION.replace("a union b", "select[k > 0](a union b)")
+    (first,) = traced(above, ("a", "[[alter(v, y -> y + 1)]]"))
+    assert first.relations[-1].does == ("nothing comes to it",)
+
+
 def test_a_bad_marker_is_shown_at_its_place() -> None:
     steps = trace(compile_query(UNION).plan, [("a", "[k > 7]"), ("b", "[[ k > z, -(v)]]")])
     assert next(steps).text == "[k > 7]"

@@ -158,6 +158,14 @@ def test_the_inputs_of_a_union_wait_for_each_other(tmp_path: Path) -> None:
     ]
 
 
+def test_nothing_waits_where_no_output_would_announce_it(tmp_path: Path) -> None:
+    """An output in a unit of its own announces no Alter, so none of them waits (N6)."""
+    query = BOTH.replace("t: double", "t: double unit W").replace('"out"', '"out" with t in kW')
+    markers = {"a": ["[[alter(t, y -> y * 2)]]"]}
+    status = read_status(str(checkpoint_after(tmp_path / "ck", compile_query(query).plan, markers)))
+    assert status.waiting == ()
+
+
 def test_as_json(tmp_path: Path) -> None:
     path = checkpoint_after(tmp_path / "ck", compile_query(QUERY).plan, {"sensors": ["[ts < 20]"]})
     answer = json.loads(cedilla("status", str(path), "--format", "json").stdout)

@@ -206,7 +206,7 @@ def test_a_cell_does_not_wait_for_an_input_that_cannot_have_its_tuples() -> None
     assert announced(PLANTS, lines) == [
         "[[s in {1, 2}, alter(t, y -> y * 2)]]",
         "[[s = 3, ts in [2, 4), alter(t, y -> y * 2)]]",
-        "[[alter(t, y -> y * 2)]]",
+        "[[s = 3, ts >= 4, alter(t, y -> y * 2)]]",
     ]
 
 
