@@ -164,6 +164,12 @@ def walk(
     return steps, {name: list(arrivals.values()) for name, arrivals in arriving.items()}
 
 
+def has_readers(plan: Plan, relation: str, attribute: str) -> bool:
+    """Returns True if an Alter of a relation's attribute reaches an output that announces Alters."""
+    arrivals = walk(plan, relation, "alter", attribute)[1]
+    return any(arrivals.get(emit.relation) for emit in plan.emits if not emit.original_units)
+
+
 def _waits(
     plan: Plan,
     operator: Operator,

@@ -12,7 +12,7 @@ from attrs import asdict, evolve, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import releases
 from cedilla.compiler.analysis.waiting import Waiting
-from cedilla.compiler.explain.impact import walk
+from cedilla.compiler.explain.impact import has_readers
 from cedilla.compiler.explain.tree import unit_lines
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
@@ -21,6 +21,7 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Level, Tree
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import render
 from cedilla.runtime.change_detection.monitor_record import reported_changes
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
@@ -28,7 +29,7 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.markers.warnings import converted_twice
-from cedilla.runtime.control.sinks.announce import held_back
+from cedilla.runtime.control.sinks.functions import NONE, held_back
 from cedilla.runtime.control.sources.active_accents import active_accents, of_source
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units, source_names
@@ -314,24 +315,19 @@ def _waiting(plan: Plan, facts: Mapping[str, Facts], commit: Commit) -> Iterator
             for attribute in facts[name].types:
                 if attribute in facts[operator.name].types:
                     alters = list(_waiting_alters(operator, inputs, side, attribute, facts, names))
-                    if alters and _has_readers(plan, operator.name, attribute):
+                    if alters and has_readers(plan, operator.name, attribute):
                         yield from alters
                     yield from _waiting_drops(plan, operator, inputs, side, attribute, facts)
-
-
-def _has_readers(plan: Plan, relation: str, attribute: str) -> bool:
-    """Returns True if an Alter of a relation's attribute reaches an output that announces Alters."""
-    arrivals = walk(plan, relation, "alter", attribute)[1]
-    return any(arrivals.get(emit.relation) for emit in plan.emits if not emit.original_units)
 
 
 def _held_back(plan: Plan, facts: Mapping[str, Facts], commit: Commit) -> Iterator[str]:
     """Yields the units of tuples that outputs do not announce, with the reason."""
     for emit in plan.emits:
         if emit.name in commit.sinks and not emit.original_units:
-            of = facts[emit.relation]
+            of, sink = facts[emit.relation], commit.sinks[emit.name]
             for name in of.units:
-                for reason, region in held_back(commit.sinks[emit.name], of, name):
+                scale, earlier = sink.scale.get(name, IDENTITY), sink.earlier.get(name, NONE)
+                for reason, region in held_back(scale, earlier, of, name):
                     yield f"{name} at output {emit.name}, {_where(region, of) or 'everywhere'}: {reason}"
 
 

@@ -224,32 +224,32 @@ MUTATIONS = (
     ),
     Mutation(
         "D1 Alter: never backwards",
-        "runtime/control/sinks/announce.py",
+        "runtime/control/sinks/functions.py",
         "    return next_.scale if next_.latest.is_identity or next_.latest in earlier else next_.latest",
         "    return next_.latest",
     ),
     Mutation(
         "D2 an output follows the feeders that are left",
-        "runtime/control/sinks/announce.py",
+        "runtime/control/sinks/functions.py",
         "    return next_.scale if next_.latest.is_identity or next_.latest in earlier else next_.latest",
         "    return next_.scale",
     ),
     Mutation(
         "D2 a function that a cell has left is remembered",
-        "runtime/control/sinks/announce.py",
+        "runtime/control/sinks/functions.py",
         "    return announced and not scale.is_identity and scale",
         "    return False",
     ),
     Mutation(
         "D2 tuples with every value of the altered attribute feed a cell (G23)",
-        "runtime/control/sinks/announce.py",
+        "runtime/control/sinks/functions.py",
         "    if name not in regions.attributes(units):",
         "    if True:",
     ),
     Mutation(
         "D2 an Alter is announced where the attribute is",
         "runtime/control/sinks/announce.py",
-        "            live = regions.difference(regions.intersection(cell, known), after.dead(name))",
+        "            live = regions.difference(regions.intersection(cell, readers_have), after.dead(name))",
         "            live = regions.difference(cell, after.closed)",
     ),
     Mutation(

@@ -333,7 +333,7 @@ def _defined(cell: Cell) -> Cell:
 
 
 @define
-class Seen:
+class KnownCell:
     """What readers know of a cell of the output. `left`: the functions before its present one. `was`: the function and
     those before it, when the step began."""
 
@@ -361,14 +361,14 @@ class Output:
     """The cells of an output, by its markers. Every cell is told apart by x, too, though no Alter of x may."""
 
     world: World
-    cells: list[Seen] = field(init=False)
+    cells: list[KnownCell] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         world, names = self.world, self.world.shape.names
         domains = {**world.domains, "w": range(-1, 3), "x": [1, 9]}
         visible = [[value for value in domains[name] if value is not None] for name in names]
         self.cells = [
-            Seen(
+            KnownCell(
                 dict(zip(names, values, strict=True)),
                 {"x": True, "y": False},
                 {"x": IDENTITY, "y": IDENTITY},
@@ -379,37 +379,37 @@ class Output:
 
     def read(self, items: Iterable[Item]) -> None:
         """Takes what a step gives."""
-        for seen in self.cells:
-            seen.begin()
+        for at in self.cells:
+            at.begin()
         for item in items:
             self._read(item)
 
     def _read(self, item: Item) -> None:
         if "$punctuation" in item:
             pattern = parse_punctuation(item["$punctuation"]).conditions
-            for seen in self.cells:
-                seen.closed |= matches(seen.raw(), pattern)
+            for at in self.cells:
+                at.closed |= matches(at.raw(), pattern)
         elif "$accent" in item and "grow" not in item["$accent"]:
             accent = parse_accent(item["$accent"])
             named = accent.primitive.name
             assert all(condition.attribute != named for condition in accent.description), item
-            for seen in [seen for seen in self.cells if matches(seen.raw(), accent.description)]:
+            for at in [at for at in self.cells if matches(at.raw(), accent.description)]:
                 match accent.primitive:
                     case syntax.AddAttribute():
-                        assert seen.closed or not seen.has[named], (item, seen)
-                        seen.has[named], seen.function[named], seen.left[named] = True, IDENTITY, []
-                        seen.was[named] = IDENTITY, []
+                        assert at.closed or not at.has[named], (item, at)
+                        at.has[named], at.function[named], at.left[named] = True, IDENTITY, []
+                        at.was[named] = IDENTITY, []
                     case syntax.DropAttribute():
-                        assert seen.closed or seen.has[named], (item, seen)
-                        seen.has[named] = False
+                        assert at.closed or at.has[named], (item, at)
+                        at.has[named] = False
                     case syntax.AlterAttribute():
-                        assert seen.has[named], (item, seen)
-                        a, b = seen.function[named]
+                        assert at.has[named], (item, at)
+                        a, b = at.function[named]
                         change = function_of(accent.primitive)[0]
                         shift = change(Fraction(0))
                         slope = change(Fraction(1)) - shift
-                        seen.left[named].append((a, b))
-                        seen.function[named] = slope * a, slope * b + shift
+                        at.left[named].append((a, b))
+                        at.function[named] = slope * a, slope * b + shift
                     case other:
                         raise AssertionError(other)
 
@@ -419,40 +419,40 @@ class Output:
 
 def check(world: World, output: Output) -> None:
     """Compares what readers know of each live cell with what D2 says of its feeders."""
-    by_x: dict[tuple[Any, ...], list[Seen]] = {}
-    for seen in output.cells:
-        by_x.setdefault(tuple(v for n, v in seen.row.items() if n != "x"), []).append(seen)
+    by_x: dict[tuple[Any, ...], list[KnownCell]] = {}
+    for at in output.cells:
+        by_x.setdefault(tuple(v for n, v in at.row.items() if n != "x"), []).append(at)
     for group in by_x.values():
-        every = [list(_feeders(world, seen)) for seen in group]
-        for seen, feeders in zip(group, every, strict=True):
+        every = [list(_feeders(world, at)) for at in group]
+        for at, feeders in zip(group, every, strict=True):
             if not feeders:
                 continue
             live = [feeder for feeder in feeders if not feeder.closed]
             # A list of one input may still grow: what only the other one closes stays open, and what it has may come.
             is_whole = world.grown in (set(), set(world.sources))
-            if is_whole or seen.closed:
-                assert seen.closed == (not live), ("closed", seen)
+            if is_whole or at.closed:
+                assert at.closed == (not live), ("closed", at)
             if live and (is_whole or any(feeder.has["y"] for feeder in live)):
-                _check_attribute("y", seen, live)
+                _check_attribute("y", at, live)
         together = [f for feeders in every for f in feeders if not f.closed]
-        for seen, feeders in zip(group, every, strict=True):
+        for at, feeders in zip(group, every, strict=True):
             if any(not feeder.closed for feeder in feeders):
-                _check_attribute("x", seen, together)
+                _check_attribute("x", at, together)
 
 
-def _feeders(world: World, seen: Seen) -> Iterator[Feeder]:
+def _feeders(world: World, at: KnownCell) -> Iterator[Feeder]:
     order = ("k", "g", "ts", "x")
-    for source, cell in world.shape.feeders(seen.row, world.domains):
+    for source, cell in world.shape.feeders(at.row, world.domains):
         if world.exists(source, cell):
             yield world.cells[source, tuple(cell[name] for name in order)]
 
 
-def _check_attribute(name: str, seen: Seen, live: list[Feeder]) -> None:
+def _check_attribute(name: str, at: KnownCell, live: list[Feeder]) -> None:
     having = [feeder for feeder in live if feeder.has[name]]
-    assert seen.has[name] == bool(having), ("presence", name, seen)
+    assert at.has[name] == bool(having), ("presence", name, at)
     if having:
-        allowed = _next([feeder.past[name] for feeder in having], *seen.was[name])
-        assert seen.function[name] in allowed, ("units", name, seen, allowed)
+        allowed = _next([feeder.past[name] for feeder in having], *at.was[name])
+        assert at.function[name] in allowed, ("units", name, at, allowed)
 
 
 def _next(histories: list[list[Function]], now: Function, left: list[Function]) -> set[Function]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from attrs import evolve, field, frozen
@@ -16,15 +16,14 @@ from cedilla.compiler.facts.facts import (
     PRESENT,
     PRESENT_IF_ANY,
     Facts,
-    History,
     closed_for_readers,
-    fold_units,
 )
 from cedilla.compiler.facts.markers import Add, Alter, Drop, accent_text, punctuation_text
 from cedilla.compiler.regions import ANYTHING, Level, Operation, Tree, Universe
-from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.runtime.control.descriptions.boxes import accents_of, simple_boxes
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
+from cedilla.runtime.control.sinks.functions import NONE, next_functions, told_apart, with_left
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
 
 _NO_UNITS: Mapping[str, str] = {}
@@ -156,7 +155,7 @@ def begin(
         if name in scale:
             scale[name] = regions.update(scale[name], announced, lambda _: IDENTITY)
         if name in earlier:
-            earlier[name] = regions.update(earlier[name], announced, lambda _: _NONE)
+            earlier[name] = regions.update(earlier[name], announced, lambda _: NONE)
     texts += _retyped(types, present, during)
     return SinkState(present, scale, before.closed, types, domains, named, earlier), tuple(texts)
 
@@ -264,26 +263,26 @@ def _alters(
     texts: list[str] = []
     scale, earlier = dict(before.scale), dict(before.earlier)
     for name in after.units:
-        units, old = _told_apart(name, after), scale.get(name, IDENTITY)
-        target: Tree = IDENTITY if original_units else _target(units, old, earlier.get(name, _NONE))
+        units, old = told_apart(name, after), scale.get(name, IDENTITY)
+        target: Tree = IDENTITY if original_units else next_functions(units, old, earlier.get(name, NONE))
         if target is old:
             continue
         named = name in names.units
         closed_for_readers = named and _surely_closed(closed, before.scale, after.universe)
         change = regions.combine(target, old, _CHANGE)
         # A Drop that extended into closed tuples may have removed it for readers.
-        known = _may_be(before.present.get(name, ABSENT))
+        readers_have = _may_be(before.present.get(name, ABSENT))
         for function, cell in regions.cells(change).items():
             if function.is_identity:
                 continue
-            live = regions.difference(regions.intersection(cell, known), after.dead(name))
+            live = regions.difference(regions.intersection(cell, readers_have), after.dead(name))
             live = regions.exists(live, {name}, after.universe)
             nowhere = regions.union(
                 after.closed,
                 _unfed(units, scale.get(name, IDENTITY), live),
                 *(regions.complement(regions.defined(n)) for n in always & regions.attributes(live)),
             )
-            nowhere = regions.intersection(nowhere, known)
+            nowhere = regions.intersection(nowhere, readers_have)
             if regions.is_empty(live, after.universe):
                 continue
             announced: Tree = False
@@ -300,24 +299,10 @@ def _alters(
                 announced = regions.union(announced, box)
             was = scale.get(name, IDENTITY)
             scale[name] = regions.update(was, announced, lambda f, function=function: function.after(f))
-            left = regions.combine(was, announced, _LEFT)
-            if left is not False:
-                earlier[name] = _with(earlier.get(name, _NONE), left, after)
+            before_it = earlier.get(name, NONE)
+            if (now := with_left(before_it, was, announced, after)) is not before_it:
+                earlier[name] = now
     return tuple(texts), scale, earlier
-
-
-def held_back(sink: SinkState, after: Facts, name: str) -> Iterator[tuple[str, Tree]]:
-    """Yields the reasons why an output does not announce the units that its tuples are in, each with its region."""
-    units = _told_apart(name, after)
-    target = _target(units, sink.scale.get(name, IDENTITY), sink.earlier.get(name, _NONE))
-    dead = after.dead(name)
-    for reason, latest, other in (
-        ("absorbed here, because its own values would describe it (G23)", after.units[name], units),
-        ("stays in an older unit, because the output has left that of its tuples (D2)", units, target),
-    ):
-        behind = regions.difference(regions.combine(latest, other, _BEHIND), dead)
-        if not regions.is_empty(behind, after.universe):
-            yield reason, behind
 
 
 def _in_unit(alter: Alter, scale: Tree, closed: Tree, names: UnitNames, described: Tree) -> Alter:
@@ -366,72 +351,6 @@ def _unfed(units: Tree, scale: Tree, live: Tree) -> Tree:
     return regions.intersection(unfed, in_units[0]) if len(in_units) == 1 else False
 
 
-def _told_apart(name: str, after: Facts) -> Tree:
-    """Returns the histories of the cells that descriptions of an attribute's own Alter can tell apart (G23).
-
-    Tuples with every value of the attribute feed such a cell. If those with `x > 5` have a function and the others have
-    gone further, the cell has what both have; it stays only where they share nothing new (D2).
-    """
-    units = after.units[name]
-    if name not in regions.attributes(units):
-        return units
-    units = regions.update(units, regions.complement(regions.defined(name)), lambda _: NO_FEEDER)
-    return fold_units(evolve(after, units={name: units}), name, {name})
-
-
-_NONE: History = ()
-
-
-def _with(earlier: Tree, left: Tree, after: Facts) -> Tree:
-    """Returns earlier functions with those that cells have just left (`False`: none). Closed cells need none."""
-    tree = regions.changed(
-        earlier, left, lambda functions, f: functions if f in functions else (*functions, f)
-    )
-    # A list may grow by a value of a cell whose others are all closed.
-    fixed = {name: domain for name, domain in after.universe.items() if not domain.is_list}
-    others = regions.attributes(after.closed) - regions.attributes(tree)
-    return regions.update(tree, regions.forall(after.closed, others, fixed), lambda _: _NONE)
-
-
-@frozen
-class _Apart:
-    """A cell's function that its feeders do not have in common, because the one that had it has gone; and the latest
-    that they have."""
-
-    scale: Affine
-    latest: Affine
-
-
-def _next(history: History, scale: Affine) -> Affine | _Apart:
-    """Returns the latest common function, if the cell's own one is common, too (D1); a cell without feeders is
-    unchanged."""
-    if not history or scale in history[::-1]:  # most often it is one of the last
-        return history[-1] if history else scale
-    return _Apart(scale, history[-1])
-
-
-def _never_back(next_: Affine | _Apart, earlier: History) -> Affine:
-    """Returns a cell's next function: one that its own does not lead to must be new to it (D2)."""
-    if isinstance(next_, Affine):
-        return next_
-    return next_.scale if next_.latest.is_identity or next_.latest in earlier else next_.latest
-
-
-def _left(scale: Affine, announced: bool) -> Affine | bool:
-    """Returns the function that an Alter makes an earlier one, or `False`."""
-    return announced and not scale.is_identity and scale
-
-
-def _is_behind(history: History, other: History | Affine) -> bool:
-    """Returns True if a cell has gone further than another history or function."""
-    latest = other if isinstance(other, Affine) else other[-1] if other else None
-    return bool(history) and latest is not None and history[-1] != latest
-
-
-_BEHIND = Operation(lambda a, b: False if a is b else None, _is_behind)
-_NEXT = Operation(lambda a, b: None, _next)
-_NEVER_BACK = Operation(lambda a, b: a if isinstance(a, Affine) else None, _never_back)
-_LEFT = Operation(lambda a, b: False if b is False or a == IDENTITY else None, _left)
 _CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))
 
 
@@ -447,15 +366,6 @@ def _came(presence: Tree, announced: Tree) -> Tree:
 def _went(announced: Tree, presence: Tree) -> Tree:
     """Returns the region where an attribute is absent and its absence not announced."""
     return regions.difference(_may_be(announced), _may_be(presence))
-
-
-@regions.remembered
-def _target(units: Tree, scale: Tree, earlier: Tree) -> Tree:
-    """Returns the functions that the output's values are encoded with next."""
-    target = regions.combine(units, scale, _NEXT)
-    if any(isinstance(leaf, _Apart) for leaf in regions.leaves(target)):
-        target = regions.combine(target, earlier, _NEVER_BACK)
-    return target
 
 
 def _is_present(presence: Tree) -> Tree:

@@ -78,8 +78,8 @@ def test_an_output_follows_the_feeders_that_are_left(query: str) -> None:
 def test_an_output_never_returns_to_a_function_that_it_has_left() -> None:
     lines = [*REPLACED[:2], "[[pump = 1, alter(bar, y -> y * 10)]]", *REPLACED[2:4]]
     there, new = "[[pump = 2, alter(bar, y -> y * 100)]]", "[[pump = 2, alter(bar, y -> y * 3)]]"
-    said = announced(PUMPS, [("pumps", line) for line in [*lines, there, new]])
-    assert said[1:] == [
+    markers_out = announced(PUMPS, [("pumps", line) for line in [*lines, there, new]])
+    assert markers_out[1:] == [
         "[[alter(bar, y -> y * 100)]]",
         "[[alter(bar, y -> y * 10)]]",
         "[[alter(bar, y -> (y * 3) / 10)]]",
@@ -135,15 +135,15 @@ EQUAL = [
 @pytest.mark.parametrize("relation", OF_WINDOWS)
 def test_equal_regions_are_announced_alike(relation: str) -> None:
     """Values outside of a declared domain are in no tuple: windows are covered without them."""
-    said = 0
+    markers_out = 0
     for texts in EQUAL:
         for change in ("alter(x, y -> y * 2)", "+(u: double)"):
             markers = ["[[" + ", ".join(filter(None, (text, change))) + "]]" for text in texts]
             query = f"{WINDOWS} emit {relation} to json 'o';"
             first, second = (announced(query, [("r", marker)]) for marker in markers)
             assert first == second
-            said += len(first)
-    assert said
+            markers_out += len(first)
+    assert markers_out
 
 
 @pytest.mark.parametrize(
