@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 
 _ALLOWED = re.compile(
     r"(?:[^\\\[\](){}*+?|^$.]|\\[dDwWsSbB\\.\[\](){}*+?|^$/-]"
     r"|\[\^?(?:(?!--|~~|\|\|)[^\\\[\]&^]|\\[dDwWsS\\\[\]^-])+\]"  # not the sets of sets of some engines
-    r"|\((?:\?:|(?!\?))|\)|[|^$.]|(?:[*+?]|\{[0-9]{1,4}(?:,[0-9]{0,4})?\})\??)*"
+    r"|\((?:\?:|(?!\?))|\)|[|^$.]|(?:[*+?]|\{[0-9]{1,4}(?:,[0-9]{0,4})?\})\??(?![*+?{]))*"  # `a*+` has two meanings
 )
 _TOKEN = re.compile(r"\[\^?(?:\\.|[^\]\\])+\]|\\.|.", re.DOTALL)
+_DEEPEST = 50
+"""Levels of groups; engines read them by recursion."""
 _CLASSES = {"d": "0-9", "w": "A-Za-z0-9_", "s": r" \t\n\x0B\f\r"}
 
 
 def is_regex(text: str) -> bool:
     """Returns True if all engines accept the expression with one meaning."""
     try:
-        return bool(_ALLOWED.fullmatch(text)) and bool(re.compile(text))
+        return bool(_ALLOWED.fullmatch(text)) and _depth(text) <= _DEEPEST and bool(re.compile(text))
     except re.error:
         return False
+
+
+def _depth(text: str) -> int:
+    """Returns the levels of groups inside of groups."""
+    steps = ((token == "(") - (token == ")") for token in _TOKEN.findall(text))
+    return max(accumulate(steps), default=0)
 
 
 def written(pattern: str) -> str:

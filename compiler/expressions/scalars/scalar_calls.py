@@ -11,6 +11,7 @@ from attrs import evolve
 from cedilla.compiler.expressions.aggregates import aggregate_functions
 from cedilla.compiler.expressions.scalars import changing_functions, regexes, scalar_sql, type_hints
 from cedilla.compiler.expressions.scalars.function_hints import hint_for_scalar
+from cedilla.compiler.expressions.scalars.regex_ambiguity import is_ambiguous
 from cedilla.compiler.expressions.scalars.scalar_functions import (
     ARGUMENTS,
     BOUNDS,
@@ -221,6 +222,8 @@ def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
         case "group":
             groups = re.compile(str(getattr(node.arguments[1], "value", ""))).groups
             return type_ == INT and isinstance(constant, int) and constant <= groups
+        case "regex":
+            return isinstance(constant, str) and regexes.is_regex(constant) and _ends(constant, argument)
         case "value":
             return type_.element is None
         case "same":
@@ -231,12 +234,23 @@ def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
             return isinstance(constant, str) and _CONSTANTS[kind](constant)
 
 
+def _ends(pattern: str, argument: Expression) -> bool:
+    """Raises RQ012 for a regular expression whose search may not end."""
+    if is_ambiguous(pattern):
+        message = "a text can match a repetition of this regular expression in too many ways to try"
+        hint = (
+            "write one repetition for two that take the same text, `a+` for `(a+)+`, or a separator between them, "
+            "`(a+-)+`"
+        )
+        raise failure("RQ012", message, argument.span, hint=hint)
+    return True
+
+
 _CONSTANTS: dict[str, Callable[[str], bool]] = {
     "unit": lambda text: text.lower() in UNITS,
     "dateunit": lambda text: text.lower() in UNITS[-4:],
     "format": lambda text: bool(text) and not FORMAT.sub("", text),
     "like": lambda text: bool(_LIKE.fullmatch(text)),
-    "regex": regexes.is_regex,
     "replacement": lambda text: not set(text) & {"$", "\\"},
 }
 

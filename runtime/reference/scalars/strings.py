@@ -57,9 +57,18 @@ def _distance(a: str, b: str) -> int:
 
 def _like(text: str, pattern: str) -> bool:
     tokens: list[str] = re.findall(r"\\.|.", pattern, re.DOTALL)
-    patterns = {"%": ".*", "_": "."}
-    parts = (patterns.get(token) or re.escape(token.removeprefix("\\") or "\\") for token in tokens)
-    return re.fullmatch("".join(parts), text, re.DOTALL) is not None
+    parts = [""]
+    for token in tokens:
+        if token == "%":
+            parts.append("")
+        else:
+            parts[-1] += "." if token == "_" else re.escape(token.removeprefix("\\") or "\\")
+    if len(parts) == 1:
+        return re.fullmatch(parts[0], text, re.DOTALL) is not None
+    first, *inner, last = parts
+    # The first place of a part leaves most to the others: no further one is tried.
+    places = "".join(f"(?>.*?{part})" for part in inner)
+    return re.fullmatch(f"{first}{places}.*{last}", text, re.DOTALL) is not None
 
 
 def _regex(pattern: str) -> re.Pattern[str]:

@@ -106,6 +106,12 @@ def test_types(text: str, expected: str) -> None:
         ("rlike(s, '[a-z--m]')", "RQ103", "'[a-z--m]'"),
         ("rlike(s, '[a~~b]')", "RQ103", "'[a~~b]'"),
         ("rlike(s, 'a{٢}')", "RQ103", "'a{٢}'"),
+        # After a repetition, `+` repeats again to Rust, and forbids to give back to Java and Python.
+        ("rlike(s, 'a*+b')", "RQ103", "'a*+b'"),
+        (f"rlike(s, '{'(' * 99}a{')' * 99}')", "RQ103", f"'{'(' * 99}a{')' * 99}'"),
+        ("rlike(s, '^(a+)+$')", "RQ012", "'^(a+)+$'"),
+        ("regexp_extract(s, '^(a|a)*$', 1)", "RQ012", "'^(a|a)*$'"),
+        ("regexp_replace(s, '(x+x+)+y', 'z')", "RQ012", "'(x+x+)+y'"),
         ("regexp_extract(s, '(a)b', 2)", "RQ103", "2"),
         ("year('today')", "RQ103", "'today'"),
     ],

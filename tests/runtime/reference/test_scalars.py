@@ -172,3 +172,10 @@ def test_a_query_computes_across_alters_and_a_drop_of_what_is_optional(
     assert [item["$accent"] for item in buckets if "$accent" in item] == ["[[alter(t, y -> y * 2 + 3)]]"]
     decoded = sorted((row["bucket"], row["s"], round(float(row["t"]), 9)) for row in decode(buckets))
     assert decoded == sorted((item["ts"] // 10, item["s"], item["t"]) for item in CANONICAL)
+
+
+def test_a_like_with_many_wildcards_tries_each_place_once() -> None:
+    types = {"s": Type("string")}
+    like = parse_expression(f"like(s, '{'%a' * 9}%b')")
+    expressions.type_of(like, types)
+    assert [evaluate(like, {"s": text}, types) for text in ("a" * 3000, "a" * 3000 + "b")] == [False, True]
