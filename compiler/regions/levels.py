@@ -56,7 +56,7 @@ _NOTHING: frozenset[str] = frozenset()
 _UNKNOWN: frozenset[str] = frozenset({"?"})
 
 
-CELL, _LISTED, _MOST_CASES, _MOST_IN_ROW = 2_500, 1_000, 16, 8
+CELL, _LISTED, _MOST_CASES, _MOST_IN_ROW = 1_000, 400, 16, 8
 """What a case of a written expression weighs if a value in a table's row weighs 1; what a value below a point weighs if
 the points there are no row; how many cases points weigh at most; how many points a row has (`codegen.tables`)."""
 

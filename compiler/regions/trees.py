@@ -98,8 +98,8 @@ SHALLOW, MAX_DEPTH = 6, 2000
 combinations of all descriptions."""
 
 
-MAX_WEIGHT = 4_000 * CELL
-"""What a tree weighs at most: 4,000 cells of ranges, or ten million in rows of tables."""
+MAX_WEIGHT = 10_000 * CELL
+"""What a tree weighs at most: 10,000 cells of ranges, or ten million in rows of tables."""
 
 
 def _weighed(tree: Level) -> Tree:

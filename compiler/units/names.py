@@ -116,7 +116,7 @@ def in_pints_words(name: str) -> str:
         return CODES_OF_OTHERS[name]
     if (mass := _PER_DECILITRE.match(name)) is not None:
         return f"{mass[1]}g/dL{name[mass.end() :]}"
-    if _PRODUCT_OF_CF.fullmatch(name):
+    if _PRODUCT_OF_CF.fullmatch(name) and any(sign.isdecimal() for sign in name):
         return "*".join(re.sub(r"(-?\d+)$", r"**(\1)", word) for word in name.split(" "))
     return name
 

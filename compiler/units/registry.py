@@ -120,13 +120,13 @@ def unit_of(name: str) -> Any:
         return _of_own(name)
     if len(name) > (_FULL_LENGTH if _OWN in name else _MAX_LENGTH) or not name:
         raise UnknownUnit(name)
-    given, name = name, in_pints_words(name)
+    shown, name = name, in_pints_words(name)
     if _INVALID.search(name):
-        raise UnknownUnit(given)
+        raise UnknownUnit(shown)
     if (
         instead := next(filter(None, (misread(name), *map(instead_of, (name, *words(name))))), None)
     ) is not None:
-        raise UnknownUnit(given, instead)
+        raise UnknownUnit(shown, instead)
     name = _CODE.sub(lambda code: _CODES[code[0]], name)
     plain = _ALONE.sub(_counted, name)
     for spelling in dict.fromkeys((plain, with_powers(plain.translate(_SAME_SIGNS)))):

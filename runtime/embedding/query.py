@@ -233,9 +233,8 @@ def _quarantined(checkpoint: Path) -> list[dict[str, Any]]:
     for file in sorted((checkpoint / "quarantine").glob("*/*.jsonl")):
         for line in set_aside_lines(Files(), str(file)):
             position = {"file": line.file, "line": line.line}
-            place = f"{line.file}:{line.line}"
             record = {"code": line.code, "reason": line.reason, "position": position, "raw": line.raw}
-            records.append({**record, "source": file.parent.name, "place": place})
+            records.append({**record, "source": file.parent.name, "place": f"{line.file}:{line.line}"})
     return records
 
 

@@ -1,6 +1,4 @@
-"""`cedilla status`: shows the state of a query from its last commit record, without Spark (design, section
-7).
-"""
+"""`cedilla status`: shows the state of a query from its last commit, without Spark (design, section 7)."""
 
 from __future__ import annotations
 
@@ -21,7 +19,6 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Level, Tree
-from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import render
 from cedilla.runtime.change_detection.monitor_record import reported_changes
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
@@ -29,7 +26,7 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.markers.warnings import converted_twice
-from cedilla.runtime.control.sinks.functions import NONE, held_back
+from cedilla.runtime.control.sinks.held_back import held_back
 from cedilla.runtime.control.sources.active_accents import active_accents, of_source
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units, source_names
@@ -323,11 +320,10 @@ def _waiting(plan: Plan, facts: Mapping[str, Facts], commit: Commit) -> Iterator
 def _held_back(plan: Plan, facts: Mapping[str, Facts], commit: Commit) -> Iterator[str]:
     """Yields the units of tuples that outputs do not announce, with the reason."""
     for emit in plan.emits:
-        if emit.name in commit.sinks and not emit.original_units:
-            of, sink = facts[emit.relation], commit.sinks[emit.name]
+        of, sink = facts[emit.relation], commit.sinks.get(emit.name)
+        if sink is not None and not emit.original_units:
             for name in of.units:
-                scale, earlier = sink.scale.get(name, IDENTITY), sink.earlier.get(name, NONE)
-                for reason, region in held_back(scale, earlier, of, name):
+                for reason, region in held_back(sink, of, name):
                     yield f"{name} at output {emit.name}, {_where(region, of) or 'everywhere'}: {reason}"
 
 

@@ -21,7 +21,6 @@ from cedilla.compiler.operators.shared.base import Kind
 from cedilla.compiler.operators.shared.reactions import SCALED
 from cedilla.compiler.plan import Plan, derive
 from cedilla.compiler.regions import Tree
-from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span
 from cedilla.grammar.parser import single_accents
 from cedilla.runtime.control.descriptions.region_texts import joined_texts, region_texts
@@ -31,7 +30,7 @@ from cedilla.runtime.control.markers.source_marker_parser import read_accent, re
 from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
-from cedilla.runtime.control.sinks.functions import NONE, held_back
+from cedilla.runtime.control.sinks.held_back import held_back
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units
@@ -165,7 +164,7 @@ class _Tracer:
             return evolve(effect, does=("nothing comes to it",))
         facts, sink = self.facts[effect.relation], self.announced[effect.relation]
         names = {out for kind, step in steps if kind == "alter" for out in step.reaction.passes}
-        why = [reason for n in sorted(names & facts.units.keys()) for reason, _ in _held_back(sink, facts, n)]
+        why = [reason for n in sorted(names & facts.units.keys()) for reason, _ in held_back(sink, facts, n)]
         return evolve(effect, does=tuple(dict.fromkeys(why)) or effect.does)
 
     def _say(
@@ -188,10 +187,6 @@ class _Tracer:
             names=UnitNames(units[relation], relation, self.plan, self.states),
         )
         return announced
-
-
-def _held_back(sink: SinkState, facts: Facts, name: str) -> Iterator[tuple[str, Tree]]:
-    return held_back(sink.scale.get(name, IDENTITY), sink.earlier.get(name, NONE), facts, name)
 
 
 _PASSING = ("propagates", "coordinates", "accumulates")

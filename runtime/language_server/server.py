@@ -3,6 +3,8 @@
 """`cedilla lsp`: the language server protocol over standard input and output, by pygls.
 
 Over 400 lines, as no other module sees pygls.
+
+Over 400 lines, as each request of an editor has its handler here.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def test_every_page_is_in_the_index() -> None:
 # --- rules and laws ---
 
 RULES = """
-S1 to S6, P1 to P4, U1 to U4, J1 to J4, W1 to W5, A1 to A4, 2.2, D0, D0a, D0b, D0c, D0d, D1, G1 to G42, N8, N9,
+S1 to S6, P1 to P4, U1 to U4, J1 to J4, W1 to W5, A1 to A4, 2.2, D0, D0a, D0b, D0c, D0d, D1, D2, G1 to G42, N8, N9,
 R1 to R11, case 1 to case 6, validity, E1 to E11, P-alter, P-add, P-drop, P-dead, ⊥ lemma, vacuity,
 1.1, CombinePunct, 1.4, 1.5, 3.2 Union and Join, 3.2 memory, 3.2 Accumulator, 3.2 Window, 3.2 Join tuples,
 3.2 Aggregate, 3.2 Sort, 3.2 Select and Project, 3.2 CombinePunct, 3.3, 3.4, O1 to O6,

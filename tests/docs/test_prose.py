@@ -16,7 +16,7 @@ LIMITS = {
 """The greatest share of texts with a phrase, in percent."""
 
 
-MAX_WORDS_OF_DOCS = 36_000
+MAX_WORDS_OF_DOCS = 40_000
 """Without what is written from code."""
 
 

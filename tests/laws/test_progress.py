@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -31,7 +32,7 @@ class _Run:
     output: Output
     taken: list[str] = field(factory=list[str])
 
-    def step(self, items: list[tuple[str, str]]) -> None:
+    def step(self, items: Sequence[tuple[str, str]]) -> None:
         """Takes markers as one step, and checks all cells after it."""
         if not items:
             return

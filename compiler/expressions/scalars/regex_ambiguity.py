@@ -228,7 +228,7 @@ class _Automaton:
         after: dict[int, list[int]] = {}
         for p, q in self._circular():
             after.setdefault(p, []).append(q)
-        waiting, seen = [(p, p) for p in after], {(p, p) for p in after}
+        waiting, visited = [(p, p) for p in after], {(p, p) for p in after}
         steps = 0
         while waiting:
             pair = waiting.pop()
@@ -240,8 +240,8 @@ class _Automaton:
                 p, q = following
                 if pair[0] == pair[1] and p == q and self.steps[pair[0], p] > 1:
                     doubled.append((pair, following))
-                if following not in seen:
-                    seen.add(following)
+                if following not in visited:
+                    visited.add(following)
                     waiting.append(following)
         return pairs, doubled
 

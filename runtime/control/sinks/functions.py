@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from attrs import evolve, frozen
 
 from cedilla.compiler import regions
@@ -58,13 +56,6 @@ def _left(scale: Affine, announced: bool) -> Affine | bool:
     return announced and not scale.is_identity and scale
 
 
-def _is_behind(history: History, other: History | Affine) -> bool:
-    """Returns True if a cell has gone further than another history or function."""
-    latest = other if isinstance(other, Affine) else other[-1] if other else None
-    return bool(history) and latest is not None and history[-1] != latest
-
-
-_BEHIND = Operation(lambda a, b: False if a is b else None, _is_behind)
 _NEXT = Operation(lambda a, b: None, _next)
 _NEVER_BACK = Operation(lambda a, b: a if isinstance(a, Affine) else None, _never_back)
 _LEFT = Operation(lambda a, b: False if b is False or a == IDENTITY else None, _left)
@@ -77,23 +68,6 @@ def next_functions(units: Tree, scale: Tree, earlier: Tree) -> Tree:
     if any(isinstance(leaf, _Apart) for leaf in regions.leaves(target)):
         target = regions.combine(target, earlier, _NEVER_BACK)
     return target
-
-
-def held_back(scale: Tree, earlier: Tree, after: Facts, name: str) -> Iterator[tuple[str, Tree]]:
-    """Yields the reasons why an output does not announce the units that its tuples are in, each with its region.
-
-    `scale`: the attribute's functions that it has announced; `earlier`: those that it has left.
-    """
-    units = told_apart(name, after)
-    target = next_functions(units, scale, earlier)
-    dead = after.dead(name)
-    for reason, latest, other in (
-        ("absorbed here, because its own values would describe it (G23)", after.units[name], units),
-        ("stays in an older unit, because the output has left that of its tuples (D2)", units, target),
-    ):
-        behind = regions.difference(regions.combine(latest, other, _BEHIND), dead)
-        if not regions.is_empty(behind, after.universe):
-            yield reason, behind
 
 
 def told_apart(name: str, after: Facts) -> Tree:

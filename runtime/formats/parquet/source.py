@@ -3,6 +3,8 @@
 The position of a row in its file is its index. Files may differ in columns and types. One scan reads files that agree,
 with their own types, so that Spark prunes columns and row groups. A conversion to the declared types follows the scan.
 With Spark Connect, tasks read the files, because not all such engines give the position of a row.
+
+Over 400 lines, as the source, its scan and its batches share one choice of columns.
 """
 
 from __future__ import annotations

@@ -100,14 +100,14 @@ BEFORE = {"a function": "m:", "a topic": "host:9092/"}
 """What a right text of a place begins with."""
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_a_text_of_a_query_is_text_in_its_program(place: str) -> None:
-    plain = PLACES[place].format(constant(HARMLESS.get(place, "a")))
+@pytest.mark.parametrize("subject", PLACES)
+def test_a_text_of_a_query_is_text_in_its_program(subject: str) -> None:
+    plain = PLACES[subject].format(constant(HARMLESS.get(subject, "a")))
     texts = [
-        BEFORE.get(place, "") + text for text in TEXTS.values() if is_unicode(text) and len(text) < 1_000
+        BEFORE.get(subject, "") + text for text in TEXTS.values() if is_unicode(text) and len(text) < 1_000
     ]
-    taken = [text for text in texts if check(PLACES[place].format(constant(text)), plain)]
-    assert taken or place in {"a unit", "a zone"}
+    taken = [text for text in texts if check(PLACES[subject].format(constant(text)), plain)]
+    assert taken or subject in {"a unit", "a zone"}
 
 
 @pytest.mark.parametrize("kind", TEXTS)

@@ -27,18 +27,32 @@ def check_union(left: World, right: World) -> None:
     probes = (-1, 0, 1, 2, 3, 4, UNDEFINED) if len(names) < 3 else (1, 3, UNDEFINED)
     for cell in rows(dict.fromkeys(names, probes)):
         feeders = [(left, cell), (right, cell)]
+        # An Alter waits for no input whose domain excludes what the other's has (D2).
+        changing = [
+            (world, cell)
+            for world, other in ((left, right), (right, left))
+            if not any(_excludes(world, other, name, cell.get(name, UNDEFINED)) for name in names)
+        ]
         for name in names:
             assert regions.contains(out.present[name], cell) == presence(feeders, name), (name, cell)
             if name in out.units:
-                assert regions.contains(out.units[name], cell) == history(feeders, name), (name, cell)
+                assert regions.contains(out.units[name], cell) == history(changing, name), (name, cell)
             gone = closed(feeders) or presence(feeders, name) is ABSENT
-            expected = () if gone else history(feeders, name)
+            expected = () if gone else history(changing, name)
             assert regions.contains(out.live_units(name), cell) == expected, (name, cell)
         assert regions.contains(out.closed, cell) == closed(feeders)
     for name, domain in out.universe.items():
         for world in (left, right):
             possible = world.axes[name].values if name in world.axes else [UNDEFINED]
             assert all(regions.contains(domain.members, {name: v}) for v in possible)
+
+
+def _excludes(world: World, other: World, name: str, value: object) -> bool:
+    """Returns True if a value of an attribute of two inputs is possible in the other one only."""
+    if value is UNDEFINED or name not in world.axes or name not in other.axes:
+        return False
+    theirs, mine = (regions.contains(w.facts.universe[name].members, {name: value}) for w in (other, world))
+    return theirs and not mine
 
 
 TS = tuple(range(-13, 26))

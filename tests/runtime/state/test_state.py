@@ -237,7 +237,7 @@ def measured(spark: SparkSession, root: Path, rows: DataFrame) -> Segment | None
     store.append("k", rows, columns_in(rows), 0)
     wait_all(jobs.take())
     jobs.close()
-    measure = store.measured(store.segments)["k"]
+    measure = store.measured(store.segments).get("k", ())
     return measure[0] if measure else None
 
 

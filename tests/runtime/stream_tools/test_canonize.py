@@ -435,8 +435,7 @@ def test_what_the_wire_has_no_words_for_is_said() -> None:
     optional = declared_schema("k?: int, p: double")
     (warning,) = canonize(as_lines(stream), optional, output)
     assert (warning.code, warning.severity) == ("RQ213", "warning")
-    assert "[[k < 1, -(p)]]" in output.getvalue()
-    assert "[[k >= 2, -(p)]]" in output.getvalue()
+    assert "[[k != 1, -(p)]]" in output.getvalue()
     for schema in (declared_schema("k: int, p: double"), inferred_schema(as_lines(stream))):
         assert canonize(as_lines(stream), schema, io.StringIO()) == ()
 

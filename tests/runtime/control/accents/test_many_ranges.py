@@ -75,7 +75,7 @@ def test_the_query_s_accents_have_the_same_budget(tmp_path: Path) -> None:
 
 def test_such_a_marker_may_be_set_aside(tmp_path: Path) -> None:
     run = Query.without_engine(tmp_path, QUERY)
-    run.write("r", [*_accents("three attributes", 20), {"a": 1, "b": 1, "c": 1, "t": 1.0}])
+    run.write("r", [*_accents("three attributes", 40), {"a": 1, "b": 1, "c": 1, "t": 1.0}])
     codes = run.simulate(bad_markers="quarantine").codes
     assert "RQ481" in codes
 

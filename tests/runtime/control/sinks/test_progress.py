@@ -77,8 +77,8 @@ def test_an_output_follows_the_feeders_that_are_left(query: str) -> None:
 
 def test_an_output_never_returns_to_a_function_that_it_has_left() -> None:
     lines = [*REPLACED[:2], "[[pump = 1, alter(bar, y -> y * 10)]]", *REPLACED[2:4]]
-    there, new = "[[pump = 2, alter(bar, y -> y * 100)]]", "[[pump = 2, alter(bar, y -> y * 3)]]"
-    markers_out = announced(PUMPS, [("pumps", line) for line in [*lines, there, new]])
+    old, new = "[[pump = 2, alter(bar, y -> y * 100)]]", "[[pump = 2, alter(bar, y -> y * 3)]]"
+    markers_out = announced(PUMPS, [("pumps", line) for line in [*lines, old, new]])
     assert markers_out[1:] == [
         "[[alter(bar, y -> y * 100)]]",
         "[[alter(bar, y -> y * 10)]]",
