@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import LONG
 from cedilla.compiler.facts.facts import ABSENT, LATENT, ORIGINAL, PRESENT, Facts, History, Presence
+from cedilla.compiler.regions import UNDEFINED
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from tests.kit.strategies import (
     Axis,
@@ -147,3 +148,11 @@ def check_fold(
 
 def same(value: Any) -> Any:
     return value
+
+
+def excludes(world: World, other: World, name: str, value: object) -> bool:
+    """Returns True if a value of an attribute of two inputs is possible in the other one only."""
+    if value is UNDEFINED or name not in world.axes or name not in other.axes:
+        return False
+    theirs, mine = (regions.contains(w.facts.universe[name].members, {name: value}) for w in (other, world))
+    return theirs and not mine

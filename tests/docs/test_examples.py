@@ -162,7 +162,7 @@ R1 to R11, case 1 to case 6, validity, E1 to E11, P-alter, P-add, P-drop, P-dead
 1.3 Select, 1.3 Project, 1.3 computed, 1.3 Dup-elim, 1.3 Union, 1.3 Union of sets, 1.3 Intersect, 1.3 Difference,
 1.3 ALL, 1.3 Join, 1.3 Outer join, 1.3 Group-by, 1.3 Early close, 1.3 Sort, 1.3 Top-k, 1.3 Limit, 1.3 Window,
 1.3 Session, 1.3 Count window, 1.3 Static relation, 1.3 End of stream,
-2.8, 2.8 avg, 2.8 sum, 2.8 var, 2.8 count, 2.8 collect, 2.8 corr, 2.8 mixed groups,
+2.8, 2.9, 2.8 avg, 2.8 sum, 2.8 var, 2.8 count, 2.8 collect, 2.8 corr, 2.8 mixed groups,
 N1, N2, N3, N4, N5, N6, N7, N10, N11, N12, N13, N14, N15, N16
 """
 """All rules of the theory: `tests/laws/rules.toml` has each with its files and tests."""

@@ -11,6 +11,7 @@ from cedilla.compiler.regions import UNDEFINED
 from tests.compiler.worlds import (
     World,
     closed,
+    excludes,
     history,
     presence,
 )
@@ -31,7 +32,7 @@ def check_union(left: World, right: World) -> None:
         changing = [
             (world, cell)
             for world, other in ((left, right), (right, left))
-            if not any(_excludes(world, other, name, cell.get(name, UNDEFINED)) for name in names)
+            if not any(excludes(world, other, name, cell.get(name, UNDEFINED)) for name in names)
         ]
         for name in names:
             assert regions.contains(out.present[name], cell) == presence(feeders, name), (name, cell)
@@ -45,14 +46,6 @@ def check_union(left: World, right: World) -> None:
         for world in (left, right):
             possible = world.axes[name].values if name in world.axes else [UNDEFINED]
             assert all(regions.contains(domain.members, {name: v}) for v in possible)
-
-
-def _excludes(world: World, other: World, name: str, value: object) -> bool:
-    """Returns True if a value of an attribute of two inputs is possible in the other one only."""
-    if value is UNDEFINED or name not in world.axes or name not in other.axes:
-        return False
-    theirs, mine = (regions.contains(w.facts.universe[name].members, {name: value}) for w in (other, world))
-    return theirs and not mine
 
 
 TS = tuple(range(-13, 26))

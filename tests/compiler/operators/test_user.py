@@ -14,7 +14,7 @@ from cedilla.compiler.operators import Join, Project, Union, User
 from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError
-from tests.compiler.worlds import World, check_fold, closed, history, presence, same, worlds
+from tests.compiler.worlds import World, check_fold, closed, excludes, history, presence, same, worlds
 from tests.kit.strategies import LIGHT, rows, values
 
 HEAD = 'stream a(k: long, t: double) from json "a"; stream b(k: long, u: double) from json "b";\n'
@@ -69,10 +69,19 @@ def test_two_inputs_feed_every_group(left: World, right: World) -> None:
             for world, other in ((left, "b"), (right, "c"))
             for c in world.fibre(cell, [other, "X"])
         ]
+        # An Alter waits for no input whose domain excludes what the other's has (D2).
+        changing = [
+            (world, c)
+            for world, c in feeders
+            if not any(
+                excludes(world, right if world is left else left, name, c.get(name, UNDEFINED))
+                for name in ("a", "X")
+            )
+        ]
         for name in ("a", "X"):
             assert regions.contains(out.present[name], cell) == presence(feeders, name)
             if name in out.units:
-                assert regions.contains(out.units[name], cell) == history(feeders, name)
+                assert regions.contains(out.units[name], cell) == history(changing, name)
         assert regions.contains(out.closed, cell) == closed(feeders)
     union = Union(name="u", inputs=("l", "r"))
     assert user(2, merge=("a", "X")).facts(both) == union.facts(both)

@@ -55,12 +55,12 @@ def test_tuples_and_markers_are_rows_of_two_tables(spark: SparkSession, tmp_path
         {"k": 2, "t": 1.0, "at": None, "m": None, "p": "x"},
     ]
     assert markers(run) == [
-        (1, "accent", "[[+(p: string)]]"),
         (1, "accent", "[[k = 1, alter(t, y -> (y * 5 - 160) / 9, unit degC)]]"),
-        (2, "punctuation", "[k < 3]"),
+        (2, "accent", "[[+(p: string)]]"),
+        (3, "punctuation", "[k < 3]"),
     ]
     epochs = [commit.get("cedilla.epoch") for commit in deltalake.DeltaTable(f"{tmp_path}/out/r").history()]
-    assert epochs == ["1", "0"]
+    assert epochs == ["2", "1", "0"]
     assert not list((tmp_path / "checkpoint" / "delta").rglob("*.parquet"))
 
 

@@ -79,12 +79,12 @@ def test_an_epoch_and_the_status_say_what_is_missing(spark: SparkSession, tmp_pa
     # Seven partial results are stored of six groups, and two of them are left.
     (waiting,) = second.waiting
     assert (waiting.count, waiting.exact, waiting.missing) == (7, False, {"pumps": ("ts",)})
-    assert epoch_line(third).endswith("1 punctuation · up to 7 groups of `flow` open")
+    assert epoch_line(third).endswith("2 accents in force · up to 7 groups of `flow` open")
     status = read_status(str(tmp_path / "checkpoint"))
     assert status.rows_waiting == third.waiting
     assert (status.read, status.written, status.backlog) == ({"pumps": 10}, {"flow": 4}, {"pumps": 0})
     assert "  up to 7 groups of `flow` wait for a punctuation on `minute`\n" in status_text(status)
-    record = json.loads((tmp_path / "checkpoint" / "commits" / "000000000002.json").read_text())
+    record = json.loads((tmp_path / "checkpoint" / "commits" / "000000000003.json").read_text())
     assert status.committed == record["time"]
     assert [item for item in run.output("flow") if "$punctuation" in item] == [
         {"$punctuation": "[minute < 2]"}

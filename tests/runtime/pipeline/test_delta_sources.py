@@ -122,7 +122,7 @@ def test_a_file_that_is_gone_before_it_was_read(spark: SparkSession, tmp_path: P
     table.write({"k": 2, "t": 2.0})
     deltalake.DeltaTable(table.path).optimize.compact()
     deltalake.DeltaTable(table.path).vacuum(0, dry_run=False, enforce_retention_duration=False)
-    with pytest.raises(DiagnosticError, match="RQ414"):
+    with pytest.raises(DiagnosticError, match="RQ431"):
         table.run()
     assert [row["k"] for row in table.output()] == [1]
 

@@ -70,13 +70,13 @@ def announced_alters(query: str, markers: list[str], emit: str | None = None) ->
                 "[[alter(t, y -> (y * 20 + 5463) / 20)]]",
             ],
         ),
-        # Closed regions count if readers know them.
+        # A description that extends into what is closed has the units of there, too.
         (
             "emit r",
             ["[[ts >= 60, unit(t, degC)]]", "[ts < 60]", "[[unit(t, kelvin)]]"],
             [
                 f"[[ts >= 60, {CELSIUS}, unit degC)]]",
-                "[[ts >= 60, alter(t, y -> (y * 20 + 5463) / 20, unit kelvin)]]",
+                "[[alter(t, y -> (y * 20 + 5463) / 20)]]",
             ],
         ),
         # Through operators, under other names.
