@@ -30,7 +30,7 @@ def lsp_command() -> None:
                 raise
             hint = "pip install 'cedilla[lsp]'"
             raise failure("RQ498", "the language server requires the package pygls", hint=hint) from None
-    serve()
+        serve()
 
 
 @click.command("init")

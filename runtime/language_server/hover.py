@@ -19,6 +19,7 @@ from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.units.kinds import described
 from cedilla.compiler.units.registry import UnknownUnit
 from cedilla.runtime.language_server.document import Document
+from cedilla.runtime.language_server.markdown import block, escaped, prose, span
 from cedilla.runtime.language_server.symbols import Occurrence
 
 
@@ -52,7 +53,7 @@ def _about(document: Document, name: Occurrence) -> str:
             return "\n\n".join(_attribute(document, name))
         case "constant":
             defined = document.names.definition(name)
-            return "" if defined is None else _code(_statement(document, defined))
+            return "" if defined is None else block(_statement(document, defined), "rq")
         case "function":
             return _function_text(name.name)
         case "unit":
@@ -72,9 +73,12 @@ def _node_text(document: Document, node: Source | Operator) -> str:
         return ""
     head, lines = node_lines(plan, node, state_safety)
     facts, units = plan.start[node.name], plan.units_of(node.name)
-    rows = [f"| {name} | {_type(name, facts)} | {units.get(name, '')} |" for name in facts.types]
+    rows = [
+        f"| {escaped(name)} | {escaped(_type(name, facts))} | {escaped(units.get(name, ''))} |"
+        for name in facts.types
+    ]
     table = "\n".join(["| attribute | type | unit |", "|---|---|---|", *rows])
-    return "\n\n".join([f"**{_escaped(head)}**", *(f"{_escaped(line)}  " for line in lines), table])
+    return "\n\n".join([f"**{prose(head)}**", *(f"{prose(line)}  " for line in lines), table])
 
 
 def _attribute(document: Document, name: Occurrence) -> Iterator[str]:
@@ -90,16 +94,17 @@ def _attribute(document: Document, name: Occurrence) -> Iterator[str]:
     relation = next((candidate for candidate in relations if name.name in plan.start[candidate].types), None)
     if relation is not None:
         facts, unit = plan.start[relation], plan.units_of(relation).get(name.name)
-        yield f"**{name.name}**: {_type(name.name, facts)}{f', unit `{unit}`' if unit else ''}, of `{relation}`"
+        in_unit = f", unit {span(unit)}" if unit else ""
+        yield f"**{escaped(name.name)}**: {escaped(_type(name.name, facts))}{in_unit}, of {span(relation)}"
     else:
-        yield f"**{name.name}** is not there yet: an accent may add it"
+        yield f"**{escaped(name.name)}** is not there yet: an accent may add it"
     if defined is not None and defined != name:
-        yield f"from `{_line(document, defined)}`"
+        yield f"from {span(_line(document, defined))}"
     rows = (
         accent_rows(plan, node.name, name.name) if isinstance(node, Source) else _reactions(plan, node, name)
     )
     if rows:
-        yield "\n".join(f"- {_escaped(row)}" for row in rows)
+        yield "\n".join(f"- {prose(row)}" for row in rows)
 
 
 def _reactions(plan: Plan, operator: Operator, name: Occurrence) -> list[str]:
@@ -131,12 +136,12 @@ def usage(name: str) -> str:
 def _function_text(name: str) -> str:
     call, function = usage(name), FUNCTIONS.get(name.lower())
     note = "" if function is None else USAGES[function.name][1]
-    return "\n\n".join(filter(None, (call and _code(call), _escaped(note))))
+    return "\n\n".join(filter(None, (call and block(call, "rq"), prose(note))))
 
 
 def _unit_text(name: str) -> str:
     try:
-        return _escaped(described(name))
+        return escaped(described(name))
     except UnknownUnit:
         return ""
 
@@ -149,12 +154,3 @@ def _line(document: Document, name: Occurrence) -> str:
 def _statement(document: Document, name: Occurrence) -> str:
     text = document.text if name.source == document.source else document.used_text(name.source) or ""
     return text[text.rfind("\n", 0, name.start) + 1 :].partition(";")[0] + ";"
-
-
-def _code(text: str) -> str:
-    return f"```rq\n{text}\n```"
-
-
-def _escaped(text: str) -> str:
-    """Returns a text whose signs have no meaning in Markdown."""
-    return text.replace("*", "\\*").replace("_", "\\_").replace("<", "\\<")

@@ -54,7 +54,10 @@ def markers_in(text: str) -> Iterator[MarkerText]:
     """Yields the markers of a file's text."""
     for match in _MARKER.finditer(text):
         pieces = [*_ESCAPE.finditer(text, match.start(2), match.end(2))]
-        decoded = json.loads(f'"{match[2]}"')
+        try:
+            decoded = json.loads(f'"{match[2]}"')
+        except ValueError:  # a raw control sign, or an escape that JSON does not have
+            continue
         places = (*(piece.start() for piece in pieces), match.end(2))
         if len(decoded) == len(pieces):  # else it has two escapes for one character
             yield MarkerText(match[1], decoded, places)
@@ -80,9 +83,17 @@ def owner_of(path: Path, root: Path, queries: Iterable[Document]) -> Owner | Non
         if document.plan is None:
             continue
         for name, folder, _ in folders(document.plan):
-            if any(path.parent == (base / folder).resolve() for base in (root, Path(document.source).parent)):
+            if any(path.parent == _resolved(base / folder) for base in (root, Path(document.source).parent)):
                 return Owner(document.plan, name.partition(".")[0], document.source)
     return None
+
+
+def _resolved(path: Path) -> Path | None:
+    """Returns the path without links; `None` for a text of a query that no file can be called."""
+    try:
+        return path.resolve()
+    except ValueError:
+        return None
 
 
 def _others(root: Path, skipped: set[Path]) -> Iterator[Document]:
@@ -209,7 +220,9 @@ def named_in(plan: Plan, source: Source, root: Path, name: str, opened: Mapping[
     for stream, folder, _ in folders(plan):
         if stream.partition(".")[0] != source.name or local_path(folder) is None:
             continue
-        home = (root / folder).resolve()
+        home = _resolved(root / folder)
+        if home is None:
+            continue
         for path in sorted({*home.glob("*.jsonl"), *(path for path in opened if path.parent == home)}):
             text = opened.get(path)
             if text is None and path.stat().st_size <= _MAX_BYTES:

@@ -1,24 +1,25 @@
 # pyright: basic
-# The only module that sees pygls, whose types are partial.
+# The types of pygls are partial.
 """`cedilla lsp`: the language server protocol over standard input and output, by pygls.
 
-Over 400 lines, as no other module sees pygls.
-
-Over 400 lines, as each request of an editor has its handler here.
+Over 400 lines, as only this module and `connection.py` see pygls.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
+from cedilla.compiler.included import utf8_text
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.formatting.formatter import format_query
@@ -26,9 +27,11 @@ from cedilla.grammar.parser import parse_query
 from cedilla.runtime.inspect.preview import preview_of
 from cedilla.runtime.language_server import hover, marker_lines, outline, renaming
 from cedilla.runtime.language_server.completion import Item, complete, complete_accent
+from cedilla.runtime.language_server.connection import Protocol, Writer, messages
 from cedilla.runtime.language_server.cursor import call_at
 from cedilla.runtime.language_server.document import Document
 from cedilla.runtime.language_server.fixes import Edit, fixes
+from cedilla.runtime.language_server.markdown import block
 from cedilla.runtime.language_server.positions import Positions
 from cedilla.runtime.language_server.symbols import Occurrence
 from cedilla.runtime.terminal.options import Options
@@ -62,8 +65,10 @@ _SYMBOLS = {
 class CedillaServer(LanguageServer):
     """A server with the documents of an editor, each analysed once for each version."""
 
+    protocol: Protocol
+
     def __init__(self) -> None:
-        super().__init__("cedilla", version("cedilla"))
+        super().__init__("cedilla", version("cedilla"), protocol_cls=Protocol)
         self.documents: dict[str, Document] = {}
         self.owners: dict[str, marker_lines.Owner | None] = {}
 
@@ -74,9 +79,10 @@ class CedillaServer(LanguageServer):
 
     def document(self, uri: str) -> Document:
         """Returns the query at an address, as the editor has it."""
-        text = self.workspace.get_text_document(uri).source
+        text, _ = self.text(uri)
         document = self.documents.get(uri)
         if document is None or document.text != text:
+            _path(uri)  # one that the compiler can look for files next to
             document = self.documents[uri] = Document(text, to_fs_path(uri) or uri)
         return document
 
@@ -85,8 +91,9 @@ class CedillaServer(LanguageServer):
         return Positions(text, lsp.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value)
 
     def text(self, uri: str) -> tuple[str, Positions]:
-        """Returns the text at an address, as the editor has it, and its lines."""
-        text = self.workspace.get_text_document(uri).source
+        """Returns the text at an address, as the editor has it, and its lines; else that of its file."""
+        opened = self.workspace.text_documents.get(unquote(uri))
+        text = file_text(uri) if opened is None else opened.source
         return text, self.positions(text)
 
     def owner(self, uri: str) -> marker_lines.Owner | None:
@@ -104,8 +111,23 @@ def is_stream(uri: str) -> bool:
     return uri.endswith((".jsonl", ".json"))
 
 
+def file_text(uri: str) -> str:
+    """Returns the text of a file that is not open. Raises `JsonRpcInvalidParams` where there is none."""
+    path = _path(uri)
+    try:
+        if path.is_file():  # not a pipe or a device, which may never end
+            return utf8_text(path.read_bytes)
+    except (ValueError, OSError) as wrong:
+        raise JsonRpcInvalidParams("the document is not open, and its file cannot be read") from wrong
+    raise JsonRpcInvalidParams("the document is not open, and is not a file of text")
+
+
 def _path(uri: str) -> Path:
-    return Path(to_fs_path(uri) or uri).resolve()
+    """Returns the path of an address. Raises `JsonRpcInvalidParams` for what no file can be called."""
+    try:
+        return Path(to_fs_path(uri) or uri).resolve()
+    except (ValueError, OSError) as wrong:
+        raise JsonRpcInvalidParams("the address is not one of a file") from wrong
 
 
 # --- findings ---
@@ -219,7 +241,7 @@ def on_hover(ls: CedillaServer, params: lsp.HoverParams) -> lsp.Hover | None:
         marker, owner = marker_lines.marker_at(text, offset), ls.owner(uri)
         if marker is None or owner is None:
             return None
-        shown = f"```text\n{marker_lines.marker_hover(owner, text, marker)}\n```"
+        shown = block(marker_lines.marker_hover(owner, text, marker), "text")
         shown_hover = hover.Hover(marker.places[0], marker.places[-1], shown)
     else:
         shown_hover = hover.hover(ls.document(uri), offset)
@@ -402,10 +424,15 @@ def on_inlays(ls: CedillaServer, params: lsp.InlayHintParams) -> list[lsp.InlayH
 @server.feature("cedilla/preview")
 def on_preview(ls: CedillaServer, params: Any) -> str:
     """Returns the preview of a query during typing: rows in and out of every step."""
-    document = ls.document(params.uri)
+    uri = getattr(params, "uri", None)
+    if not isinstance(uri, str):
+        raise JsonRpcInvalidParams("a preview is of a `uri`")
+    document = ls.document(uri)
     return preview_of(document.text, document.source, Options(allow_paths=(str(ls.root),)))
 
 
 def serve() -> None:
     """Serves one editor over standard input and output until it leaves."""
-    server.start_io()
+    server.protocol.set_writer(Writer(sys.stdout.buffer))
+    for message in messages(sys.stdin.buffer):
+        server.protocol.take(message)
