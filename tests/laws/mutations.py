@@ -213,8 +213,8 @@ MUTATIONS = (
     Mutation(
         "3.3 punctuations are in the units of the tuples before them",
         "runtime/control/sinks/announce.py",
-        "    raw = translate(regions.difference(new, regions.union(*impossible)), before.scale)",
-        "    raw = regions.difference(new, regions.union(*impossible))",
+        "simple_boxes(translate(raw, before.scale), plain,",
+        "simple_boxes(raw, plain,",
     ),
     Mutation(
         "G26 Add takes the outer image on the wire",
@@ -267,8 +267,8 @@ MUTATIONS = (
     Mutation(
         "D2 a closed region is written in the units that readers see",
         "runtime/control/sinks/announce.py",
-        "    free = translate(nowhere, before.scale)",
-        "    free = nowhere",
+        "plain, translate(free, before.scale))",
+        "plain, free)",
     ),
     Mutation(
         "G23 what no description can say is not announced",

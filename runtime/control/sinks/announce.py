@@ -232,12 +232,16 @@ def _punctuations(before: SinkState, after: Facts) -> tuple[tuple[str, ...], Tre
     texts: list[str] = []
     fixed = {name: domain for name, domain in after.universe.items() if not domain.is_list}
     plain = {name: domain for name, domain in fixed.items() if name not in before.scale}
-    impossible = [regions.complement(fixed[name].members) for name in fixed.keys() - plain.keys()]
-    nowhere = regions.union(closed_for_readers(after.closed, after.universe), *impossible)
-    # What is one range of the values that readers see may be several of canonical ones.
-    raw = translate(regions.difference(new, regions.union(*impossible)), before.scale)
-    free = translate(nowhere, before.scale)
-    for box in simple_boxes(raw, plain, free):
+    free = closed_for_readers(after.closed, after.universe)
+    boxes = list(simple_boxes(new, fixed, free))
+    if any(name in before.scale for box in boxes for name in box):
+        # What is one range of the values that readers see may be several of canonical ones.
+        impossible = regions.union(
+            *(regions.complement(fixed[n].members) for n in fixed.keys() - plain.keys())
+        )
+        raw, free = regions.difference(new, impossible), regions.union(free, impossible)
+        boxes = simple_boxes(translate(raw, before.scale), plain, translate(free, before.scale))
+    for box in boxes:
         if regions.is_empty(regions.box(box), plain):
             continue
         described = mapped_into(True, regions.box(box), before.scale)
@@ -277,11 +281,7 @@ def _alters(
                 continue
             live = regions.difference(regions.intersection(cell, readers_have), after.dead(name))
             live = regions.exists(live, {name}, after.universe)
-            nowhere = regions.union(
-                after.closed,
-                _unfed(units, scale.get(name, IDENTITY), live),
-                *(regions.complement(regions.defined(n)) for n in always & regions.attributes(live)),
-            )
+            nowhere = regions.union(after.closed, _unfed(units, scale.get(name, IDENTITY), live, always))
             nowhere = regions.intersection(nowhere, readers_have)
             if regions.is_empty(live, after.universe):
                 continue
@@ -338,17 +338,22 @@ def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
     )
 
 
-def _unfed(units: Tree, scale: Tree, live: Tree) -> Tree:
-    """Returns the region in which no tuples come to a relation any more and readers know the same units as in `live`.
+def _unfed(units: Tree, scale: Tree, live: Tree, always: frozenset[str]) -> Tree:
+    """Returns the region in which no tuples come to a relation now and readers know the same units as in `live`.
+
     Its waiting tuples can go over to new units with the others, so that their Alter does not tell them apart: readers
-    could not take it after an Add of an attribute by which it does (RQ467)."""
-    if NO_FEEDER not in regions.leaves(units):
+    could not take it after an Add of an attribute by which it does (RQ467). `always`: the attributes that all tuples
+    have.
+    """
+    unfed = [regions.complement(regions.defined(name)) for name in always & regions.attributes(live)]
+    if NO_FEEDER in regions.leaves(units):
+        unfed.append(regions.map_leaves(units, lambda history: history == NO_FEEDER))
+    if not unfed:
         return False
-    unfed = regions.map_leaves(units, lambda history: history == NO_FEEDER)
     in_units = [
         cell for cell in regions.cells(scale).values() if regions.intersection(cell, live) is not False
     ]
-    return regions.intersection(unfed, in_units[0]) if len(in_units) == 1 else False
+    return regions.intersection(regions.union(*unfed), in_units[0]) if len(in_units) == 1 else False
 
 
 _CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))

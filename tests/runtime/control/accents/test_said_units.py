@@ -76,7 +76,7 @@ def announced_alters(query: str, markers: list[str], emit: str | None = None) ->
             ["[[ts >= 60, unit(t, degC)]]", "[ts < 60]", "[[unit(t, kelvin)]]"],
             [
                 f"[[ts >= 60, {CELSIUS}, unit degC)]]",
-                "[[alter(t, y -> (y * 20 + 5463) / 20)]]",
+                "[[ts >= 60, alter(t, y -> (y * 20 + 5463) / 20, unit kelvin)]]",
             ],
         ),
         # Through operators, under other names.

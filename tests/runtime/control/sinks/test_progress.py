@@ -10,6 +10,7 @@ from cedilla.compiler import compile_query, regions
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.stream import Item
+from tests.kit.work import calls
 
 
 def announced(query: str, lines: Sequence[tuple[str, str | Item]], together: bool = False) -> list[str]:
@@ -173,6 +174,31 @@ def test_a_closed_region_is_written_as_readers_see_it() -> None:
     """In canonical values it is four regions. Readers see one range."""
     lines = [*IN_MANY_UNITS, "[t > 100]"]
     assert announced(ROOMS, [("r", line) for line in lines]) == lines
+
+
+def test_a_range_meets_only_what_is_closed_in_the_same_units() -> None:
+    """For s = 1 all above 50 degrees are closed: in its unit, above 100."""
+    lines = [*IN_MANY_UNITS[:1], "[t > 100]"]
+    for part in ("[s = 1, t in (45, 55]]", "[s = 2, t in (45, 55]]"):
+        assert announced(ROOMS, [("r", line) for line in [*lines, part]]) == [*lines, part]
+    whole = "[s = 1, t in (90, 100]]"
+    assert announced(ROOMS, [("r", line) for line in [*lines, whole]])[2:] == ["[s = 1, t > 90]"]
+
+
+def test_a_closed_time_does_not_read_what_is_closed_in_other_units() -> None:
+    """An epoch's cost does not grow with the accents in force, though a select has closed a range of their values."""
+    query = ROOMS.replace("s: int in {1, 2, 3, 4, 5, 6}", "s: int").replace(
+        "emit r", "emit select[t > 10](r)"
+    )
+
+    def cost(sensors: int) -> int:
+        reference = Reference(compile_query(query).plan)
+        marks = [_marker(f"[[s = {s}, alter(t, y -> y * 2)]]") for s in range(sensors)]
+        reference.step([("r", mark) for mark in marks])
+        reference.step([("r", _marker("[ts < 1]"))])
+        return calls(lambda: reference.step([("r", _marker("[ts < 2]"))]))
+
+    assert cost(400) < 2 * cost(100)
 
 
 @pytest.mark.parametrize(
