@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 ANNOTATION = re.compile(r"\{[^{}]*\}")
 """UCUM's annotations: alone they name the counted things, `{request}`; after a unit they change nothing."""
@@ -164,17 +165,17 @@ CODES_OF_OTHERS: Mapping[str, str] = {
     "MTS": "m/s",
     "P1": "percent",
 }
-"""Codes of other standards that are no unit of pint or UCUM, and their units."""
+"""Codes of other standards that pint and UCUM do not have, and their units."""
 
 
-def misread(name: str) -> str | None:
-    """Returns what to write instead of a name whose parts would mean another unit; `None` for other names."""
-    return next((instead for pattern, instead in _WHOLE if pattern.fullmatch(name)), None)
-
-
-def instead_of(word: str) -> str | None:
-    """Returns the spellings that replace an ambiguous name; `None` for other names."""
-    return next((instead for pattern, instead in _TRAPS if pattern.fullmatch(word)), None)
+def instead_of(name: str) -> str | None:
+    """Returns what to write instead of a name that is ambiguous, or whose parts would mean another unit; `None` for
+    other names."""
+    whole = (instead for pattern, instead in _WHOLE if pattern.fullmatch(name))
+    traps = (
+        instead for word in (name, *words(name)) for pattern, instead in _TRAPS if pattern.fullmatch(word)
+    )
+    return next(chain(whole, traps), None)
 
 
 def is_prefixed_well(word: str, prefix: str, unit: str) -> bool:

@@ -20,7 +20,6 @@ from cedilla.compiler.units.names import (
     in_pints_words,
     instead_of,
     is_prefixed_well,
-    misread,
     with_powers,
     words,
 )
@@ -123,9 +122,7 @@ def unit_of(name: str) -> Any:
     shown, name = name, in_pints_words(name)
     if _INVALID.search(name):
         raise UnknownUnit(shown)
-    if (
-        instead := next(filter(None, (misread(name), *map(instead_of, (name, *words(name))))), None)
-    ) is not None:
+    if (instead := instead_of(name)) is not None:
         raise UnknownUnit(shown, instead)
     name = _CODE.sub(lambda code: _CODES[code[0]], name)
     plain = _ALONE.sub(_counted, name)
