@@ -4,7 +4,6 @@ import ast
 import re
 import subprocess
 import sys
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from cedilla.compiler.operators import OPERATORS, Operator
 from tests.compiler.golden_views import golden_output
 from tests.kit import ROOT
 from tests.kit.golden import check
+from tests.kit.tiers import tiered
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.glob("*.txt"))
@@ -32,12 +32,13 @@ TREE = re.compile(r"[ │├└─]*")
 QUOTED = re.compile(r" *\d* \|")
 
 
+@pytest.mark.parametrize("width", tiered([80, 60, 100]))
 @pytest.mark.parametrize("path", sorted((ROOT / "queries").rglob("*.rq")), ids=lambda path: path.stem)
-def test_no_line_is_longer_than_the_width(path: Path) -> None:
+def test_no_line_is_longer_than_the_width(path: Path, width: int) -> None:
     """But for one word that is longer, and for the lines of the query that a warning quotes."""
     text = path.read_text(encoding="utf-8")
     compiled = compile_query(text, str(path))
-    for width, view in product((60, 80, 100), ("plan", "full", "evolution")):
+    for view in ("plan", "full", "evolution"):
         for line in show(compiled, view, texts={str(path): text}, width=width).splitlines():
             one_word = " " not in TREE.sub("", line, count=1)
             assert len(line) <= width or one_word or QUOTED.match(line), line

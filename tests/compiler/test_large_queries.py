@@ -112,7 +112,7 @@ def nested(depth: int) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", nested(1))
+@pytest.mark.parametrize("name", tiered(nested(1), 4))
 def test_what_nests_deeply_is_one_error_with_its_place(name: str) -> None:
     compile_query(SOURCE + f'emit {nested(100)[name]} to json "o";')
     for depth in (150, 3000):

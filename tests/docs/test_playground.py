@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, expect
 from tests.docs.playground import pack
 from tests.kit import ROOT
 from tests.kit.browser import opened, served_folder
+from tests.kit.tiers import tiered
 
 PAGE = ROOT / "docs" / "playground"
 QUERY = """\
@@ -83,7 +84,7 @@ def address(tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("width", [1200, 420])
+@pytest.mark.parametrize("width", tiered([1200, 420]))
 def test_the_page_asks_after_each_change_and_shows_the_answer_of_a_tab(
     browser: Browser, address: str, width: int
 ) -> None:

@@ -1,6 +1,7 @@
 """Pages, docstrings and comments are in plain English: few texts have a phrase of `phrases.toml`."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -20,9 +21,14 @@ MAX_WORDS_OF_DOCS = 40_000
 """Without what is written from code."""
 
 
+@cache
+def texts_of(name: str) -> list[Text]:
+    return list(texts([ROOT / name]))
+
+
 @pytest.mark.parametrize("name", LIMITS)
 def test_few_texts_have_a_phrase_to_decode(name: str) -> None:
-    all_texts = list(texts([ROOT / name]))
+    all_texts = texts_of(name)
     stilted = [text for text in all_texts if text.phrases()]
     share = 100 * len(stilted) / len(all_texts)
     lines = "\n".join(f"{text.path}:{text.line}: {'; '.join(text.phrases())}" for text in stilted)
@@ -31,7 +37,7 @@ def test_few_texts_have_a_phrase_to_decode(name: str) -> None:
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_no_sentence_is_too_long(name: str) -> None:
-    long = [f"{text.path}:{text.line}" for text in texts([ROOT / name]) if text.longest() > MAX_WORDS]
+    long = [f"{text.path}:{text.line}" for text in texts_of(name) if text.longest() > MAX_WORDS]
     assert long == []
 
 

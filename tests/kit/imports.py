@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.kit import ROOT
@@ -17,8 +18,13 @@ def source_files(folder: str) -> list[Path]:
     return sorted((ROOT / folder).rglob("*.py"))
 
 
-def imports(file: Path) -> Iterator[str]:
-    """Yields every module that a file imports, at any depth, by its absolute name."""
+@cache
+def imports(file: Path) -> frozenset[str]:
+    """Returns every module that a file imports, at any depth, by its absolute name."""
+    return frozenset(_imports(file))
+
+
+def _imports(file: Path) -> Iterator[str]:
     package = ["cedilla", *file.relative_to(ROOT).parent.parts]
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):

@@ -112,7 +112,7 @@ def types_of(rows: Iterable[Item], output: Iterable[Item]) -> set[str]:
     return {added for added in announced if added.partition(":")[0] in names}
 
 
-@pytest.mark.parametrize("seed", tiered(range(12), 2))
+@pytest.mark.parametrize("seed", tiered(range(12)))
 def test_the_cut_into_epochs_decides_nothing(sail: SparkSession, tmp_path: Path, seed: int) -> None:
     check_cuts(sail, tmp_path, seed)
 

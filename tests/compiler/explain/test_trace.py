@@ -12,6 +12,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.inspect.trace import marker_name, trace
 from tests.compiler.explain.impact_checks import check_impact, traced
 from tests.kit import ROOT
+from tests.kit.tiers import tiered
 
 GOLDEN = (ROOT / "tests" / "compiler" / "golden" / "explain.txt").read_text(encoding="utf-8")
 
@@ -31,7 +32,7 @@ def texts() -> list[str]:
     return result
 
 
-@pytest.mark.parametrize("text", texts())
+@pytest.mark.parametrize("text", tiered(texts(), 8))
 def test_a_fate_is_what_applying_the_accent_comes_to(text: str) -> None:
     plan = compile_query(text).plan
     all_impacts = list(impacts(plan))

@@ -15,7 +15,7 @@ from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.regions import UNDEFINED
 from cedilla.grammar import DiagnosticError
 from tests.compiler.worlds import World, check_fold, closed, excludes, history, presence, same, worlds
-from tests.kit.strategies import LIGHT, rows, values
+from tests.kit.strategies import FURTHER, LIGHT, rows, values
 
 HEAD = 'stream a(k: long, t: double) from json "a"; stream b(k: long, u: double) from json "b";\n'
 
@@ -56,7 +56,7 @@ def test_a_waiting_function_folds_over_all_but_its_groups(world: World) -> None:
         assert regions.contains(operator.closed_groups((world.facts,)), cell) == closed(feeders)
 
 
-@LIGHT
+@FURTHER
 @given(worlds("ab"), worlds("ac"))
 def test_two_inputs_feed_every_group(left: World, right: World) -> None:
     """Feed(g) = {(1, (g, b)), (2, (g, c))}; without groups it is a union's (theory 2.2, 2.6)."""

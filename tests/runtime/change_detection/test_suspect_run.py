@@ -97,9 +97,10 @@ def sensors(
         yield epoch
 
 
-@pytest.mark.parametrize("restart", [False, True])
+@pytest.mark.parametrize("restart", tiered([True, False]))
 @pytest.mark.parametrize(
-    ("sizes", "since"), [([9] * 80, 400), ([600] * 12, 4000), ([30_000] * 3, 40_000), ([20_000], 9000)]
+    ("sizes", "since"),
+    tiered([([9] * 80, 400), ([600] * 12, 4000), ([20_000], 9000), ([30_000] * 3, 40_000)], 3),
 )
 def test_a_change_is_told_once_with_its_group_place_and_accent(
     sizes: list[int], since: int, restart: bool
@@ -173,7 +174,7 @@ def test_what_is_no_change_of_unit_is_not_told(kind: str, size: str) -> None:
     rng = random.Random(f"{kind} {size}")
     values = {s: QUIET[kind](random.Random(f"{kind} {size} {s}")) for s in (1, 2, 3)}
     epochs: list[list[tuple[int, float]]] = []
-    while sum(map(len, epochs)) < (3000 if size == "small" else 30_000):
+    while sum(map(len, epochs)) < {"small": 3000, "all": 10_000, "large": 30_000}[size]:
         came = (rng.randint(1, 3) for _ in range(SIZES[size](rng)))
         epochs.append([(s, next(values[s])) for s in came])
     assert reported(epochs) == []

@@ -17,6 +17,7 @@ from cedilla.runtime.inspect.status import read_status
 from cedilla.runtime.terminal.options import Options
 from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.stream import is_tuple, read_output
+from tests.kit.tiers import tiered
 
 pytestmark = pytest.mark.either_engine
 QUERY = """
@@ -141,7 +142,7 @@ CHANGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("files_per_epoch", [None, 1])
+@pytest.mark.parametrize("files_per_epoch", tiered([None, 1]))
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_a_folder_under_another_path_is_read_once(
     project: Project, change: Callable[[Project], None], files_per_epoch: int | None

@@ -18,6 +18,7 @@ from cedilla.runtime.terminal.options import Options, apply, run_options
 from cedilla.runtime.terminal.report import EpochReport
 from tests.kit import ROOT
 from tests.kit.command import cedilla
+from tests.kit.tiers import tiered
 
 SENSORS = "queries/sensors.rq"
 GOOD = 'stream r(ts: long, t: double) from json "r";\nemit r to json "out";\n'
@@ -135,7 +136,7 @@ def test_compile_writes_the_program(call: Call, tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8") == shown.stdout
 
 
-@pytest.mark.parametrize(("before", "after"), [('"t > 9.0D"', '"t > 8.0D"'), ("[t > 9]", "[t > 8]")])
+@pytest.mark.parametrize(("before", "after"), tiered([('"t > 9.0D"', '"t > 8.0D"'), ("[t > 9]", "[t > 8]")]))
 def test_a_program_of_which_one_half_was_edited_is_refused(
     call: Call, tmp_path: Path, before: str, after: str
 ) -> None:
@@ -287,7 +288,7 @@ def test_output_survives_a_terminal_without_unicode() -> None:
     assert b"\\u2514\\u2500 Aggregate" in done.stdout
 
 
-@pytest.mark.parametrize("compiled", [False, True], ids=["command", "program"])
+@pytest.mark.parametrize("compiled", tiered([False, True]), ids=["command", "program"])
 def test_a_run_whose_caller_has_closed_its_streams(call: Call, here: Path, compiled: bool) -> None:
     """Standard error was `None`, and a run ended at its first message."""
     (here / "q.rq").write_text('stream r(t: long) from json "r"; emit r to json "out";')

@@ -22,7 +22,7 @@ from tests.runtime.formats.text_rows import TYPES, csv_blocks, rows_of
 
 
 @pytest.mark.parametrize("longest", [1 << 20, 30])
-@pytest.mark.parametrize("seed", tiered(range(12), 2))
+@pytest.mark.parametrize("seed", tiered(range(12)))
 def test_records_end_where_they_end_however_a_file_is_cut(
     seed: int, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,7 +185,7 @@ def batches(metrics: tuple[str, ...] = (), *, plain: bool = False) -> PointBatch
     return PointBatches(types, reader=PointReader(types, PATHS, metrics))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", tiered(range(3)))
 def test_all_at_once_is_the_same_as_point_by_point(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = Random(seed)
     at_once = points = bad = 0

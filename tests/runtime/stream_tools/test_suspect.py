@@ -26,6 +26,7 @@ from tests.kit import ROOT
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item
+from tests.kit.tiers import tiered
 
 FUNCTIONS = {conversion.name: conversion.function for conversion in CONVERSIONS}
 SCHEMA = "ts: long, s: int in {1, 2}, t: double"
@@ -47,7 +48,9 @@ def changed(items: Iterable[Item], sensor: int, since: int, function: Affine) ->
         yield {**item, "t": float(function.slope) * item["t"] + float(function.shift)} if here else item
 
 
-@pytest.mark.parametrize("name", ["°F to °C", "x 1,000", "/ 100", "/ 1,000", "°C to K", "psi to kPa"])
+@pytest.mark.parametrize(
+    "name", tiered(["°F to °C", "x 1,000", "/ 100", "/ 1,000", "°C to K", "psi to kPa"], 2)
+)
 def test_a_change_is_found_where_it_is_and_explained(tmp_path: Path, name: str) -> None:
     function = FUNCTIONS[name]
     stream = list(changed(readings(), 2, 333, function))
@@ -172,7 +175,7 @@ def test_a_level_that_grows_is_no_change_of_unit(growth: float) -> None:
     assert not any(jumps)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", tiered(range(5), 2))
 def test_what_is_no_change_of_unit_is_not_found(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     stream: list[Item] = [

@@ -24,7 +24,7 @@ from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query
 from tests.kit.sensor_streams import random_stream
 from tests.kit.stream import Item, decode, is_tuple
-from tests.kit.tiers import rest
+from tests.kit.tiers import rest, tiered
 from tests.runtime.checkpoint.plan_edits import commit_of, edited
 
 DECLARED = "ts: long, s: int in {1, 2, 3}, t: double, mode?: string"
@@ -78,7 +78,7 @@ def with_strangers(stream: list[Item], chance: random.Random) -> Iterator[Item]:
         yield {**item, "signal": chance.random()} if is_tuple(item) and chance.random() < 0.5 else item
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", tiered(range(12), 3))
 def test_a_query_sees_a_stream_without_what_it_does_not_declare(seed: int) -> None:
     stream = random_stream(random.Random(seed), 60)
     assert (
