@@ -7,7 +7,7 @@ explains them. `tests/benchmarks/suspect` measures it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, median
 from typing import Generic, TypeVar
 
@@ -40,6 +40,8 @@ _HISTORY = 1024
 """The number of older values that the model is fitted to."""
 _MANY_ZEROS = 0.1
 """Zeros are left out if at least this share of the values is zero."""
+_CLEAR = 5.0
+"""How many usual distances nearer to the level a value is in the units of the other side, if it is of that side."""
 _POSSIBLE = 0.8
 """The share of values that have to be in the declared domain."""
 
@@ -55,7 +57,8 @@ class Jump(Generic[Place]):
     `confidence`: the share of the jump, from 0 to 1, that disappears when the conversion is undone. `before`,
     `after`: the middle values on both sides. `others`: conversions that explain it, too. `net`: the composition of
     all jumps so far; `undoes`: values continue as if no accent on them existed; `note`: what shows it, if not the
-    middle values.
+    middle values. `sides`: the places of the values around it, each with True if its value is like those after it:
+    some may have overtaken others.
     """
 
     place: Place
@@ -68,6 +71,7 @@ class Jump(Generic[Place]):
     net: Affine = IDENTITY
     undoes: bool = False
     note: str | None = None
+    sides: tuple[tuple[Place, bool], ...] = ()
 
 
 @define
@@ -186,6 +190,7 @@ class Series(Generic[Place]):
         if others and not is_last and split > len(self._values) - SEARCHED + _STRIDE:
             return None
         before, after = self._values[:split], self._values[split:]
+        sides = tuple(zip(self._places, self._are_after(function, split), strict=True))
         self._values = [*(through(function, value) for value in before), *after]
         self._history = array("d", (through(function, value) for value in self._history))
         self.net, self._model = function.after(self.net), None
@@ -200,7 +205,18 @@ class Series(Generic[Place]):
             names,
             self.net,
             best.conversion.undoes,
+            sides=sides,
         )
+
+    def _are_after(self, function: Affine, split: int) -> Iterator[bool]:
+        """Yields, for each value of the window, True if it is after a jump: by its place, unless the level of the
+        values says clearly that it has overtaken others."""
+        model = self.model()
+        unconverted = model.off(self._values, self._start)
+        converted = model.off(undone(function, self._values), self._start)
+        for number, (own, back) in enumerate(zip(unconverted, converted, strict=True)):
+            nearer = (abs(own) - abs(back)) / model.width
+            yield nearer > 0 if abs(nearer) > _CLEAR else number >= split
 
     def _explanations(self, decoded: Decoded) -> list[Explanation]:
         """Returns the conversions that explain the latest values, the best one first.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from attrs import define, field, frozen
@@ -47,8 +49,9 @@ class Where:
 class Suspect:
     """A jump of an attribute in a group (attribute -> value), and the accent that explains it.
 
-    `accent` belongs before the line at the jump's place. `planned` expresses the same by the time axis, if
-    there is one, and may be sent earlier; `statement` puts it into the query.
+    `accent` belongs before the line at the jump's place. `planned` expresses the same by the time axis, if one
+    divides the values at least as well, and may be sent earlier; `statement` puts it into the query. `overlap`: how
+    the values around the place overlap.
     """
 
     group: Mapping[str, Value]
@@ -57,6 +60,7 @@ class Suspect:
     accent: str
     planned: str | None
     statement: str | None
+    overlap: str | None = None
 
     @property
     def place(self) -> str:
@@ -200,14 +204,46 @@ class Suspects:
         types = follower.state.types
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}
         conditions = [f"{n} = {types[n].wire(value)}" for n, value in members.items()]
-        planned = None
+        planned, overlap = None, None
         # An accent on all of the stream would come before the one that it undoes; none describes what it changes.
         moment = None if self.axis == name else jump.place.moment
         if self.axis is not None and moment is not None and not jump.undoes:
+            moment, by_time = dividing([(where.moment, after) for where, after in jump.sides], moment)
+            by_place = _inversions([after for _, after in jump.sides])
             since = f"{self.axis} >= {types[self.axis].wire(moment)}"
-            planned = accent_text((*conditions, since), primitive)
+            if by_time <= by_place:
+                planned = accent_text((*conditions, since), primitive)
+            if by_time:
+                better = "better than" if by_time < by_place else "no better than"
+                overlap = (
+                    f"`{since}` divides them {better} the place: {by_time} of the {len(jump.sides)} values around it "
+                    f"stay in the other unit, {by_place} by the place"
+                )
         text = None if planned is None else statement(self.schema.source, planned)
-        return Suspect(members, name, jump, accent_text(tuple(conditions), primitive), planned, text)
+        return Suspect(members, name, jump, accent_text(tuple(conditions), primitive), planned, text, overlap)
+
+
+def dividing(sides: Sequence[tuple[Value | None, bool]], moment: Value) -> tuple[Value, int]:
+    """Returns the moment that divides values best into those before and after a jump, and how many are on the wrong
+    side of it; `moment` where none is known.
+
+    For example, values of the moments 1, 4, 3, 5, of which the second and the last are after it: 4, and 0.
+    """
+    ordered = sorted((at, after) for at, after in sides if at is not None)
+    wrong = sum(not after for _, after in ordered)  # if all of them were after it
+    best: tuple[int, Value] | None = None
+    for at, group in groupby(ordered, key=itemgetter(0)):
+        members = [after for _, after in group]
+        if any(members) and (best is None or wrong < best[0]):
+            best = wrong, at
+        wrong += sum(1 if after else -1 for after in members)
+    return (moment, 0) if best is None else (best[1], best[0])
+
+
+def _inversions(sides: Sequence[bool]) -> int:
+    """Returns how many values are on the wrong side of the best place between them."""
+    wrong = [sum(sides[:at]) + sides[at:].count(False) for at in range(len(sides) + 1)]
+    return min(wrong)
 
 
 def _look(series: Series[Where]) -> Jump[Where] | None:
@@ -222,7 +258,9 @@ def diagnostic(suspect: Suspect) -> Diagnostic:
             f"; or earlier, or in a marker folder: {suspect.planned}; or in the query: {suspect.statement}"
         )
     message = jumps_like(suspect.attribute, suspect.group, suspect.jump)
-    return Diagnostic("RQ227", "warning", message, None, notes_on(suspect.jump, suspect.place), hint)
+    notes = notes_on(suspect.jump, suspect.place)
+    notes = notes if suspect.overlap is None else (*notes, suspect.overlap)
+    return Diagnostic("RQ227", "warning", message, None, notes, hint)
 
 
 def suspect_json(suspect: Suspect) -> dict[str, Any]:
@@ -240,6 +278,7 @@ def suspect_json(suspect: Suspect) -> dict[str, Any]:
         "accent": suspect.accent,
         "planned": suspect.planned,
         "statement": suspect.statement,
+        "overlap": suspect.overlap,
     }
 
 

@@ -21,7 +21,7 @@ from cedilla.runtime.change_detection.window import MIN_VALUES
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.stream_tools import suspect as suspects_module
 from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.suspect import Suspects
+from cedilla.runtime.stream_tools.suspect import Suspects, dividing
 from tests.kit import ROOT
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
@@ -76,6 +76,51 @@ def test_a_change_is_found_where_it_is_and_explained(tmp_path: Path, name: str) 
     assert "ts >= 333" in suspect["planned"]
     write_lines(tmp_path / "1.jsonl", [{"$accent": suspect["planned"]}, *stream])
     assert cedilla("suspect", str(tmp_path / "1.jsonl"), "--query", str(query)).exit_code == 0
+
+
+def test_the_time_that_is_proposed_divides_tuples_that_overtake_others(tmp_path: Path) -> None:
+    """The bound was the time of the first changed value by arrival: the changed ones that it had overtaken stayed in
+    the old unit."""
+    rng = random.Random(3)
+    items = [item for item in changed(readings(), 2, 333, FUNCTIONS["°F to °C"]) if item["s"] == 2]
+    late = sorted(items, key=lambda item: item["ts"] + rng.choice([0, 0, 0, 9, 14]))
+    write_lines(tmp_path / "1.jsonl", late)
+    query = tmp_path / "q.rq"
+    query.write_text(f'stream r({SCHEMA}) from json "r" punctuated on ts; emit r to json "o";')
+    output = cedilla("suspect", str(tmp_path / "1.jsonl"), "--query", str(query), "--format", "json").output
+    (suspect,) = json.loads(output)["suspects"]
+    assert "ts >= 333" in suspect["planned"]
+    assert suspect["overlap"] is None
+    # A change by the place, of tuples out of order: no time divides them.
+    at = next(n for n, item in enumerate(late) if item["ts"] == 333)
+    original = sorted(readings(), key=lambda item: late.index(item) if item in late else -1)
+    plain = {item["ts"]: item["t"] for item in original if item["s"] == 2}
+    by_place = [
+        item | {"t": plain[item["ts"]] if n < at else (plain[item["ts"]] - 32) * 5 / 9}
+        for n, item in enumerate(late)
+    ]
+    write_lines(tmp_path / "1.jsonl", by_place)
+    output = cedilla("suspect", str(tmp_path / "1.jsonl"), "--query", str(query), "--format", "json").output
+    (suspect,) = json.loads(output)["suspects"]
+    assert suspect["planned"] is None
+    assert "no better than the place" in suspect["overlap"]
+
+
+@pytest.mark.parametrize(
+    ("sides", "expected"),
+    [
+        ([(1, False), (4, True), (3, False), (5, True)], (4, 0)),
+        ([(1, False), (2, False), (3, True), (4, True)], (3, 0)),
+        ([(1, True), (2, False), (3, True)], (1, 1)),
+        ([(1, False), (3, True), (3, False), (4, True)], (3, 1)),
+        ([], (7, 0)),
+        ([(None, False), (None, True)], (7, 0)),
+    ],
+)
+def test_the_moment_that_divides_best(
+    sides: list[tuple[int | None, bool]], expected: tuple[int, int]
+) -> None:
+    assert dividing(sides, 7) == expected
 
 
 def test_one_change_after_another_is_proposed_in_the_units_of_its_place(tmp_path: Path) -> None:
