@@ -20,7 +20,8 @@ OWN = re.compile(r"\[([^\[\]=]+)=([^\[\]=]+)\]")
 """A full name inside of a unit: its short name and its definition."""
 OF = " of "
 """Between a unit and its substance, as in `mg/dL of glucose`."""
-_PART = re.compile(rf"\[[^\]]*\]|\{{[^}}]*\}}|{WORD.pattern}")
+PART = re.compile(rf"\[[^\]]*\]|\{{[^}}]*\}}|{WORD.pattern}")
+"""A name inside of a unit: a full or bracketed one, an annotation, or a word."""
 
 
 def short(name: str) -> str:
@@ -45,7 +46,7 @@ class OwnUnits:
         unit, of, substance = name.rpartition(OF)
         if of and substance in self.substances:
             return f"{self.full(unit)}{OF}{self.substances[substance]}"
-        return _PART.sub(lambda part: self.units.get(part[0], part[0]), name)
+        return PART.sub(lambda part: self.units.get(part[0], part[0]), name)
 
     def shown(self, text: str) -> str:
         """Returns a message with short names."""

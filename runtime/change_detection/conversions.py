@@ -4,7 +4,7 @@ producers are known to mix up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import permutations
@@ -13,7 +13,7 @@ from math import inf
 from attrs import evolve, frozen
 
 from cedilla.compiler.regions.affine import IDENTITY, Affine
-from cedilla.compiler.units.own import short
+from cedilla.compiler.units.own import OF, PART, short
 from cedilla.compiler.units.units import Mismatch, UnknownUnit, conversion
 
 _UNITS = (
@@ -35,7 +35,9 @@ _UNITS = (
     *("uA", "mA", "A", "kA"),
     *("ug/m3", "mg/m3", "g/m3"),
 )
-"""Units in use; a jump may lead to those of the kind of the declared one."""
+"""Units in use; a jump may lead to those of the kind of the declared one, and so may those of the query."""
+_OF_SUBSTANCES = ("g/L", "mg/dL", "mg/L", "ug/L", "mol/L", "mmol/L", "umol/L", "nmol/L")
+"""The same of a substance, `mg/dL of glucose`."""
 
 _FAHRENHEIT = Affine(Fraction(9, 5), Fraction(32))
 _KELVIN = Affine(Fraction(1), Fraction("273.15"))
@@ -53,6 +55,7 @@ _PAIRS = (
 class Conversion:
     """A conversion. `penalty`: how much more a rare one has to explain, in nats; `unit`: the one that it leads to;
     `between`: the values that may be in the unit before it; `undoes`: values continue as before, without an accent.
+    `came_from`: the unit of all earlier values, if it leads into the declared one.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Conversion:
     unit: str | None = None
     between: tuple[float, float] = (-inf, inf)
     undoes: bool = False
+    came_from: str | None = None
 
 
 def _scale(factor: str | int | Fraction) -> Affine:
@@ -116,13 +120,19 @@ CONVERSIONS = tuple(_all_conversions())
 
 _NO_UNIT = 3.0
 """The penalty of factors that lead to no unit, for an attribute that has one."""
+_CAME_FROM = 2.0
+"""The penalty of a jump into the declared unit: all values before it were wrong."""
 
 
 @lru_cache(256)
-def unit_conversions(unit: str) -> tuple[tuple[str, Affine], ...]:
-    """Returns the other units of the kind of `unit`, each with the function that leads to it."""
+def unit_conversions(unit: str, own: tuple[str, ...] = ()) -> tuple[tuple[str, Affine], ...]:
+    """Returns the other units of the kind of `unit`, each with the function that leads to it. `own`: the full names of
+    the query's units.
+
+    For example, kWh/day leads to Wh/day and kWh/hour.
+    """
     conversions: dict[Affine, str] = {}
-    for name in _UNITS:
+    for name in (*own, *_UNITS, *_of_a_part(unit, own)):
         try:
             function = conversion(unit, name)
         except (Mismatch, UnknownUnit):
@@ -132,6 +142,19 @@ def unit_conversions(unit: str) -> tuple[tuple[str, Affine], ...]:
     return tuple((name, function) for function, name in conversions.items())
 
 
+def _of_a_part(unit: str, own: tuple[str, ...]) -> Iterator[str]:
+    """Yields units that differ in one part of a unit of several, and those of a substance."""
+    _, of, substance = unit.rpartition(OF)
+    if of:
+        yield from (f"{name}{OF}{substance}" for name in _OF_SUBSTANCES)
+        return
+    for part in PART.finditer(unit):
+        if part[0] != unit and not part[0].startswith("{"):
+            for name, function in unit_conversions(part[0], own):
+                if function.shift == 0 and PART.fullmatch(name):
+                    yield unit[: part.start()] + name + unit[part.end() :]
+
+
 def _oddness(function: Affine) -> float:
     """Returns the penalty of a conversion between units of two systems, as MiB and kB; temperatures have none."""
     return 1.0 if function.shift == 0 and 1 not in function.slope.as_integer_ratio() else 0.0
@@ -139,12 +162,13 @@ def _oddness(function: Affine) -> float:
 
 @lru_cache(1024)
 def candidates(
-    unit: str | None, decoded: Affine = IDENTITY, net: Affine = IDENTITY
+    unit: str | None, decoded: Affine = IDENTITY, net: Affine = IDENTITY, own: tuple[str, ...] = ()
 ) -> tuple[Conversion, ...]:
     """Returns the conversions that values may have met.
 
     `unit`: the declared unit; `decoded`: the function with which accents decode values now; `net`: the jumps since
-    then that no accent announces. A value in a new unit is decoded as if it were in the old one.
+    then that no accent announces; `own`: the full names of the query's units. A value in a new unit is decoded as if
+    it were in the old one.
     """
     undone = net.inverse()
     back = decoded.after(undone)
@@ -155,10 +179,15 @@ def candidates(
         return (*undoing, *CONVERSIONS)
     units = [
         Conversion(
-            f"{short(unit)} to {name}", decoded.after(function).after(undone), _oddness(function), name
+            f"{short(unit)} to {short(name)}",
+            decoded.after(function).after(undone),
+            _oddness(function),
+            name,
         )
-        for name, function in unit_conversions(unit)
+        for name, function in unit_conversions(unit, own)
     ]
+    if decoded.is_identity and net.is_identity:
+        units += _into(unit, own, {conversion.function for conversion in units})
     of_units = [conversion for conversion in (*undoing, *units) if not conversion.function.is_identity]
     functions = {conversion.function for conversion in of_units}
     moved = [
@@ -167,10 +196,21 @@ def candidates(
     return (*of_units, *(evolve(conversion, penalty=conversion.penalty + _NO_UNIT) for conversion in moved))
 
 
-def unit_after(unit: str | None, function: Affine) -> str | None:
-    """Returns the unit to which a function leads from the declared one, if it is one of those in use."""
+def _into(unit: str, own: tuple[str, ...], functions: Collection[Affine]) -> Iterator[Conversion]:
+    """Yields the conversions of values that were in another unit and are in the declared one now. `functions`: those
+    that lead out of it, which are more likely."""
+    for name, function in unit_conversions(unit, own):
+        back = function.inverse()
+        if back not in functions:
+            text = f"{short(name)} to {short(unit)}"
+            yield Conversion(text, back, _CAME_FROM + _oddness(function), unit, came_from=name)
+
+
+def unit_after(unit: str | None, function: Affine, own: tuple[str, ...] = ()) -> str | None:
+    """Returns the unit to which a function leads from the declared one, if it is one of those in use or in `own`, the
+    full names of the query's units."""
     if unit is None:
         return None
     return next(
-        (name for name, leads in ((unit, IDENTITY), *unit_conversions(unit)) if leads == function), None
+        (name for name, leads in ((unit, IDENTITY), *unit_conversions(unit, own)) if leads == function), None
     )

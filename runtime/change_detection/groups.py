@@ -13,6 +13,7 @@ from cedilla.compiler.facts.markers import Alter, ToUnit
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
+from cedilla.compiler.units.own import short
 from cedilla.runtime.change_detection.conversions import unit_after
 from cedilla.runtime.change_detection.series import Jump, Series
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -62,17 +63,22 @@ def time_axis(source: Source) -> str | None:
 def new_series(source: Source, name: str, state: SourceState | None = None) -> Series[Any]:
     """Returns an empty sequence of an attribute, with what is declared of it."""
     attribute = next((a for a in source.attributes if a.name == name), None)
+    own = tuple(source.own_units.units.values())
     if attribute is None:
-        return Series(unit=None if state is None else state.added_units.get(name))
-    return Series(unit=attribute.unit, domain=attribute.domain_members() if attribute.domain else None)
+        return Series(unit=None if state is None else state.added_units.get(name), own=own)
+    return Series(
+        unit=attribute.unit, own=own, domain=attribute.domain_members() if attribute.domain else None
+    )
 
 
-def announcement(attribute: str, unit: str | None, jump: Jump[Any], decoded: Affine) -> Alter | ToUnit:
-    """Returns the primitive of an accent that announces a jump. `unit`: the declared one; `decoded`: the function by
-    which earlier accents decode the values."""
+def announcement(attribute: str, series: Series[Any], jump: Jump[Any], decoded: Affine) -> Alter | ToUnit:
+    """Returns the primitive of an accent that announces a jump: of the values before it, if these came from another
+    unit. `decoded`: the function by which earlier accents decode the values."""
+    if jump.came_from is not None:
+        return ToUnit(attribute, short(jump.came_from), IDENTITY)
     accent = decoded.inverse()
-    if (name := unit_after(unit, accent.after(jump.net))) is not None:
-        return ToUnit(attribute, name, IDENTITY)
+    if (name := unit_after(series.unit, accent.after(jump.net), series.own)) is not None:
+        return ToUnit(attribute, short(name), IDENTITY)
     return Alter(attribute, accent.after(jump.function).after(decoded))
 
 
@@ -107,6 +113,8 @@ def jumps_like(attribute: str, members: Mapping[str, Value], jump: Jump[Any]) ->
     where = of_group(attribute, members)
     if jump.undoes:
         return f"{where} goes on as before an accent on it, which seems to be wrong"
+    if jump.came_from is not None:
+        return f"{where} jumps like {jump.name}, its unit: what is before that was in {short(jump.came_from)}"
     return f"{where} jumps like {jump.name}, and no accent says so"
 
 

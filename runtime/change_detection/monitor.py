@@ -177,12 +177,14 @@ class Monitor:
     def _report(self, group: Group, name: str, jump: Jump[str], state: SourceState) -> Diagnostic:
         members = {n: value for n, value in zip(self.by, group, strict=True) if value is not None}
         where = of_group(name, members)
-        if jump.net.is_identity:
+        if jump.net.is_identity and jump.came_from is None:
             return Diagnostic("RQ223", "note", f"{where} continues as before its jump, since {jump.place}")
         accent = self._accent(group, name, jump, state)
         self.reported = (*self.reported, ReportedChange(jump.place, where, jump.name, accent))[-MAX_REPORTED:]
         proposal = "it has several units, each of which takes an accent"
-        if accent is not None:
+        if jump.came_from is not None and accent is not None:
+            proposal = f"it needs no accent from there on; a new checkpoint with {accent} at its start reads all of it"
+        elif accent is not None:
             proposal = statement(self.source, accent)
         return Diagnostic(
             "RQ223", "warning", f"{jumps_like(name, members, jump)}, since {jump.place}: {proposal}"
@@ -206,8 +208,8 @@ class Monitor:
         if function is None:
             return None
         whole = evolve(jump, function=jump.net)
-        unit = self.groups[group][name].series.unit
-        return accent_text(tuple(conditions), announcement(name, unit, whole, function.inverse()))
+        series = self.groups[group][name].series
+        return accent_text(tuple(conditions), announcement(name, series, whole, function.inverse()))
 
     def _decoded(self, group: Group, name: str, state: SourceState) -> Affine:
         """Returns the function with which active accents decode an attribute of a group; none if there are several."""

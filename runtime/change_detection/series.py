@@ -58,7 +58,7 @@ class Jump(Generic[Place]):
     `after`: the middle values on both sides. `others`: conversions that explain it, too. `net`: the composition of
     all jumps so far; `undoes`: values continue as if no accent on them existed; `note`: what shows it, if not the
     middle values. `sides`: the places of the values around it, each with True if its value is like those after it:
-    some may have overtaken others.
+    some may have overtaken others. `came_from`: the unit of all earlier values, if later ones are in the declared unit.
     """
 
     place: Place
@@ -72,14 +72,15 @@ class Jump(Generic[Place]):
     undoes: bool = False
     note: str | None = None
     sides: tuple[tuple[Place, bool], ...] = ()
+    came_from: str | None = None
 
 
 @define
 class Series(Generic[Place]):
     """The latest values of one sequence. After a jump, earlier values are converted to the new units.
 
-    `is_sparse`: zeros are left out; `unit`: the declared one; `domain`: the values that are declared; `net`: the
-    composition of all jumps.
+    `is_sparse`: zeros are left out; `unit`: the declared one; `own`: the full names of the query's units; `domain`: the
+    values that are declared; `net`: the composition of all jumps that no accent announces.
     """
 
     _places: list[Place] = field(factory=list)
@@ -93,6 +94,7 @@ class Series(Generic[Place]):
     _zeros: int = 0
     is_sparse: bool = False
     unit: str | None = None
+    own: tuple[str, ...] = ()
     domain: Tree | None = None
     net: Affine = IDENTITY
 
@@ -193,7 +195,9 @@ class Series(Generic[Place]):
         sides = tuple(zip(self._places, self._are_after(function, split), strict=True))
         self._values = [*(through(function, value) for value in before), *after]
         self._history = array("d", (through(function, value) for value in self._history))
-        self.net, self._model = function.after(self.net), None
+        self._model = None
+        if best.conversion.came_from is None:
+            self.net = function.after(self.net)
         names = tuple(explanation.conversion.name for explanation in others)
         return Jump(
             self._places[split],
@@ -206,6 +210,7 @@ class Series(Generic[Place]):
             self.net,
             best.conversion.undoes,
             sides=sides,
+            came_from=best.conversion.came_from,
         )
 
     def _are_after(self, function: Affine, split: int) -> Iterator[bool]:
@@ -227,7 +232,7 @@ class Series(Generic[Place]):
         window = Window.of(self._values, self._start, self.model(), first)
         if window.is_usual():
             return []
-        proposals = proposed(window, candidates(self.unit, decoded(), self.net))
+        proposals = proposed(window, candidates(self.unit, decoded(), self.net, self.own))
         if not proposals:
             return []
         first = max(MIN_VALUES, max(proposals, key=lambda proposal: proposal.gain).split - _SLACK)
@@ -272,9 +277,10 @@ class Series(Generic[Place]):
         return [*self._history, *self._values[:number]]
 
     def _is_possible(self, explanation: Explanation) -> bool:
-        """Returns True if nearly all values after a jump, converted back, are in the declared domain."""
+        """Returns True if nearly all values after a jump, in the declared unit, are in the declared domain."""
         if not isinstance(self.domain, Level):
             return True
-        function = explanation.conversion.function.after(self.net)
+        conversion = explanation.conversion
+        function = IDENTITY if conversion.came_from else conversion.function.after(self.net)
         values = undone(function, self._values[explanation.split :])
         return sum(bool(self.domain.at(value)) for value in values) >= _POSSIBLE * len(values)

@@ -10,10 +10,20 @@ from typing import Any
 from attrs import define, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Primitive, SourceAlter, Swap, accent_text
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Add,
+    Alter,
+    Primitive,
+    SourceAlter,
+    Swap,
+    ToUnit,
+    accent_text,
+)
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.bent import Shift
+from cedilla.compiler.units.own import short
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.change_detection.clocks import Clocks, ticks_of
 from cedilla.runtime.change_detection.groups import (
@@ -51,7 +61,7 @@ class Suspect:
 
     `accent` belongs before the line at the jump's place. `planned` expresses the same by the time axis, if one
     divides the values at least as well, and may be sent earlier; `statement` puts it into the query. `overlap`: how
-    the values around the place overlap.
+    the values around the place overlap; `first`: an accent that belongs before the first line, as well.
     """
 
     group: Mapping[str, Value]
@@ -61,6 +71,7 @@ class Suspect:
     planned: str | None
     statement: str | None
     overlap: str | None = None
+    first: str | None = None
 
     @property
     def place(self) -> str:
@@ -193,9 +204,9 @@ class Suspects:
             yield self._proposal(follower, group, name, jump, primitive)
 
     def _suspect(self, follower: StreamChecker, group: Group, name: str, jump: Jump[Where]) -> Suspect:
-        unit = self._series[group][name].unit
+        series = self._series[group][name]
         return self._proposal(
-            follower, group, name, jump, announcement(name, unit, jump, jump.place.function)
+            follower, group, name, jump, announcement(name, series, jump, jump.place.function)
         )
 
     def _proposal(
@@ -210,7 +221,8 @@ class Suspects:
         if self.axis is not None and moment is not None and not jump.undoes:
             moment, by_time = dividing([(where.moment, after) for where, after in jump.sides], moment)
             by_place = _inversions([after for _, after in jump.sides])
-            since = f"{self.axis} >= {types[self.axis].wire(moment)}"
+            sign = ">=" if jump.came_from is None else "<"
+            since = f"{self.axis} {sign} {types[self.axis].wire(moment)}"
             if by_time <= by_place:
                 planned = accent_text((*conditions, since), primitive)
             if by_time:
@@ -220,7 +232,11 @@ class Suspects:
                     f"stay in the other unit, {by_place} by the place"
                 )
         text = None if planned is None else statement(self.schema.source, planned)
-        return Suspect(members, name, jump, accent_text(tuple(conditions), primitive), planned, text, overlap)
+        accent, first = accent_text(tuple(conditions), primitive), None
+        if jump.came_from is not None:
+            unit = ToUnit(name, short(self._series[group][name].unit or ""), IDENTITY)
+            accent, first = accent_text(tuple(conditions), unit), accent
+        return Suspect(members, name, jump, accent, planned, text, overlap, first)
 
 
 def dividing(sides: Sequence[tuple[Value | None, bool]], moment: Value) -> tuple[Value, int]:
@@ -253,6 +269,8 @@ def _look(series: Series[Where]) -> Jump[Where] | None:
 def diagnostic(suspect: Suspect) -> Diagnostic:
     """Returns RQ227, with the place and the proposal."""
     hint = f"before that line: {suspect.accent}"
+    if suspect.first:
+        hint = f"before the first line: {suspect.first}, and {hint}"
     if suspect.planned:
         hint += (
             f"; or earlier, or in a marker folder: {suspect.planned}; or in the query: {suspect.statement}"
@@ -275,6 +293,7 @@ def suspect_json(suspect: Suspect) -> dict[str, Any]:
         "shift": str(function.shift),
         "confidence": round(suspect.jump.confidence, 3),
         "others": list(suspect.jump.others),
+        "first": suspect.first,
         "accent": suspect.accent,
         "planned": suspect.planned,
         "statement": suspect.statement,

@@ -145,6 +145,10 @@ def test_one_change_after_another_is_proposed_in_the_units_of_its_place(tmp_path
         ("knot", "km/h", Affine(Fraction("1.852"), 0)),
         ("MiB", "KiB", FUNCTIONS["KiB to B"]),
         ("kWh", "kW*min", FUNCTIONS["minutes to seconds"]),
+        ("kWh/day", "Wh/day", FUNCTIONS["x 1,000"]),
+        ("EUR", "HRK", Affine(Fraction("7.5345"), 0)),
+        ("ct/kWh", "EUR/kWh", FUNCTIONS["/ 100"]),
+        ("mg/dL of glucose", "mmol/L of glucose", Affine(Fraction(10, 180), 0)),
     ],
 )
 def test_a_declared_unit_leads_to_another_one_of_its_kind(
@@ -154,6 +158,7 @@ def test_a_declared_unit_leads_to_another_one_of_its_kind(
     write_lines(tmp_path / "s" / "1.jsonl", changed(readings(400, seed=5), 2, 233, function))
     query = tmp_path / "q.rq"
     query.write_text(
+        'unit EUR; unit ct = EUR / 100; unit HRK = EUR / 7.5345; unit "mol of glucose" = 180 g; '
         f'stream r(ts: long, s: int in {{1, 2}}, t: double unit "{declared}") from json "s" punctuated on ts '
         f'markers "{tmp_path}/ops"; emit r to json "o";'
     )
@@ -172,6 +177,42 @@ def test_a_declared_unit_leads_to_another_one_of_its_kind(
     # The statement does the same.
     (tmp_path / "ops" / "1.jsonl").unlink()
     query.write_text(f"{query.read_text()} {suspect['statement']}")
+    assert json.loads(cedilla(*arguments).output)["suspects"] == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "other", "factor"),
+    [("m", "foot", Fraction("0.3048")), ("W", "hp", None), ("EUR", "HRK", Fraction(10000, 75345))],
+)
+def test_values_that_come_into_the_declared_unit_were_in_another_one(
+    tmp_path: Path, declared: str, other: str, factor: Fraction | None
+) -> None:
+    """Feet until the new firmware, then metres, as declared: what is wrong is before the jump."""
+    factor = factor or Fraction("745.69987158227022")
+    items = readings(400, seed=5)
+    stream = [
+        item if item["s"] == 1 or item["ts"] < 233 else item | {"t": item["t"] * float(factor)}
+        for item in items
+    ]
+    (tmp_path / "s").mkdir()
+    write_lines(tmp_path / "s" / "1.jsonl", stream)
+    query = tmp_path / "q.rq"
+    query.write_text(
+        "unit EUR; unit HRK = EUR / 7.5345; "
+        f'stream r(ts: long, s: int in {{1, 2}}, t: double unit "{declared}") from json "s" punctuated on ts; '
+        f'emit r to json "o";'
+    )
+    arguments = ("suspect", str(tmp_path / "s"), "--query", str(query), "--format", "json")
+    (suspect,) = json.loads(cedilla(*arguments).output)["suspects"]
+    assert suspect["conversion"] == f"{other} to {declared}"
+    assert suspect["statement"] == f"accent r [[s = 2, ts < 233, unit(t, {other})]];"
+    assert suspect["first"] == f"[[s = 2, unit(t, {other})]]"
+    query.write_text(f"{query.read_text()} {suspect['statement']}")
+    assert json.loads(cedilla(*arguments).output)["suspects"] == []
+    query.write_text(query.read_text().replace(suspect["statement"], ""))
+    at = next(n for n, item in enumerate(stream) if item["s"] == 2 and item["ts"] == 233)
+    marked = [{"$accent": suspect["first"]}, *stream[:at], {"$accent": suspect["accent"]}, *stream[at:]]
+    write_lines(tmp_path / "s" / "1.jsonl", marked)
     assert json.loads(cedilla(*arguments).output)["suspects"] == []
 
 
