@@ -89,8 +89,8 @@ def suspect_command(
     STREAM is a file in JSON Lines or CSV, a folder of them, `-`, or a topic, HOST:PORT/TOPIC, each partition of which
     is a stream. Starts no Spark.
     """
-    from cedilla.runtime.change_detection.groups import described_by, time_axis
-    from cedilla.runtime.stream_tools.suspect import Suspects, diagnostic, suspect_json
+    from cedilla.runtime.stream_tools.groupings import Search, groupings_of
+    from cedilla.runtime.stream_tools.suspect import diagnostic, suspect_json
 
     console = Console()
     schema, streams = _opened(stream, console)
@@ -100,16 +100,14 @@ def suspect_command(
     tuples, texts = 0, list[str]()
     with reported(console, {}):
         for part in streams:
-            suspects, before = (
-                Suspects(schema, by or described_by(schema.source), time_axis(schema.source)),
-                len(findings),
-            )
-            for suspect in suspects.of(part.lines):
+            search = Search(schema, [by] if by else groupings_of(schema.source))
+            before = len(findings)
+            for suspect in search.of(part.lines):
                 findings.append(suspect_json(suspect))
                 if form == "text":
                     console.out(render([diagnostic(suspect)], {}) + "\n")
-            tuples += suspects.tuples
-            texts.append(suspects.text(part.name, len(findings) - before))
+            tuples += search.tuples
+            texts.append(search.text(part.name, len(findings) - before))
     if form == "json":
         console.out(json_text({"version": 1, "tuples": tuples, "suspects": findings}))
     else:

@@ -11,8 +11,6 @@ from attrs import define, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import (
-    Accent,
-    Add,
     Alter,
     Primitive,
     SourceAlter,
@@ -80,39 +78,21 @@ class Suspect:
 
 @define
 class Suspects:
-    """Follows a stream. `by`: the attributes that identify groups; `axis`: the time attribute, if there is
-    one.
+    """Follows the tuples of a stream in groups. `by`: the attributes that identify these; `axis`: the time attribute,
+    if there is one; `count`: the sequences.
 
-    Values are canonical: an announced change is not a jump.
+    Values are canonical: an announced change is not a jump. Memory is a window of values for each group and attribute.
     """
 
     schema: Schema
     by: Sequence[str]
     axis: str | None = None
-    tuples: int = 0
-    passed_over: int = 0
-    """Invalid lines; `validate` gives the reasons."""
+    count: int = 0
     _series: dict[Group, dict[str, Series[Where]]] = field(factory=dict)
     _clocks: dict[Group, Clocks[Where]] = field(factory=dict)
-    _count: int = 0
 
-    def of(self, lines: Iterable[Line]) -> Iterator[Suspect]:
-        """Yields the suspects of a stream, each as soon as it becomes certain.
-
-        Memory is a window of values for each group and attribute. Raises `DiagnosticError`: RQ228 if these
-        are too many.
-        """
-        follower = StreamChecker(self.schema)
-        for line in (single for many in lines for single in many.singles):
-            before = follower.state
-            item, _ = follower.take(line)
-            if isinstance(item, Accent) and isinstance(item.primitive, Add):
-                yield from self._begin_anew(follower, item.primitive.attribute, before)
-            if isinstance(item, Row):
-                self.tuples += 1
-                yield from self._row(follower, item, line)
-            elif item is None:
-                self.passed_over += 1
+    def end(self, follower: StreamChecker) -> Iterator[Suspect]:
+        """Yields what the latest values of each sequence show when no more will come."""
         for group, series in self._series.items():
             yield from self._swaps(follower, group, [n for n, sequence in series.items() if sequence.unseen])
             for name, sequence in series.items():
@@ -120,7 +100,7 @@ class Suspects:
                     yield self._suspect(follower, group, name, jump)
             yield from self._set_clocks(follower, group)
 
-    def _begin_anew(self, follower: StreamChecker, name: str, before: SourceState) -> Iterator[Suspect]:
+    def begin_anew(self, follower: StreamChecker, name: str, before: SourceState) -> Iterator[Suspect]:
         """Restarts the sequences of an attribute that is added again, because its unit may be any (G32)."""
         new = added(name, before, follower.state)
         for group, series in self._series.items():
@@ -129,13 +109,9 @@ class Suspects:
                     yield self._suspect(follower, group, name, jump)
                 series[name] = new_series(self.schema.source, name, follower.state)
 
-    def text(self, name: str, count: int) -> str:
-        """Summarises the examined stream in one line."""
-        by = f" by {', '.join(self.by)}" if self.by else ""
-        wrong = f", {self.passed_over:,} lines passed over (`cedilla validate`)" if self.passed_over else ""
-        return f"{name}: {count:,} suspects ({self.tuples:,} tuples, {self._count:,} sequences{by}{wrong})"
-
-    def _row(self, follower: StreamChecker, row: Row, line: Line) -> Iterator[Suspect]:
+    def row(self, follower: StreamChecker, row: Row, line: Line) -> Iterator[Suspect]:
+        """Yields the suspects that the next tuple makes certain. Raises `DiagnosticError`: RQ228 for too many
+        sequences."""
         group = tuple(row.canonical.get(name) for name in self.by)
         series, state = self._series.setdefault(group, {}), follower.state
         numbers = {n: v for n, v in row.canonical.items() if n not in self.by and n not in state.codes}
@@ -146,8 +122,8 @@ class Suspects:
             if not state.types[name].is_numeric:
                 continue
             if name not in series:
-                self._count += 1
-                if self._count > MAX_SERIES:
+                self.count += 1
+                if self.count > MAX_SERIES:
                     raise _too_many(self.by)
                 series[name] = new_series(self.schema.source, name, state)
             if not isinstance(function, Affine) or isinstance(value, str) or not abs(value) <= MAX_VALUE:

@@ -14,8 +14,8 @@ from attrs import frozen
 from cedilla.compiler.regions.affine import Affine
 from cedilla.runtime.change_detection.conversions import CONVERSIONS
 from cedilla.runtime.records.lines import Line
+from cedilla.runtime.stream_tools.groupings import Search
 from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.suspect import Suspects
 from tests.benchmarks.suspect.changes import Trial
 
 _NEAR = 0.05
@@ -42,7 +42,7 @@ def cedilla(trial: Trial) -> list[Found]:
     lines = (Line(json.dumps(_tuple(trial, number)), f"{number}") for number in range(len(trial.values)))
     return [
         Found(suspect.attribute, int(suspect.place), suspect.jump.function)
-        for suspect in Suspects(schema, ["dev"], "ts").of(lines)
+        for suspect in Search(schema, [("dev",)]).of(lines)
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import product
 from math import sin
@@ -20,8 +20,9 @@ from cedilla.runtime.change_detection.series import Series
 from cedilla.runtime.change_detection.window import MIN_VALUES
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.stream_tools import suspect as suspects_module
+from cedilla.runtime.stream_tools.groupings import Search
 from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.stream_tools.suspect import Suspects, dividing
+from cedilla.runtime.stream_tools.suspect import dividing
 from tests.kit import ROOT
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
@@ -139,17 +140,20 @@ def test_one_change_after_another_is_proposed_in_the_units_of_its_place(tmp_path
 
 @pytest.mark.parametrize(
     ("declared", "new", "function"),
-    [
-        ("degF", "degC", FUNCTIONS["°F to °C"]),
-        ("kWh", "Wh", FUNCTIONS["x 1,000"]),
-        ("knot", "km/h", Affine(Fraction("1.852"), 0)),
-        ("MiB", "KiB", FUNCTIONS["KiB to B"]),
-        ("kWh", "kW*min", FUNCTIONS["minutes to seconds"]),
-        ("kWh/day", "Wh/day", FUNCTIONS["x 1,000"]),
-        ("EUR", "HRK", Affine(Fraction("7.5345"), 0)),
-        ("ct/kWh", "EUR/kWh", FUNCTIONS["/ 100"]),
-        ("mg/dL of glucose", "mmol/L of glucose", Affine(Fraction(10, 180), 0)),
-    ],
+    tiered(
+        [
+            ("degF", "degC", FUNCTIONS["°F to °C"]),
+            ("kWh", "Wh", FUNCTIONS["x 1,000"]),
+            ("knot", "km/h", Affine(Fraction("1.852"), 0)),
+            ("MiB", "KiB", FUNCTIONS["KiB to B"]),
+            ("kWh", "kW*min", FUNCTIONS["minutes to seconds"]),
+            ("kWh/day", "Wh/day", FUNCTIONS["x 1,000"]),
+            ("EUR", "HRK", Affine(Fraction("7.5345"), 0)),
+            ("ct/kWh", "EUR/kWh", FUNCTIONS["/ 100"]),
+            ("mg/dL of glucose", "mmol/L of glucose", Affine(Fraction(10, 180), 0)),
+        ],
+        4,
+    ),
 )
 def test_a_declared_unit_leads_to_another_one_of_its_kind(
     tmp_path: Path, declared: str, new: str, function: Affine
@@ -182,7 +186,7 @@ def test_a_declared_unit_leads_to_another_one_of_its_kind(
 
 @pytest.mark.parametrize(
     ("declared", "other", "factor"),
-    [("m", "foot", Fraction("0.3048")), ("W", "hp", None), ("EUR", "HRK", Fraction(10000, 75345))],
+    tiered([("m", "foot", Fraction("0.3048")), ("W", "hp", None), ("EUR", "HRK", Fraction(10000, 75345))]),
 )
 def test_values_that_come_into_the_declared_unit_were_in_another_one(
     tmp_path: Path, declared: str, other: str, factor: Fraction | None
@@ -214,6 +218,54 @@ def test_values_that_come_into_the_declared_unit_were_in_another_one(
     marked = [{"$accent": suspect["first"]}, *stream[:at], {"$accent": suspect["accent"]}, *stream[at:]]
     write_lines(tmp_path / "s" / "1.jsonl", marked)
     assert json.loads(cedilla(*arguments).output)["suspects"] == []
+
+
+def orders(is_changed: Callable[[Item], bool]) -> list[Item]:
+    """Two shops with orders of three states, of which some are a hundred times as much."""
+    rng, items = random.Random(2), list[Item]()
+    for n in range(2400):
+        item = {
+            "ts": n,
+            "shop": rng.choice("AB"),
+            "status": rng.choice(["paid", "open", "sent"]),
+            "no": f"n{n}",
+        }
+        item["t"] = day(n, rng) * (100 if is_changed(item) else 1)
+        items.append(item)
+    return items
+
+
+@pytest.mark.parametrize(
+    ("is_changed", "described"),
+    tiered(
+        [
+            (
+                lambda item: item["shop"] == "B" and item["ts"] >= 1200,
+                ['[[shop = "B", alter(t, y -> y * 100)]]'],
+            ),
+            (
+                lambda item: item["shop"] == "B" and item["status"] == "paid" and item["ts"] >= 1200,
+                ['[[status = "paid", shop = "B", alter(t, y -> y * 100)]]'],
+            ),
+        ]
+    ),
+    ids=["shop", "shop and status"],
+)
+def test_what_tells_groups_apart_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_changed: Callable[[Item], bool], described: list[str]
+) -> None:
+    """By each attribute alone and by some together; only what has a list as its domain was looked at."""
+    monkeypatch.setattr(suspects_module, "MAX_SERIES", 500)
+    schema = 'ts: long, shop: string, status: string in {"paid", "open", "sent"}, no: string, t: double'
+    write_lines(tmp_path / "1.jsonl", orders(is_changed))
+    result = cedilla("suspect", str(tmp_path), "--schema", schema, "--format", "json")
+    assert [suspect["accent"] for suspect in json.loads(result.output)["suspects"]] == described
+    text = cedilla("suspect", str(tmp_path), "--schema", schema).output
+    assert "; 6 sequences by status, 4 by shop, 12 by status and shop; " in text
+    assert (
+        "; not by no, nor by status and no, nor by shop and no, nor by status and shop and no: too many groups)"
+        in text
+    )
 
 
 def test_an_accent_for_the_wrong_group_is_named(tmp_path: Path) -> None:
@@ -280,7 +332,7 @@ def test_what_is_no_change_of_unit_is_not_found(tmp_path: Path, seed: int) -> No
     write_lines(tmp_path / "1.jsonl", stream)
     schema = f"s: int, {', '.join(f'{name}: double' for name in stream[0] if name != 's')}"
     result = cedilla("suspect", str(tmp_path), "--schema", schema, "--by", "s")
-    assert (result.exit_code, "0 suspects (1,000 tuples, 7 sequences by s)" in result.output) == (0, True), (
+    assert (result.exit_code, "0 suspects (1,000 tuples; 7 sequences by s)" in result.output) == (0, True), (
         result.output
     )
 
@@ -317,7 +369,7 @@ def test_too_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = declared_schema(SCHEMA)
     monkeypatch.setattr(suspects_module, "MAX_SERIES", 20)
     with pytest.raises(DiagnosticError) as caught:
-        list(Suspects(schema, ["ts"]).of(lines))
+        list(Search(schema, [("ts",)]).of(lines))
     assert caught.value.diagnostics[0].code == "RQ228"
     assert cedilla("suspect", "-", "--schema", SCHEMA, "--by", "x").exit_code == 2
 
