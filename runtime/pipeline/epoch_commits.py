@@ -28,7 +28,7 @@ from cedilla.runtime.topics.query_topics import Topics
 @define(eq=False)
 class EpochCommitter:
     """Commits one running epoch after the other. `in_order`: a user's function takes the epochs, in the thread of the
-    run. `committed_at`: when it last committed an epoch, by the monotonic clock; `None` before the first."""
+    run. `has_committed`: true after the first epoch."""
 
     plan: Plan
     opened: OpenedCheckpoint
@@ -38,7 +38,7 @@ class EpochCommitter:
     watches: Watches
     engine: Engine
     in_order: bool
-    committed_at: float | None = field(init=False, default=None)
+    has_committed: bool = field(init=False, default=False)
     _releases: tuple[Release, ...] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -80,14 +80,11 @@ class EpochCommitter:
         opened.outputs.publish(number, opened.checkpoint.run)
         opened.quarantine.publish(number)
         opened.state.commit(running.record.segments, segments, running.unused)
-        now = time.monotonic()
-        since = max(running.started, self.committed_at or running.started)
-        self.committed_at = now
+        self.has_committed, now = True, time.monotonic()
         report = evolve(
             running.report,
             tuples=sum(read.values()),
             seconds=now - running.started,
-            apart=now - since,
             quarantined=dict(quarantined),
             engine=self.engine,
             written=counts,

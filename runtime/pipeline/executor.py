@@ -200,7 +200,7 @@ class Executor:
         # A user's function is to see one epoch after the other. The first results do not wait for a second plan, which
         # takes seconds where Java has just started.
         if (
-            self._committer.committed_at is not None
+            self._committer.has_committed
             and self.on_epoch is None
             and not running.stops
             and self._rest.has_files(files)

@@ -22,12 +22,12 @@ MAX_WARNINGS = 10
 class EpochReport:
     """The report of one committed epoch.
 
-    `seconds`: from the first read to the commit; `apart`: from the commit before it, if that came later; `accents`,
-    `punctuations`: markers read in this epoch; `in_force`: accents in force after it, as `status` lists them;
-    `quarantined`: code -> rejected items; `held`: delayed markers with reasons; `notes`: further notes for users.
-    `written`: output -> its tuples, if they were counted; `files`, `files_left`: the files of the batch that were read,
-    and those that remain; `waiting`: rows that wait for punctuation; `warnings`: those about the epoch's accents and
-    values; `engine`: the engine that ran it; `phases`: the seconds of each part of its work.
+    `seconds`: from the first read to the commit; `accents`, `punctuations`: markers read in this epoch; `in_force`:
+    accents in force after it, as `status` lists them; `quarantined`: code -> rejected items; `held`: delayed
+    markers with reasons; `notes`: further notes for users. `written`: output -> its tuples, if they were counted;
+    `files`, `files_left`: the files of the batch that were read, and those that remain; `waiting`: rows that wait
+    for punctuation; `warnings`: those about the epoch's accents and values; `engine`: the engine that ran it;
+    `phases`: the seconds of each part of its work.
     """
 
     number: int
@@ -40,7 +40,6 @@ class EpochReport:
     quarantined: Mapping[str, int] = field(factory=dict[str, int])
     held: tuple[str, ...] = field(default=(), converter=tuple)
     notes: tuple[str, ...] = field(default=(), converter=tuple)
-    apart: float | None = None
     written: Mapping[str, int] = field(factory=dict[str, int])
     files_left: int = 0
     waiting: tuple[Waiting, ...] = field(default=(), converter=tuple)
