@@ -24,7 +24,6 @@ from cedilla.compiler.operators import (
     Rename,
     Sample,
     Select,
-    Union,
     Window,
 )
 from cedilla.compiler.plan import Plan
@@ -132,8 +131,6 @@ def _select(operator: Select, types: Types, frame: str) -> str:
 
 def _project(operator: Project, types: Types, frame: str) -> str:
     items = items_sql(operator, types)
-    if operator.excepts:
-        return f"{frame}.drop({', '.join(map(repr, operator.excepts))})"
     if operator.rest:
         return f"{frame}.{_with_columns(items)}"
     return f"{frame}.selectExpr({', '.join(repr(alias_sql(text, name)) for name, text in items.items())})"
@@ -145,10 +142,6 @@ def _window(operator: Window, types: Types, frame: str) -> str:
 
 def _rename(operator: Rename, types: Types, frame: str) -> str:
     return f"{frame}.withColumnsRenamed({operator.names!r})"
-
-
-def _union(operator: Union, types: Types, left: str, right: str) -> str:
-    return f"{left}.unionByName({right})"
 
 
 def _with_columns(texts: Mapping[str, str]) -> str:
@@ -173,6 +166,8 @@ def _window_changes(plan: Plan, operator: Window, types: tuple[Types, ...]) -> s
 
 
 def _project_changes(plan: Plan, operator: Project, types: tuple[Types, ...]) -> str | None:
+    if operator.excepts:
+        return "attributes may come and go"
     if operator.name in plan.placed and not operator.rest:
         return "with the place of each tuple"
     if later := sorted(operator.reads(0).keys() - types[0].keys()):
@@ -188,14 +183,6 @@ def _rename_changes(plan: Plan, operator: Rename, types: tuple[Types, ...]) -> s
     return _attributes_change(plan, operator)
 
 
-def _union_changes(plan: Plan, operator: Union, types: tuple[Types, ...]) -> str | None:
-    if any(_may_widen(type_) for side in types for type_ in side.values()):
-        return "types may differ"
-    if types[0].keys() != types[1].keys():
-        return "one side lacks attributes"
-    return _attributes_change(plan, operator)
-
-
 def _attributes_change(plan: Plan, operator: Operator) -> str | None:
     fixed = all(_has_fixed_attributes(plan, name) for name in operator.inputs)
     return None if fixed else "attributes may come and go"
@@ -206,7 +193,6 @@ _WRITERS: dict[type[Operator], tuple[Callable[..., str | None], Callable[..., st
     Project: (_project_changes, _project),
     Window: (_window_changes, _window),
     Rename: (_rename_changes, _rename),
-    Union: (_union_changes, _union),
 }
 """Functions that explain why fixed Spark calls are not enough for an operator, `None` if they are; and that write them.
 """

@@ -83,7 +83,14 @@ def where_among(
     return rows.join(F.broadcast(theirs), F.expr(agree), f"left_{how}")
 
 
-def stacked(*frames: DataFrame | None) -> DataFrame | None:
-    """Returns the rows of all frames that are not `None`, which have the same columns; `None` if all are."""
+def stacked(columns: Iterable[str], *frames: DataFrame | None) -> DataFrame | None:
+    """Returns the rows of all frames that are not `None`, which have these columns; `None` if all are."""
     present = [frame for frame in frames if frame is not None]
-    return reduce(DataFrame.unionByName, present) if present else None
+    return union_by_name(columns, *present) if present else None
+
+
+def union_by_name(columns: Iterable[str], *frames: DataFrame) -> DataFrame:
+    """Returns the rows of one or more frames, which have these columns in any order."""
+    # `unionByName` of Sail 0.7 ignores the case of names.
+    names = [*map(column, columns)]
+    return reduce(DataFrame.union, (frame.select(*names) for frame in frames)) if frames[1:] else frames[0]

@@ -28,7 +28,7 @@ from cedilla.runtime.engines.columns import (
     data_type,
     struct_of,
 )
-from cedilla.runtime.engines.frames import is_connect, without_rows
+from cedilla.runtime.engines.frames import is_connect, union_by_name, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.panes import NUMBER, panes_of
 
@@ -57,7 +57,7 @@ class AggregateDataflow(Dataflow):
         merge = partial(_merged, by=operator.by, results=results)
         near = new if epoch.is_read_from_memory(name) else None
         epoch.update_state(name, new if stays else None, closed, columns, merge, in_memory=near)
-        rows = new if old is None else old.unionByName(new)
+        rows = new if old is None else union_by_name(columns, old, new)
         passed = rows.where(sql.predicate(passing, epoch.types(name)))
         finished = _finished(epoch, operator, results, _merged(passed, operator.by, results))
         # Without `by`, engines return a row even for no tuples: the row of the single group, once it is closed.
@@ -155,7 +155,7 @@ def _run_counted(epoch: Epoch, operator: Aggregate, complete: int, frame: DataFr
     columns = _columns(operator, source, results)
     old, rows = epoch.state.read(name, columns), _partials(operator.by, results, frame, source.types)
     if old is not None:
-        rows = old.unionByName(rows)
+        rows = union_by_name(columns, old, rows)
     if not epoch.has_rows(operator.inputs[0]) and epoch.newly_closed(name) is False:
         return _finished(epoch, operator, results, without_rows(rows))
     merged = epoch.cached(_merged(rows, operator.by, results))

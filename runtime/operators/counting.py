@@ -24,7 +24,7 @@ from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.operators.union import merged
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.columns import BEYOND, Columns, columns_of, conformed, data_type
-from cedilla.runtime.engines.frames import stacked, where_among
+from cedilla.runtime.engines.frames import stacked, union_by_name, where_among
 from cedilla.runtime.operators.base import Dataflow
 from cedilla.runtime.operators.vacancies import report_vacant
 
@@ -62,6 +62,8 @@ class CountingDataflow(Dataflow):
         name = operator.name
         inputs = epoch.inputs(name)
         types = common_types(inputs)
+        columns = state_columns(inputs)
+        changes = (*columns, "$old")
         busy = [epoch.has_rows(input_name) for input_name in operator.inputs]
         released = self.releases(epoch, operator)
         touched = any(busy) or released is not False
@@ -71,12 +73,12 @@ class CountingDataflow(Dataflow):
             _came(frame, facts.types, types, side, rounded)
             for side, (frame, facts) in enumerate(zip((left, right), inputs, strict=True))
         )
-        came = mine.unionByName(theirs)
+        came = union_by_name(changes, mine, theirs)
         new, stored = came.drop("$old"), partial(_live, epoch, operator, inputs, types)
         live = stored() if touched else None
 
         def undecided(vacancy: Vacancy) -> DataFrame | None:
-            every = stacked(live if touched else stored(), new if any(busy) else None)
+            every = stacked(columns, live if touched else stored(), new if any(busy) else None)
             return _undecided(operator, vacancy.side, every, types, closed)
 
         report_vacant(epoch, operator, undecided)
@@ -84,7 +86,7 @@ class CountingDataflow(Dataflow):
             if epoch.is_small_input(name):
                 came = epoch.cached(came)
                 live = _concerned(live, came, released, types)
-            came = came.unionByName(live.withColumn("$old", F.lit(True)))
+            came = union_by_name(changes, came, live.withColumn("$old", F.lit(True)))
         counted = _added(came, types, news=True)
         due = f"{self.allowed(operator).format(**closed)} - `$passed`"
         counted = counted.withColumn("$due", F.expr(due)).where("`$came` OR `$due` > 0")
@@ -163,7 +165,8 @@ def _concerned(live: DataFrame, came: DataFrame, released: Tree, types: Mapping[
     if released is False:
         return where_among(live, "semi", came, types)
     inside = sql.predicate(released, types)
-    return live.where(inside).unionByName(where_among(live.where(f"NOT {inside}"), "semi", came, types))
+    others = where_among(live.where(f"NOT {inside}"), "semi", came, types)
+    return union_by_name((*types, *COUNTS), live.where(inside), others)
 
 
 def state_columns(inputs: Sequence[Facts]) -> Columns:

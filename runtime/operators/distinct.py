@@ -13,7 +13,7 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import Distinct
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.columns import ORDER, Columns, conformed
-from cedilla.runtime.engines.frames import where_among
+from cedilla.runtime.engines.frames import union_by_name, where_among
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _first(epoch: Epoch, operator: Distinct, frame: DataFrame, old: DataFrame | 
     rows = frame.withColumn("$old", F.lit(False))
     if old is not None:
         old = conformed(old, _state_columns(epoch, operator), columns)
-        rows = rows.unionByName(old.withColumn("$old", F.lit(True)))
+        rows = union_by_name((*columns, "$old"), rows, old.withColumn("$old", F.lit(True)))
     keys = operator.on or attributes
     chosen = [F.bool_or("$old").alias("$old")]
     if operator.on:

@@ -20,7 +20,7 @@ from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.columns import ORDER, Columns, columns_of, conformed, with_doubles
 from cedilla.runtime.engines.connect import engine_in
-from cedilla.runtime.engines.frames import predicate, sortable
+from cedilla.runtime.engines.frames import predicate, sortable, union_by_name
 from cedilla.runtime.operators import DATAFLOWS, AttributeState
 from cedilla.runtime.operators.panes import with_windows
 from cedilla.runtime.state.scratch import materialized
@@ -75,7 +75,8 @@ class Epoch:
         if operator.absorb:
             frame, types = with_doubles(frame, types, operator.conversions)
         if operator.excepts:
-            return self._result(operator, frame.drop(*operator.excepts))
+            # `drop` of Sail 0.7 ignores the case of names.
+            return self._result(operator, frame.select(*map(column, self.columns(name))))
         items = items_sql(operator, types)
         if operator.rest:
             return self._result(
@@ -126,7 +127,7 @@ class Epoch:
             conformed(frame, self.columns(source), self.columns(name), declared)
             for frame, source in zip((left, right), operator.inputs, strict=True)
         )
-        return self._result(operator, left.unionByName(right))
+        return self._result(operator, union_by_name(self.columns(name), left, right))
 
     def _of_one_side(self, operator: Operator, left: DataFrame, right: DataFrame) -> DataFrame | None:
         """Returns the rows of one input if the other has none in this epoch, and both have the same columns."""

@@ -16,7 +16,7 @@ from cedilla.compiler.operators import Join
 from cedilla.compiler.operators.join import Matching
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.columns import Columns
+from cedilla.runtime.engines.columns import Columns, columns_of
 from cedilla.runtime.engines.frames import stacked, where_among, where_inside, without_rows
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.vacancies import report_vacant
@@ -65,7 +65,10 @@ class JoinDataflow(Dataflow):
 
 def kept_rows(epoch: Epoch, operator: Matching, side: int, *rows: DataFrame | None) -> DataFrame | None:
     """Returns the rows of one input that may still come out."""
-    every, gone = stacked(*rows), operator.gone(epoch.inputs(operator.name), side)
+    every, gone = (
+        stacked(epoch.input_columns(operator, side), *rows),
+        operator.gone(epoch.inputs(operator.name), side),
+    )
     return None if every is None else epoch.unpurged(gone, epoch.input_columns(operator, side))(every)
 
 
@@ -75,16 +78,21 @@ def kept_rows(epoch: Epoch, operator: Matching, side: int, *rows: DataFrame | No
 @frozen
 class Pairing:
     """The form of a pair of tuples. `on`: the pairs of join attributes; `moved`: attributes of both sides that are not
-    compared."""
+    compared; `right`: the columns of a right tuple; `columns`: of a pair."""
 
     on: Sequence[tuple[str, str]]
     moved: Sequence[str]
+    right: Columns
+    columns: Columns
 
     @classmethod
     def of(cls, epoch: Epoch, operator: Matching) -> Pairing:
         left, right = (epoch.types(name) for name in operator.inputs)
         shared = {a for a, b in operator.on if a == b}
-        return cls(operator.on, [name for name in right if name in left and name not in shared])
+        moved = [name for name in right if name in left and name not in shared]
+        is_placed = any(epoch.plan.takes_places(operator, side) for side in (0, 1))
+        columns = columns_of(epoch.types(operator.name), is_placed=is_placed)
+        return cls(operator.on, moved, epoch.input_columns(operator, 1), columns)
 
     def matched(
         self,
@@ -94,10 +102,10 @@ class Pairing:
         new_right: DataFrame | None,
     ) -> DataFrame | None:
         """Returns the pairs with at least one new tuple; `None` if there can be no pair."""
-        right = stacked(old_right, new_right)
+        right = stacked(self.right, old_right, new_right)
         first = None if new_left is None or right is None else self._joined(new_left, right)
         second = None if old_left is None or new_right is None else self._joined(old_left, new_right)
-        return stacked(first, second)
+        return stacked(self.columns, first, second)
 
     def none(self, left: DataFrame, right: DataFrame) -> DataFrame:
         """Returns no rows, with the columns of pairs."""
@@ -203,7 +211,7 @@ def split_left(
     if pending is not None and fresh is not None:
         newly_matched = where_key(pending, "semi", fresh, operator.on)
         pending = where_key(pending, "anti", fresh, operator.on)
-    keys = stacked(earlier, fresh)
+    keys = stacked(operator.keys(1), earlier, fresh)
     if new is None or keys is None:
         return LeftTuples(newly_matched, pending, None, new)
     matched, unmatched = (where_key(new, how, keys, operator.on) for how in ("semi", "anti"))
@@ -242,7 +250,7 @@ def update_pending(epoch: Epoch, operator: Matching, key: str, tuples: LeftTuple
         met = _matched_columns(epoch, operator)
         epoch.state.append(matched_since, matched.distinct(), met, epoch.number)
     else:
-        rest = stacked(tuples.pending, tuples.unmatched)
+        rest = stacked(columns, tuples.pending, tuples.unmatched)
         assert rest is not None
         epoch.state.replace(key, epoch.unpurged(purged, columns)(rest), columns, epoch.number)
         epoch.state.clear(matched_since)
@@ -262,6 +270,7 @@ def expired_left(epoch: Epoch, operator: Matching, tuples: LeftTuples) -> DataFr
     purged, newly = operator.purge(epoch.inputs(operator.name))[0], newly_purged(epoch, operator)
     pending, unmatched, columns = tuples.pending, tuples.unmatched, epoch.input_columns(operator)
     return stacked(
+        columns,
         None if pending is None or newly is False else where_inside(pending, newly, columns),
         None if unmatched is None or purged is False else where_inside(unmatched, purged, columns),
     )

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.operators import LeftJoin
-from cedilla.runtime.engines.columns import ORDER, columns_of, conformed
-from cedilla.runtime.engines.frames import stacked
+from cedilla.runtime.engines.columns import conformed
+from cedilla.runtime.engines.frames import stacked, union_by_name
 from cedilla.runtime.operators.base import AttributeState, Dataflow
 from cedilla.runtime.operators.join import (
     Pairing,
@@ -46,13 +46,13 @@ class LeftJoinDataflow(Dataflow):
         )
         waiting = pending_left(epoch, operator, key)
         pairing = Pairing.of(epoch, operator)
-        pairs = pairing.matched(stacked(old_left, waiting), new_left, old_right, new_right)
+        pairs = pairing.matched(stacked(columns[0], old_left, waiting), new_left, old_right, new_right)
         fresh = None if new_right is None else keys_of(new_right, operator)
         right_keys = known_keys(epoch, operator, right_key, old_right, new_left)
         tuples = split_left(operator, waiting, new_left, right_keys, fresh)
         purged = operator.purge(epoch.inputs(operator.name))
         update_pending(epoch, operator, key, tuples, purged[0])
-        matched = stacked(tuples.matched, tuples.newly_matched)
+        matched = stacked(columns[0], tuples.matched, tuples.newly_matched)
         epoch.update_state(f"{operator.name}.{LEFT}", matched, purged[0], columns[0])
         released = operator.released(epoch.inputs(operator.name))[1]
         right_stays = epoch.may_enter_state(operator.inputs[1], released)
@@ -63,8 +63,7 @@ class LeftJoinDataflow(Dataflow):
             pairs = pairing.none(left, right)
         if alone is None:
             return pairs
-        joined = columns_of(epoch.types(operator.name), is_placed=ORDER in columns[0])
-        return pairs.unionByName(conformed(alone, columns[0], joined))
+        return union_by_name(pairing.columns, pairs, conformed(alone, columns[0], pairing.columns))
 
     def has_output(self, epoch: Epoch, operator: LeftJoin) -> bool:
         return super().has_output(epoch, operator) or newly_purged(epoch, operator) is not False

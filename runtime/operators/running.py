@@ -20,6 +20,7 @@ from cedilla.runtime.engines.frames import (
     row_number,
     sortable,
     stacked,
+    union_by_name,
     where_inside,
     without_rows,
 )
@@ -46,6 +47,7 @@ class RunningDataflow(Dataflow):
         old = epoch.state.read(name, columns)
         passable = operator.passable(source)
         ready = stacked(
+            columns,
             None if new is None else where_inside(new, passable, columns),
             None if old is None else where_inside(old, _newly_passable(epoch, operator), columns),
         )
@@ -54,8 +56,10 @@ class RunningDataflow(Dataflow):
         purged = operator.closed_keys(source)
         rows = _with_partials(operator, without_rows(frame) if ready is None else ready, source.types)
         if last is not None and ready is not None:
-            before = conformed(latest(last), kept, {**columns, **kept})
-            rows = rows.unionByName(before.withColumn(_IS_NEW, F.lit(0)))
+            both = {**columns, **kept}
+            before = conformed(latest(last), kept, both)
+            before = before.withColumn(_IS_NEW, F.lit(0))
+            rows = union_by_name((*both, _IS_NEW), rows, before)
         computed = _computed(operator, rows, source.types, epoch.arrived(operator))
         computed = computed.where(f"`{_IS_NEW}` = 1")
         if ready is not None and purged is not True:

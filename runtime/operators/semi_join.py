@@ -19,5 +19,5 @@ class SemiJoinDataflow(FilteringDataflow):
 
     def run(self, epoch: Epoch, operator: SemiJoin, left: DataFrame, right: DataFrame) -> DataFrame:  # type: ignore[override]
         tuples = self.split_left(epoch, operator, left, right)
-        passed = stacked(tuples.matched, tuples.newly_matched)
+        passed = stacked(epoch.input_columns(operator), tuples.matched, tuples.newly_matched)
         return without_rows(left) if passed is None else passed

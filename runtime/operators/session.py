@@ -41,11 +41,11 @@ class SessionDataflow(Dataflow):
                 epoch.state.compact(name, columns, epoch.number, lambda rows: rows)
             report_vacant(epoch, operator, lambda _: None)
             return frame.where("false").withColumn(operator.alias, F.col(column(operator.on)))
-        rows = stacked(epoch.state.read(name, columns), frame if busy else None)
+        rows = stacked(columns, epoch.state.read(name, columns), frame if busy else None)
         tagged = epoch.cached(_sessions(operator, source, frame if rows is None else rows))
         still_open = None if rows is None else tagged.where(f"NOT `{_CLOSED}`")
         if still_open is not None:
-            epoch.state.replace(name, still_open.drop(_CLOSED, operator.alias), columns, epoch.number)
+            epoch.state.replace(name, still_open.select(*map(column, columns)), columns, epoch.number)
         report_vacant(epoch, operator, lambda _: still_open)
         return tagged.where(column(_CLOSED)).drop(_CLOSED)
 

@@ -44,10 +44,10 @@ class SortDataflow(Dataflow):
             None if old is None else where_inside(old, _newly_passable(epoch, operator), columns),
         ]
         waiting = epoch.unpurged(passable, columns)
-        kept = None if (every := stacked(old, new)) is None else waiting(every)
+        kept = None if (every := stacked(columns, old, new)) is None else waiting(every)
         report_vacant(epoch, operator, lambda _: kept)
         epoch.update_state(name, new, passable, columns)
-        rows = stacked(*parts)
+        rows = stacked(columns, *parts)
         ready = frame if rows is None else rows
         by = [*ordering(operator.keys, epoch.types(name)), *epoch.arrived(operator)]
         if name not in epoch.plan.placed:

@@ -44,7 +44,7 @@ class TopDataflow(Dataflow):
             partial(_best, operator, epoch),
             in_memory=new if epoch.is_read_from_memory(name) else None,
         )
-        rows = stacked(old, new)
+        rows = stacked(columns, old, new)
         if rows is None:
             return without_rows(frame)
         return _best(operator, epoch, where_inside(rows, epoch.newly_closed(name), columns))

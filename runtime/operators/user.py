@@ -52,7 +52,7 @@ class UserDataflow(Dataflow):
             new = epoch.cached(frame.select(*map(column, columns)), 2 if busy else 0)
             old = epoch.state.read(key, columns)
             epoch.update_state(key, new if busy else None, purged, columns)
-            rows = stacked(old, new if busy else None)
+            rows = stacked(columns, old, new if busy else None)
             inputs.append(where_inside(new if rows is None else rows, passing, columns))
         return inputs
 

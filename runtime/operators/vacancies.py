@@ -74,9 +74,11 @@ def _points(
 
     def numbered(mine: int, frame: DataFrame) -> DataFrame:
         values = (F.col(column(name)) if number == mine else F.lit(None) for number, name in places)
-        return frame.select(F.lit(mine).alias("$way"), *(v.alias(f"${n}") for n, v in enumerate(values)))
+        points = zip(names, (F.lit(mine), *values), strict=True)
+        return frame.select(*(value.alias(name) for name, value in points))
 
-    every = stacked(*(numbered(n, frame) for n, frame in enumerate(frames) if frame is not None))
+    names = ["$way", *(f"${number}" for number in range(len(places)))]
+    every = stacked(names, *(numbered(n, frame) for n, frame in enumerate(frames) if frame is not None))
     for mine, *values in [] if every is None else every.collect():
         point = (value for (number, _), value in zip(places, values, strict=True) if number == mine)
         points[asked[mine]].append(tuple(map(_value, point)))

@@ -7,7 +7,7 @@ source (`intake`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, reduce
+from functools import partial
 
 from attrs import evolve
 from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +20,7 @@ from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.columns import Columns, as_double, columns_of, data_type, type_named
+from cedilla.runtime.engines.frames import union_by_name
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.formats.encode import element_wise
 from cedilla.runtime.formats.listing import listed_files
@@ -59,6 +60,7 @@ def spark_frame(spark: SparkSession, folder: str, units: str, declared: Mapping[
     if not slices:
         return spark.createDataFrame([], ", ".join(f"{column(n)} {t.spark}" for n, t in declared.items()))
     frames: list[DataFrame] = []
+    columns: Columns = {}
     for number, (part, placed) in enumerate(zip(slices, states, strict=True)):
         types = declared_units.state.types_of_raw
         rows = _readable(format_.tuples(spark, part, types), format_)
@@ -69,7 +71,7 @@ def spark_frame(spark: SparkSession, folder: str, units: str, declared: Mapping[
         if units == "latest":
             frame, _ = _converted(frame, columns, declared_units, declared_units.scale, ("latest", *slot), {})
         frames.append(frame)
-    return reduce(DataFrame.unionByName, frames)
+    return union_by_name(columns, *frames)
 
 
 def _format(files: Sequence[InputFile]) -> Format:
@@ -173,7 +175,7 @@ def _times(
         for kind, pattern in (("timestamp", MOMENT), ("date", DAY))
     ]
     rows = (format_.tuples(spark, part, dict.fromkeys(texts, STRING)) for part in slices)
-    kinds = reduce(DataFrame.unionByName, rows).selectExpr(*every).first()
+    kinds = union_by_name(texts, *rows).selectExpr(*every).first()
     assert kinds is not None
     return {
         name: Type(kind)

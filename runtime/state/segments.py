@@ -139,7 +139,7 @@ class StateStore:
         for stored_columns, paths in stored.values():
             for rows in read_parquet(self._spark, struct_of(stored_columns), paths):
                 frames.append(conformed(rows, stored_columns, columns))
-        return stacked(*frames)
+        return stacked(columns, *frames)
 
     def _check_there(self, segment: Segment) -> None:
         """Raises the errors of `check_files`, because not all engines notice missing files. Stores are asked once,

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial, reduce
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,11 +19,12 @@ from weakref import WeakValueDictionary
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import astuple, evolve, field, frozen
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.cluster import is_local
+from cedilla.runtime.engines.frames import union_by_name
 from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.lines.joined_blocks import joined_blocks
 from cedilla.runtime.formats.lines.tuple_statistics import members_of, merge, statistics_of
@@ -184,7 +185,7 @@ class WrittenTuples(FewRows[Group]):
             return Batch(no_tuples(spark, self.tuples.types))
         paths = [Files().for_engine(path) for path, *_ in rows_written]
         frames = read_parquet(spark, from_arrow_schema(self.tuples.schema), paths)
-        rows, texts = reduce(DataFrame.unionByName, frames), [text for _, text, _ in rows_written]
+        rows, texts = union_by_name(self.tuples.schema.names, *frames), [text for _, text, _ in rows_written]
         return Batch(
             rows, self._statistics(texts), members=partial(_members, [text for *_, text in rows_written])
         )

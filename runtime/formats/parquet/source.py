@@ -26,7 +26,7 @@ from cedilla.compiler.expressions.types import Type, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.engines.frames import is_connect, union_by_name
 from cedilla.runtime.formats.parquet.conversions import (
     JSON_OPTIONS,
     common,
@@ -130,7 +130,8 @@ class Parquet(ReadBySpark):
             nulls = {**dict.fromkeys(MARKERS, "STRING"), **{n: type_.spark for n, type_ in types.items()}}
             nothing = (f"CAST(NULL AS {kind}) AS {quoted(name)}" for name, kind in nulls.items())
             parts.append(few.selectExpr("*", *nothing))
-        return reduce(DataFrame.unionByName, parts)
+        columns = dict.fromkeys((*MARKERS, *types, CORRUPT, FILE, POSITION))
+        return union_by_name(columns, *parts)
 
     def _rows(self, spark: SparkSession, files: Numbered, group: _Group, types: Types) -> DataFrame:
         columns = dict(group.columns)
@@ -229,7 +230,7 @@ class Parquet(ReadBySpark):
         unreadable = [(f.problem, files[number].uri, 0) for number, f in footers.items() if f.problem]
         if unreadable or not parts:
             parts.append(_few(spark, unreadable, **{"raw": "STRING", FILE: "STRING", "line": "BIGINT"}))
-        return reduce(DataFrame.unionByName, parts).selectExpr(
+        return union_by_name(("raw", FILE, "line"), *parts).selectExpr(
             "raw",
             f"`{FILE}` AS file",
             "line",
@@ -309,7 +310,7 @@ class Parquet(ReadBySpark):
             is_tested = of_messages or self._is_tested
             rows = frame_of_parts(spark, parts, group.schema, is_tested=is_tested)
             frames.append(rows.selectExpr(*expressions, f"`{FILE}`", f"`{POSITION}`"))
-        return reduce(DataFrame.unionByName, frames)
+        return reduce(DataFrame.union, frames)
 
     # --- footers ---
 

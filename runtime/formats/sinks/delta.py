@@ -51,17 +51,26 @@ class DeltaSink(ParquetSink):
 
     def stage(self, number: int, tuples: DataFrame | None, columns: Columns) -> int | None:
         """Stages tuples as `FolderSink.stage` does. Raises `DiagnosticError` RQ470 if the table has a column of another
-        type."""
+        type, RQ360 if it has one whose name differs only in case."""
         if tuples is not None:
             self._check(columns)
         return super().stage(number, tuples, columns)
 
     def _check(self, columns: Columns) -> None:
-        """Raises RQ470 for a changed type: the table would silently accept a fraction as a whole number."""
+        """Raises RQ470 for a changed type: the table would silently accept a fraction as a whole number. Raises RQ360
+        for two names that the table would refuse after the commit."""
         if self._types is None:
             self._types = _types(opened_table(self._table))
         new = {name: _plain(kind.jsonValue()) for name, kind in columns.items()}
+        kept = {name.lower(): name for name in self._types}
         for name, type_ in new.items():
+            twin = kept.setdefault(name.lower(), name)
+            if twin != name:
+                message = (
+                    f"`{name}` and `{twin}` differ only in case: the table {self._table} takes one of them"
+                )
+                hint = "another name in the output, by a projection or `rename` above the output"
+                raise failure("RQ360", message, hint=hint)
             before = self._types.setdefault(name, type_)
             if before != type_:
                 message = f"`{name}` is now of type {_shown(type_)}, and of {_shown(before)} in the table {self._table}"

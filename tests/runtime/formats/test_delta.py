@@ -115,6 +115,16 @@ def test_a_column_never_takes_values_of_another_type(spark: SparkSession, tmp_pa
     )  # of the table, as another process sees it
 
 
+def test_a_table_takes_no_two_columns_that_differ_only_in_case(spark: SparkSession, tmp_path: Path) -> None:
+    """The library would refuse them after the commit, in every later run."""
+    run = delta_query(spark, tmp_path)
+    run.write("r", [{"k": 2, "t": 1.0}])
+    run.write("r", [{"$accent": "[[+(T: double)]]"}, {"k": 3, "t": 1.0, "T": 2.0}])
+    assert code_of(lambda: run.process(files_per_epoch=1)) == "RQ360"
+    assert [row["k"] for row in table_rows(run)] == [2]
+    assert code_of(lambda: run.process(files_per_epoch=1)) == "RQ360"
+
+
 def test_a_new_checkpoint_does_not_write_into_an_old_table(spark: SparkSession, tmp_path: Path) -> None:
     run = delta_query(spark, tmp_path)
     run.write("r", [{"k": 2, "t": 1.0}])
