@@ -176,7 +176,7 @@ class Running(Operator):
         return f"{name}$before"
 
     def earlier(self, name: str) -> str:
-        """Returns the column of the reading of a counter before the one `before`."""
+        """Returns the column of the last reading of a counter that differs from the one `before`."""
         return f"{name}$earlier"
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -188,6 +188,11 @@ class Running(Operator):
         """Returns the reading of a counter, which points of temporality `delta` do not have."""
         value, *temporality = self.calls[name].arguments
         return counters.when_cumulative(value, temporality[0]) if temporality else value
+
+    def differs(self, value: str, before: str) -> Expression:
+        """Returns whether two readings of a counter differ, by column; equal ones decide nothing (theory N14)."""
+        columns = {name: Attribute(column, span=_NOWHERE) for name, column in (("x", value), ("y", before))}
+        return expressions.written("x != y", _NOWHERE, **columns)
 
     def difference(self, name: str) -> Expression:
         """Returns the difference of a value and the one `before`; a counter that fell began again at zero."""

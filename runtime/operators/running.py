@@ -160,7 +160,7 @@ def _computed(
     by = [F.col(_IS_NEW), sortable(operator.on, types), *arrived]
     in_order = Window.partitionBy(*partition_keys(operator.per, types)).orderBy(*by)
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    rows = _with_readings(operator, rows, in_order, so_far)
+    rows = _with_readings(operator, rows, types, in_order, so_far)
     made: dict[str, Column] = {_IS_LAST: F.lead(F.lit(1)).over(in_order).isNull()}
     for name, (_, type_) in _partials(operator, types).items():
         result, _, _ = name.partition("$")
@@ -176,11 +176,14 @@ def _computed(
     return rows.withColumns(made)
 
 
-def _with_readings(operator: Running, rows: DataFrame, in_order: WindowSpec, so_far: WindowSpec) -> DataFrame:
-    """Returns the rows with the last two readings of counters before each, and up to each in `$x` and `$y`.
+def _with_readings(
+    operator: Running, rows: DataFrame, types: Mapping[str, Type], in_order: WindowSpec, so_far: WindowSpec
+) -> DataFrame:
+    """Returns the rows with the last two different readings of counters before each, and up to each in `$x` and `$y`.
 
-    Tuples without a reading change neither.
+    Tuples without a reading change neither, and a reading equal to the one before does not change `$y`.
     """
+    kinds = _partials(operator, types)
     for name in (name for name, call in operator.calls.items() if call.function == INCREASE):
         x, y = column(f"{name}$x"), column(f"{name}$y")
         before = column(operator.before(name))
@@ -188,7 +191,9 @@ def _with_readings(operator: Running, rows: DataFrame, in_order: WindowSpec, so_
         last = F.last(F.col(x), ignorenulls=True).over(so_far)
         rows = rows.withColumns({f"{name}$read": has_reading, f"{name}$x": last})
         rows = rows.withColumn(operator.before(name), F.lag(F.col(x)).over(in_order))
-        is_read = F.col(column(f"{name}$read")) & (F.col(_IS_NEW) == 1)
+        compared = dict.fromkeys((f"{name}$x", operator.before(name)), kinds[f"{name}$x"][1])
+        differs = F.expr(expression_sql.sql(operator.differs(*compared), compared))
+        is_read = F.col(column(f"{name}$read")) & (F.col(_IS_NEW) == 1) & differs
         reading = F.when(F.col(_IS_NEW) == 0, F.col(y)).when(is_read, F.col(before))
         rows = rows.withColumn(f"{name}$y", F.last(reading, ignorenulls=True).over(so_far))
         rows = rows.withColumn(operator.earlier(name), F.lag(F.col(y)).over(in_order))

@@ -137,14 +137,16 @@ class Running(Node):
 
     def _increase(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
         reading = self.operator.reading(name)
-        readings = [value for row in so_far[:-1] if (value := evaluate(reading, row, types)) is not None]
-        last = dict(zip(self.operator.columns(name), reversed(readings[-2:]), strict=False))
-        widened = {
-            **types,
-            **dict.fromkeys(
-                self.operator.columns(name), type_of(self.operator.calls[name].arguments[0], types)
-            ),
-        }
+        columns = self.operator.columns(name)
+        widened = {**types, **dict.fromkeys(columns, type_of(self.operator.calls[name].arguments[0], types))}
+        readings: list[Any] = []
+        for row in so_far[:-1]:
+            if (value := evaluate(reading, row, types)) is None:
+                continue
+            pair = dict(zip(columns, (value, *readings[-1:]), strict=False))
+            if not readings or evaluate(self.operator.differs(*columns), pair, widened):
+                readings.append(value)
+        last = dict(zip(columns, reversed(readings[-2:]), strict=False))
         return evaluate(self.operator.difference(name), only_defined({**so_far[-1], **last}), widened)
 
     def stored(self) -> Iterable[Row]:

@@ -64,6 +64,8 @@ def _increase(values: Sequence[Any]) -> Any:
             grown, counted, waiting = value - counted, value, None
         elif waiting is None:
             grown, waiting = 0, value
+        elif rank(value) == rank(waiting):
+            grown = 0
         elif rank(value) >= rank(waiting):
             grown, counted, waiting = value, value, None
         else:
