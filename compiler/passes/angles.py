@@ -7,8 +7,10 @@ from fractions import Fraction
 
 from attrs import evolve
 
+from cedilla.compiler.expressions.expressions import attributes
 from cedilla.compiler.expressions.unit_conversions.conversions import literal_of
 from cedilla.compiler.expressions.unit_inference import WithUnit
+from cedilla.compiler.passes.report import is_own_name
 from cedilla.compiler.units import units
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, Span, failure
@@ -45,7 +47,7 @@ def with_circle(call: syntax.AggregateCall, arguments: Sequence[WithUnit]) -> sy
 
 def doubtful_call(call: syntax.AggregateCall, arguments: Sequence[WithUnit]) -> Iterator[Diagnostic]:
     """Yields RQ159 for a function that treats angles as lengths."""
-    if arguments:
+    if arguments and not any(map(is_own_name, attributes(arguments[0].expression))):
         text = format_expression(call.arguments[0])
         yield from _doubtful(call.function, text, arguments[0].unit, call.span)
 

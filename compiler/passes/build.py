@@ -15,6 +15,7 @@ from cedilla.compiler import operators
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.join import Matching
+from cedilla.compiler.passes.angles import doubtful_call
 from cedilla.compiler.passes.declared_units import check_constant, declared_units
 from cedilla.compiler.passes.one_input import Input, operator_of
 from cedilla.compiler.passes.report import Report, check_once, fresh, relation_names
@@ -149,8 +150,21 @@ class _Builder:
                 self._check(self._applied(node, common))
             case syntax.Reference():
                 raise AssertionError(f"{name} is not resolved")
+            case syntax.Project(items):
+                whole = evolve(node, items=tuple(map(self._in_unit_of_call, items)))
+                self._check(operator_of(whole, common, self.relations[names[0]]))
             case _:
                 self._check(operator_of(node, common, self.relations[names[0]]))
+
+    def _in_unit_of_call(self, item: syntax.ProjectItem) -> syntax.ProjectItem:
+        """Returns an item that is written out from a call in the unit of the call, after warnings about that."""
+        if item.call is None:
+            return item
+        call, relation = item.call
+        arguments = [self.relations[relation].read(argument) for argument in call.arguments]
+        self.report.warnings += doubtful_call(call, arguments)
+        unit = operators.Aggregate.unit_of_call(call, [argument.unit for argument in arguments])
+        return evolve(item, unit=unit)
 
     def _of_two(self, node: syntax.TwoInputs, common: dict[str, Any]) -> Operator:
         left, right = (self.relations[name] for name in common["inputs"])

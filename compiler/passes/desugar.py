@@ -80,7 +80,8 @@ def _separated(node: syntax.Aggregate, name: str) -> tuple[syntax.Definition, sy
             items.append(ProjectItem(Attribute(call.alias, span=call.span), span=call.span))
         else:
             computed = collected.replaced(call.expression, call.alias or "")
-            items.append(ProjectItem(computed, call.alias, span=call.span))
+            whole = call.call if isinstance(call, ProjectItem) else None
+            items.append(ProjectItem(computed, call.alias, call=whole, span=call.span))
     if not collected.calls:
         hint = "`project[...](R)` computes tuple by tuple"
         raise failure("RQ109", "nothing is aggregated", node.span, hint=hint)

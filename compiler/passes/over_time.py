@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.expressions import written
 from cedilla.compiler.operators.running import INCREASE
-from cedilla.compiler.passes.report import fresh
+from cedilla.compiler.passes.report import fresh, own_name
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
@@ -89,7 +89,7 @@ class OverTime:
                 raise failure(
                     "RQ109", f"`{expression.name}` has no condition and no `distinct`", span, hint=hint
                 )
-            name = f"{self.name}_increase{len(calls) or ''}"
+            name = own_name(self.name, f"increase{len(calls) or ''}")
             call = calls.setdefault(
                 expression.arguments, AggregateCall(INCREASE, expression.arguments, name, span=span)
             )
@@ -126,14 +126,17 @@ class OverTime:
             raise failure("RQ157", message, span, hint="other results in an aggregate of their own")
         (value,) = values
         names = ("before", "since", "begin", "end", "area", "less", "held", "lacking")
-        before, since, begin, end, *parts = (Attribute(f"{self.name}_{name}", span=span) for name in names)
+        before, since, begin, end, *parts = (
+            Attribute(own_name(self.name, name), span=span) for name in names
+        )
         at = Attribute(self.base.on, span=span)
         lags = [
             AggregateCall("lag", (weighted_part,), name.name, span=span)
             for weighted_part, name in ((value, before), (at, since))
         ]
         defined = syntax.Select(Scalar("isnotnull", (value,), span=span), self.base.input, span=span)
-        readings = self._readings(lags, self._define("defined", defined))
+        input = self._define("defined", defined)
+        readings = self._readings(lags, input)
         numbered = self._define("windows", evolve(self.base, input=readings))
         bounds = self._define("bounds", evolve(self.base, alias=(begin.name, end.name), input=numbered))
         held = written("until - at", span, until=end, at=at)
@@ -152,7 +155,10 @@ class OverTime:
         ]
         sums = dict(zip("abcd", parts, strict=True))
         mean = written("(sum(a) + sum(b)) / (sum(c) + sum(d))", span, **sums)
-        results = tuple(_with(call, mean) for call in calls)
+        wholes = [AggregateCall("avg", (value,), call.alias or "", span=call.span) for call in calls]
+        results = tuple(
+            ProjectItem(mean, call.alias, call=(call, input.name), span=call.span) for call in wholes
+        )
         extended = self._define("held", syntax.Project(tuple(items), bounds, True, span=span))
         return evolve(self.node, calls=results, input=extended)
 

@@ -50,6 +50,19 @@ class Report:
         return tuple(map(self._with_short_names, self.warnings))
 
 
+def own_name(relation: str, part: str) -> str:
+    """Returns the name of an attribute that the compiler adds to a relation: users' names have no such sign."""
+    return f"{relation}{_OWN}{part}"
+
+
+def is_own_name(name: str) -> bool:
+    """Returns True for the name of an attribute that the compiler adds."""
+    return _OWN in name
+
+
+_OWN = "\N{MIDDLE DOT}"
+
+
 def fresh(kind: str, taken: set[str]) -> str:
     """Returns a name that no relation has, and takes it: `kind`, or `kind_2` and so on."""
     names = (kind if number == 1 else f"{kind}_{number}" for number in range(1, len(taken) + 2))

@@ -44,11 +44,16 @@ class Select(OneInput):
 
 @frozen
 class ProjectItem(Node):
-    """`l`, `price * 0.908 as euro` or `double(state) as t unit degC`."""
+    """`l`, `price * 0.908 as euro` or `double(state) as t unit degC`.
+
+    `call`: what the expression is written out from, and the relation that it reads; its unit and warnings are the
+    item's.
+    """
 
     expression: Expression
     alias: str | None = None
     unit: str | None = None
+    call: tuple[AggregateCall, str] | None = None
 
 
 @frozen
