@@ -68,6 +68,7 @@ class Aggregate(Operator):
         "first, last, collect and string_agg are of a stream's order: `sort[a](R)` gives one, and "
         "`top[1 by a desc per k](R)` is the last by its values"
     )
+    acts_on_output: ClassVar[bool] = True
     state: ClassVar[Kept] = Kept(
         "groups that are open then lack the tuples read before", row="group", stored="parts"
     )

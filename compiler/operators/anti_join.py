@@ -21,6 +21,7 @@ class AntiJoin(Filtering):
     match that a later right tuple may meet, and the right keys that a later left tuple may have.
     """
 
+    decided_by_tuples: ClassVar[bool] = True
     state: ClassVar[Kept] = Kept(
         "tuples that wait in it are forgotten",
         wrong="tuples would pass that have met a right one",

@@ -33,6 +33,7 @@ class Intersect(Coordinated):
     """
 
     all: bool = False
+    decided_by_tuples: ClassVar[bool] = True
     state: ClassVar[Kept] = Kept("tuples read before are in no result")
 
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:

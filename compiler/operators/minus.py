@@ -37,6 +37,7 @@ class Minus(Operator):
     all: bool = False
     rules: ClassVar[Rules] = Rules("G36", "G13", "G36", ignored="G36")
     keeps_order: ClassVar[Order] = Order.NONE
+    decided_by_tuples: ClassVar[bool] = True
     state: ClassVar[Kept] = Kept(
         "tuples read before are in no result, and exclude none",
         wrong="tuples would pass that the right input has excluded",

@@ -19,6 +19,7 @@ class SemiJoin(Filtering):
     left tuple may have.
     """
 
+    decided_by_tuples: ClassVar[bool] = True
     state: ClassVar[Kept] = Kept("tuples that wait in it are forgotten", apart=(1,))
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:

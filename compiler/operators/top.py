@@ -27,6 +27,7 @@ class Top(Operator):
     per: tuple[str, ...] = field(default=(), converter=tuple)
     rules: ClassVar[Rules] = Rules("G42", "G13", "G12", read="3.2", needed="G42")
     keeps_order: ClassVar[Order] = Order.PLACED
+    acts_on_output: ClassVar[bool] = True
     state: ClassVar[Kept] = Kept("groups that are open then lack the tuples read before", stored="parts")
 
     @property

@@ -10,6 +10,7 @@ from cedilla.compiler.plan.plan import (
     SETTINGS,
     Emit,
     Plan,
+    changed_by_state,
     derive,
     follow,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "StatedAccent",
     "TableColumn",
     "at_paths",
+    "changed_by_state",
     "check_paths",
     "derive",
     "folders",

@@ -240,6 +240,20 @@ def derive(
     return facts
 
 
+def changed_by_state(
+    plan: Plan, facts: Mapping[str, Facts], name: str, state: Mapping[str, StateFacts]
+) -> dict[str, Facts]:
+    """Returns the facts of an operator and its readers, where they are others than `facts` because of `state`."""
+    changed: dict[str, Facts] = {}
+    for operator in plan.operators:
+        if operator.name == name or not changed.keys().isdisjoint(operator.inputs):
+            inputs = tuple(changed.get(of, facts[of]) for of in operator.inputs)
+            now = operator.facts(inputs, state.get(operator.name, NO_STATE))
+            if now != facts[operator.name]:
+                changed[operator.name] = now
+    return changed
+
+
 def follow(
     plan: Plan,
     source: str,

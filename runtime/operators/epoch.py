@@ -15,7 +15,7 @@ from cedilla.compiler.codegen.statements import alias_sql, condition_sql, items_
 from cedilla.compiler.expressions.types import DOUBLE, Type, column
 from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.operators import Operator, Window
-from cedilla.compiler.plan import Plan, derive
+from cedilla.compiler.plan import Plan, changed_by_state
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.columns import ORDER, Columns, columns_of, conformed, with_doubles
@@ -34,7 +34,7 @@ class Epoch:
     Stateful operators write their new state while their output is being planned, once in each epoch. `length`: bytes of
     input, converted to the size of JSON. `regions_read`: for each source, returns a region around its tuples.
     `scratch`: a folder for rows that are needed until the epoch is committed. `state_facts`: of the operators' state
-    when the epoch begins.
+    when the epoch begins. `closed_by_state`: what state has closed, which `after` contains.
     """
 
     plan: Plan
@@ -273,8 +273,7 @@ class Epoch:
         """Records that an operator's state closes a region, and derives the facts of this operator and its consumers
         again."""
         self.closed_by_state[name] = StateFacts(closed=closed)
-        sources = {source: self.after[source] for source in self.plan.source_of}
-        self.after = derive(self.plan, sources, self.closed_by_state)
+        self.after = {**self.after, **changed_by_state(self.plan, self.after, name, self.closed_by_state)}
 
     # --- state ---
 

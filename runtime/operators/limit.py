@@ -26,8 +26,6 @@ class LimitDataflow(Dataflow):
 
     def run(self, epoch: Epoch, operator: Limit, frame: DataFrame) -> DataFrame:  # type: ignore[override]
         name = operator.name
-        if epoch.before[name].closed is True:
-            epoch.report_closed(name, True)
         if not self.has_output(epoch, operator):
             return without_rows(frame)
         columns = {_COUNT: data_type(LONG)}

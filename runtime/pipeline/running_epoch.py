@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler.expressions.types import column
-from cedilla.compiler.facts.facts import Facts
+from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.change_detection.groups import counted_attributes
@@ -218,6 +218,9 @@ class EpochStarter:
         before = derive(plan, {n: s.facts() for n, s in base.sources.items()}, base.state_facts)
         during = {n: s.facts_during(base.sources[n].closed) for n, s in states.items()}
         parsed = tables(plan, read, states)
+        closed = {
+            n: StateFacts(closed=s.closed) for n, s in base.state_facts.items() if s.closed is not False
+        }
         epoch = Epoch(
             plan,
             number,
@@ -226,13 +229,14 @@ class EpochStarter:
                 name for name, part in read.items() if part.has_rows and parsed.get(name, part) is not None
             ),
             before,
-            derive(plan, {n: s.facts() for n, s in states.items()}),
+            derive(plan, {n: s.facts() for n, s in states.items()}, closed),
             self.state,
             cached,
             sum(part.slice.length for part in read.values()),
             {name: part.region for name, part in read.items()},
             scratch,
             base.state_facts,
+            closed,
         )
         return epoch, derive(plan, during, base.state_facts)
 

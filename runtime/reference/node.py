@@ -129,11 +129,12 @@ class Node:
         names = frozenset[str]().union(*(facts.types for facts in inputs))
         return some_have(self.stored(), attribute, region, names)
 
-    def closed(self, inputs: tuple[Facts, ...]) -> Tree:
+    def closed(self, inputs: tuple[Facts, ...], *, has_new: bool) -> Tree:
         """Returns the region of output tuples that never come again, as the state shows: the regions that an input has
-        closed and of which nothing is kept (E5, J1)."""
+        closed and of which nothing is kept (E5, J1). `has_new`: tuples came."""
         closed = tuple(facts.closed for facts in inputs)
-        if closed != self._closed_before:  # else nothing is vacant that was not
+        # Else nothing is vacant that was not.
+        if closed != self._closed_before or (has_new and self.operator.decided_by_tuples):
             self._closed_before = closed
             for vacancy in self.vacancies:
                 closable = self.operator.closable(vacancy, inputs)

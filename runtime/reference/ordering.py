@@ -186,5 +186,5 @@ class Limit(Node):
         self.left -= len(passed)
         return passed
 
-    def closed(self, inputs: tuple[Facts, ...]) -> Tree:
+    def closed(self, inputs: tuple[Facts, ...], *, has_new: bool) -> Tree:
         return not self.left

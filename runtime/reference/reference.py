@@ -314,7 +314,7 @@ class Reference:
                 for side, i in enumerate(operator.inputs)
             ]
             rows[name] = self.nodes[name].step(rows_in, inputs)
-            reported = StateFacts(closed=self.nodes[name].closed(inputs))
+            reported = StateFacts(closed=self.nodes[name].closed(inputs, has_new=any(rows_in)))
             if reported != NO_STATE:
                 closed_by_state[name] = reported
             quiet = quiet and reported == self.closed_by_state.get(name, NO_STATE)

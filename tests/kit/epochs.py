@@ -61,10 +61,11 @@ def outputs(
                 {s.name: _frame(session, number, plan, s, items.get(s.name, ())) for s in plan.sources},
                 frozenset(name for name, arrived in items.items() if any(map(is_tuple, arrived))),
                 derive(plan, {n: s.facts() for n, s in base.items()}, closed_by_state),
-                derive(plan, {n: s.facts() for n, s in sources.items()}),
+                derive(plan, {n: s.facts() for n, s in sources.items()}, closed_by_state),
                 state,
                 cached,
                 state_facts=closed_by_state,
+                closed_by_state=dict(closed_by_state),
             )
             frames = flow(epoch)
             for emit in plan.emits:

@@ -70,14 +70,15 @@ def run(plan: Plan, steps: Sequence[Items], *, purge: bool = True) -> Ran:
 
 def differently_closed(one: Mapping[str, Facts], other: Mapping[str, Facts]) -> list[str]:
     """The relations that do not close the same tuples at two instants."""
+    return closed_early(one, other) + closed_early({name: other[name] for name in one}, one)
+
+
+def closed_early(whole: Mapping[str, Facts], part: Mapping[str, Facts]) -> list[str]:
+    """The relations that close in `part` what they do not in `whole`."""
     return [
         name
-        for name, facts in one.items()
-        for a, b in [(facts.closed, other[name].closed)]
-        if not all(
-            regions.is_empty(more, facts.universe)
-            for more in (regions.difference(a, b), regions.difference(b, a))
-        )
+        for name, facts in whole.items()
+        if not regions.is_empty(regions.difference(part[name].closed, facts.closed), facts.universe)
     ]
 
 

@@ -14,7 +14,8 @@ from cedilla.runtime.reference.reference import Reference
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item
 from tests.kit.tiers import tiered
-from tests.laws.progress_worlds import SHAPES, Output, World, check
+from tests.laws.progress_nodes import SHAPES
+from tests.laws.progress_worlds import Output, World, check
 
 LENGTH = 14
 WAYS = ("item by item", "divided", "cut")

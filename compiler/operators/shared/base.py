@@ -101,6 +101,10 @@ class Operator(ABC):
     rules: ClassVar[Rules]
     state: ClassVar[Kept | None] = None
     """Its state between epochs; `None` if each output tuple comes from tuples of one epoch."""
+    acts_on_output: ClassVar[bool] = False
+    """What inputs close changes its rows and state only by what it closes itself, as with groups."""
+    decided_by_tuples: ClassVar[bool] = False
+    """A tuple of one input decides a kept one of the other, so that it is kept no longer."""
     merges: ClassVar[bool] = True
     """An attribute of both inputs is one attribute of the output, so both inputs need the same unit."""
     unites: ClassVar[bool] = False

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.analysis.safety import safety
+from cedilla.compiler.operators.shared.vacancies import Point, Vacancy
+from cedilla.runtime.operators import vacancies
 from tests.kit.query import Query
 from tests.kit.stream import Decoder, Item, complaints
 from tests.kit.tiers import tiered
@@ -144,3 +147,44 @@ def test_a_promise_of_the_key_lets_the_window_of_a_join_be_bounded() -> None:
     for promise, bounded in ((" punctuated on id", True), ("", False)):
         plan = compile_query(text.replace(" punctuated on id", promise)).plan
         assert (safety(plan).verdict("per") == "bounded") == bounded
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("files", tiered([1, 2]))
+def test_a_match_alone_closes_what_no_order_waits_for(
+    spark: SparkSession, tmp_path: Path, files: int
+) -> None:
+    """The payment of the last waiting order closes its time, in an epoch of its own as in that of the punctuation."""
+    run = Query(spark, tmp_path, PAYMENTS.format(relation="orders semi join payments on id", more=""))
+    run.write("orders", [{"ts": 1, "id": 7}, {"$punctuation": "[ts < 10]"}])
+    run.write("payments", [{"id": 7}])
+    run.process(files)
+    run.simulate()
+    for output in (run.output("per"), run.simulated.output("per")):
+        assert output[-2:] == [{"w": 0, "n": 1}, {"$punctuation": "[w < 1]"}]
+
+
+def test_state_is_asked_only_while_a_window_could_close(
+    sail: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look-up is a job of its own, so an epoch inside of a window is none the slower for it."""
+    asked: list[int] = []
+
+    def counted(
+        ways: Sequence[Vacancy], frames: Sequence[DataFrame | None]
+    ) -> Mapping[Vacancy, Sequence[Point]]:
+        asked.append(len(orders))
+        return points(ways, frames)
+
+    points = vacancies._points  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(vacancies, "_points", counted)
+    query = PAYMENTS.format(relation="orders join payments on id", more="")
+    run = Query(sail, tmp_path, query.replace('emit q to json "q";', ""))
+    executor, orders = run.executor(), list[int]()
+    for ts in range(0, 24, 4):
+        orders.append(ts)
+        run.write("orders", [{"ts": ts, "id": ts}, {"$punctuation": f"[ts <= {ts}]"}])
+        run.write("payments", [{"id": ts}, {"$punctuation": f"[id = {ts}]"}])
+        run.go_on(executor, ts)
+    assert [item["n"] for item in run.output("per") if "n" in item] == [3, 2]
+    assert asked == [1, 4, 6]  # the first one closes the windows before all orders
