@@ -124,6 +124,8 @@ class Counted:
 
 
 NO_FIELDS = Counted()
+Conditions = Sequence[tuple[str, str]]
+"""Conditions on fields that are texts: the field, and SQL over it."""
 Span = tuple[int, int]
 """Two positions, the second excluded."""
 EVERYWHERE: Span = (NO_FIELDS.low, NO_FIELDS.high)
@@ -146,12 +148,14 @@ StatisticsByFile = Mapping[int, FileStatistics]
 class Batch:
     """The tuples of some files, read once. `rows`: as `Format.tuples` returns them; an Arrow table if they are few.
     `statistics`: those of each file; `None` unless every file has them. `kept`: what the rows need in memory.
-    `members`: counts the values of fields, which another thread may do."""
+    `members`: counts the values of fields, which another thread may do. `narrowed`: returns the rows again, only those
+    that satisfy conditions on texts, each given as its field and SQL over the field; `None` if that saves nothing."""
 
     rows: pa.Table | DataFrame
     statistics: StatisticsByFile | None = None
     kept: object = None
     members: Callable[[], Members] = dict
+    narrowed: Callable[[Conditions], DataFrame] | None = None
 
 
 class Format(ABC):

@@ -26,7 +26,7 @@ from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.engines.lookups import Lookups, Tables
 from cedilla.runtime.engines.spark import observed
 from cedilla.runtime.formats.jsonl.records import partition_of
-from cedilla.runtime.formats.source import CORRUPT, Members, Scan, StatisticsByFile, Types
+from cedilla.runtime.formats.source import CORRUPT, Conditions, Members, Scan, StatisticsByFile, Types
 from cedilla.runtime.ingest.decoding import beyond_tests, decoded_value, in_its_place, without_sentinels
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
 from cedilla.runtime.ingest.heartbeats import LATE_FILE, NO_BEATS, NOT_LATE, Beats, Times, late_table
@@ -74,7 +74,8 @@ class SourceInput:
     """One source's input in an epoch. `slice`: the part of the source that is read. `fields`: the types of raw tuples
     as read. `region`: returns a region around its tuples, from file statistics. `valid`: its tuples as an Arrow table,
     if the driver has parsed them, and all are valid and canonical. `members`: returns the counts of values, after the
-    jobs of the epoch. `beats`: the effect of the source's heartbeat.
+    jobs of the epoch. `beats`: the effect of the source's heartbeat. `narrowed`: returns the tuples that satisfy
+    conditions on texts, if all tuples are valid and canonical, and that is faster than reading all of them.
     """
 
     slice: Slice
@@ -86,6 +87,7 @@ class SourceInput:
     valid: pa.Table | None = None
     members: Callable[[], Members] = dict
     beats: Beats = NO_BEATS
+    narrowed: Callable[[Conditions], DataFrame] | None = None
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -130,8 +132,8 @@ def read(
     is_whole = not (undeclared or part.is_cut)
     valid = _valid(source, state, part, batch.statistics) if is_whole else None
 
-    def canonical(*, all_valid: bool) -> DataFrame:
-        rows = in_one_part(spark, batch.rows) if isinstance(batch.rows, pa.Table) else batch.rows
+    def canonical(taken: pa.Table | DataFrame = batch.rows, *, all_valid: bool) -> DataFrame:
+        rows = in_one_part(spark, taken) if isinstance(taken, pa.Table) else taken
         late = beats.late
         return _canonical(spark, source, state, part, rows, undeclared, all_valid=all_valid, late=late)
 
@@ -149,9 +151,13 @@ def read(
         has_rows: bool, counts: Callable[[], ReadCounts], rows: Callable[[], DataFrame] = frame
     ) -> SourceInput:
         region = partial(region_of_tuples, state, valid) if valid else lambda: True
-        table = batch.rows if valid is not None and _is_canonical(state) else None
-        table = table if isinstance(table, pa.Table) else None
-        return SourceInput(part, has_rows, types, region, rows, counts, table, members, beats)
+        is_canonical = valid is not None and _is_canonical(state)
+        table = batch.rows if is_canonical and isinstance(batch.rows, pa.Table) else None
+        narrow = batch.narrowed if is_canonical else None
+        narrowed = (
+            None if narrow is None else lambda conditions: canonical(narrow(conditions), all_valid=True)
+        )
+        return SourceInput(part, has_rows, types, region, rows, counts, table, members, beats, narrowed)
 
     if known_counts is not None:
         return result(known_counts.kept > 0, lambda: known_counts)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 
+from cedilla.compiler.analysis.early_conditions import early_conditions
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.facts.facts import Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, Source, derive
@@ -305,7 +306,9 @@ class EpochStarter:
                     without[tuple(texts)] = self.spark.range(0).selectExpr(*texts)
                 frames[name] = without[tuple(texts)]
             elif (table := parsed.get(name)) is None:
-                frames[name] = part.frame.where(f"{column(REJECT)} IS NULL").selectExpr(*names)
+                conditions = early_conditions(self.plan, name, types) if part.narrowed is not None else ()
+                tuples = part.narrowed(conditions) if conditions and part.narrowed else part.frame
+                frames[name] = tuples.where(f"{column(REJECT)} IS NULL").selectExpr(*names)
             else:
                 frame = in_one_part(self.spark, table)
                 frames[name] = frame.selectExpr(*names) if is_placed else frame

@@ -55,6 +55,7 @@ from cedilla.runtime.formats.source import (
     MAX_FILES,
     NO_FIELDS,
     Batch,
+    Conditions,
     Counted,
     FieldKinds,
     FileStatistics,
@@ -106,6 +107,7 @@ class Parquet(ReadBySpark):
     def __init__(self) -> None:
         self._seen: dict[str, Footer] = {}
         self._is_tested = False
+        self._conditions: Conditions = ()
 
     def with_tests_of_texts(self) -> Parquet:
         changed = copy(self)
@@ -182,7 +184,17 @@ class Parquet(ReadBySpark):
         columns, which are small, unless the files have very many rows."""
         statistics = None if self._is_tested else self._statistics(spark, files, types)
         members = partial(_members, files, self._footers(spark, files), counted)
-        return Batch(self.tuples(spark, files, types), statistics, members=members)
+        rows = self.tuples(spark, files, types)
+        return Batch(rows, statistics, members=members, narrowed=partial(self._narrowed, spark, files, types))
+
+    def _narrowed(
+        self, spark: SparkSession, files: Numbered, types: Types, conditions: Conditions
+    ) -> DataFrame:
+        """Returns the tuples that satisfy conditions. The scan has them before the test of texts, which no reader of
+        Parquet knows, so that row groups are skipped; a text that is not UTF-8 satisfies none of a text that is."""
+        changed = copy(self)
+        changed._conditions = conditions
+        return changed.tuples(spark, files, types)
 
     def _statistics(
         self, spark: SparkSession, files: Numbered, types: Types
@@ -299,6 +311,9 @@ class Parquet(ReadBySpark):
         frames: list[DataFrame] = []
         if scanned:
             scan = spark.read.schema(group.schema).parquet(*(file.path for file in scanned.values()))
+            for name, condition in self._conditions:
+                if isinstance(dict(group.columns).get(name), StringType):
+                    scan = scan.where(condition)
             checked = scan if of_messages else scan.selectExpr(*utf8_only(group.schema, [*scanned.values()]))
             frames.append(placed(checked, scanned, expressions))
         parts = [

@@ -498,15 +498,17 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
     """With no accents in force on them, in the frame and in a run; of columns that are converted too, where Spark can
     undo that."""
     wide = ", ".join(f"c{n}?: double" for n in range(8))
-    text = f'stream r(ts: long, t: double, {wide}) from parquet "in";'
-    text += 'emit select[ts >= 50](project[ts, t](r)) to json "out";'
+    text = f'stream r(ts: long, t: double, v: string, {wide}) from parquet "in";'
+    text += 'emit project[ts, t](select[ts >= 50 and v = "a"](r)) to json "out";'
     columns = [f"id * {n} AS c{n}" for n in range(8)]
     folder = tmp_path / "in" / "r"
     save_parquet(
-        spark.range(100).selectExpr("id AS ts", "CAST(id AS DOUBLE) AS t", *columns), folder / "1.parquet"
+        spark.range(100).selectExpr("id AS ts", "CAST(id AS DOUBLE) AS t", "'a' AS v", *columns),
+        folder / "1.parquet",
     )
     save_parquet(
-        spark.range(100).selectExpr("CAST(id AS INT) AS ts", "CAST(id AS DOUBLE) AS t"), folder / "2.parquet"
+        spark.range(100).selectExpr("CAST(id AS INT) AS ts", "CAST(id AS DOUBLE) AS t", "'a' AS v"),
+        folder / "2.parquet",
     )
     run = Query(spark, tmp_path, text)
     executor = run.executor()
@@ -515,7 +517,7 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
     files = listed_files(Files(), source.path)
     assert form.scans(spark, [dict(enumerate(files))]) == [Scan(())]
     frame = intake.tuples(spark, source, executor.last.sources["r"], Slice(form, tuple(files)))
-    plans = [physical(frame.where("`$reject` IS NULL").select("ts", "t").where("ts >= 50"))]
+    plans = [physical(frame.where("`$reject` IS NULL").select("ts", "t", "v").where("ts >= 50"))]
     write = JsonLinesSink.write
 
     def watched(sink: JsonLinesSink, tuples: DataFrame, *rest: Any) -> None:
@@ -528,10 +530,11 @@ def test_pruned_columns_and_pushed_filters_reach_the_scan(
     assert len(decode(run.output(emit.name))) == 100
     assert len(plans) == 2
     for plan in plans:
-        assert read_columns(plan) == ["ts:bigint,t:double", "ts:int,t:double"]
+        assert read_columns(plan) == ["ts:bigint,t:double,v:string", "ts:int,t:double,v:string"]
         pushed = re.findall(r"PushedFilters: \[([^\]]*)\]", plan)
         assert len(pushed) == 2
         assert all("GreaterThanOrEqual(ts,50)" in filters for filters in pushed)
+    assert all("EqualTo(v,a)" in filters for filters in pushed)  # although its bytes are tested after it
 
 
 def test_markers_read_their_columns_only_and_only_where_they_are(
