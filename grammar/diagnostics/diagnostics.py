@@ -60,6 +60,11 @@ class DiagnosticError(Exception):
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
         super().__init__(self.diagnostics)
 
+    def add_note(self, note: str, /) -> None:
+        """Adds a note to the first diagnostic."""
+        first, *others = self.diagnostics
+        self.diagnostics = (evolve(first, notes=(*first.notes, note)), *others)
+
     def __str__(self) -> str:
         return render(self.diagnostics, {})
 

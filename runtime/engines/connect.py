@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines.failures import lack_of_memory
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.engines.outages import limit_waiting
+from cedilla.runtime.engines.outages import afterwards, limit_waiting
 from cedilla.runtime.engines.settings import RESULTS, set_all
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def connect_session(url: str, conf: Mapping[str, str] | None = None) -> Iterator
         session = _opened(SparkSession.builder.remote(url), url, {**RESULTS, **(conf or {})})
         try:
             yield session
-        except BaseException:
-            with suppress(Exception):  # what failed first is told
+        except BaseException as problem:
+            with afterwards(problem):
                 session.stop()
             raise
         session.stop()

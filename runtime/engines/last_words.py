@@ -16,6 +16,8 @@ from typing import TextIO
 
 from attrs import define, field
 
+from cedilla.runtime.engines.last_words_process import PLACE
+
 _PROGRAM = Path(__file__).with_name("last_words_process.py")
 _STDERR = 2
 
@@ -25,6 +27,7 @@ class LastWords:
     """What is to be said if this process ends at once.
 
     `of_epoch`: returns two texts for the last committed epoch, one after a lack of memory and one after any other end.
+    It is called at the start only, for none and for one in whose place the other process writes the number.
     """
 
     of_epoch: Callable[[int | None], Sequence[str]]
@@ -42,14 +45,14 @@ class LastWords:
         finally:
             self.take_back()
 
-    def epoch(self, number: int | None) -> None:
+    def epoch(self, number: int) -> None:
         """Sets the last committed epoch."""
-        self._say(self.of_epoch(number))
+        self._say(number)
 
     def take_back(self) -> None:
         """Takes the words back, before an end that says its own. The process then writes to standard error itself."""
         if self._words is not None and self._real is not None:
-            self._say([])
+            self._say(None)
             os.close(self._words)
             os.dup2(self._real, _STDERR)
             os.close(self._real)
@@ -76,11 +79,11 @@ class LastWords:
             os.close(pipe)
         self._streams = sys.stderr, sys.__stderr__
         sys.stderr = sys.__stderr__ = _stream_to(self._real, sys.stderr)  # type: ignore[misc]
-        self.epoch(None)
+        self._say([*self.of_epoch(None), *self.of_epoch(PLACE)])
 
-    def _say(self, texts: Sequence[str]) -> None:
+    def _say(self, content: Sequence[str] | int | None) -> None:
         if self._words is not None:
-            os.write(self._words, f"{json.dumps(texts)}\n".encode())
+            os.write(self._words, f"{json.dumps(content)}\n".encode())
 
 
 def _is_own(stream: TextIO | None) -> bool:

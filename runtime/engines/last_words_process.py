@@ -11,6 +11,7 @@ import re
 import select
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 _NO_MEMORY = re.compile(
     rb"memory allocation of \d+ bytes failed|std::bad_alloc|out of memory|Cannot allocate memory|os error 1[12]\b"
@@ -22,6 +23,38 @@ _HEAD = re.compile(rb"thread '.*' \(?\d*\)? ?panicked at |terminate called after
 _TRACE = re.compile(rb"stack backtrace:|note: |skipping backtrace|\s+\d+: |\s+at |fatal runtime error|\s*$")
 """Lines that may follow a reason."""
 _STDERR = 2
+PLACE = 10**18 + 7
+"""The number in texts in whose place is that of the last committed epoch."""
+
+
+class Words:
+    """The last words of a run, from the lines of a pipe in JSON."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._texts: list[str] | None = None
+        self._epoch: int | None = None
+
+    def take(self, block: bytes) -> None:
+        """Takes a block of lines: four texts, the first two for no epoch, then numbers; null takes all back."""
+        *lines, self._rest = (self._rest + block).split(b"\n")
+        for line in lines:
+            match json.loads(line):
+                case int(number):
+                    self._epoch = number
+                case texts:
+                    self._texts = texts
+
+    def text(self, *, no_memory: bool) -> str | None:
+        """Returns what is to be said; `None` for nothing. A line of a log has the time of now."""
+        if not self._texts:
+            return None
+        before, after = self._texts[:2], self._texts[2:]
+        text = (before if self._epoch is None else after)[0 if no_memory else 1]
+        if text.startswith("{"):
+            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            text = json.dumps({**json.loads(text), "time": now})
+        return text.replace(str(PLACE), str(self._epoch))
 
 
 class Filter:
@@ -58,10 +91,9 @@ class Filter:
 def main(messages: int, words: int) -> None:
     """Forwards messages until the run has gone, and then says its last words, unless it has taken them back.
 
-    `messages`, `words`: pipes. A line of `words` is a JSON list: the words after a lack of memory, and those after any
-    other end; an empty list takes them back.
+    `messages`, `words`: pipes, the second with the lines of `Words`.
     """
-    filter_, frames, waiting = Filter(), b"", [messages, words]
+    filter_, last, waiting = Filter(), Words(), [messages, words]
     while words in waiting:
         for pipe in select.select(waiting, [], [])[0]:
             block = os.read(pipe, 1 << 16)
@@ -70,14 +102,13 @@ def main(messages: int, words: int) -> None:
             elif pipe == messages:
                 _write(filter_.lines(block))
             else:
-                frames += block
+                last.take(block)
     os.set_blocking(messages, False)
     while messages in waiting and (block := _left(messages)):
         _write(filter_.lines(block))
     _write(filter_.end())
-    last = json.loads(frames.rpartition(b"\n")[0].rpartition(b"\n")[2] or b"[]")
-    if last:
-        os.write(_STDERR, f"{last[0 if filter_.has_seen else 1]}\n".encode())
+    if (text := last.text(no_memory=filter_.has_seen)) is not None:
+        os.write(_STDERR, f"{text}\n".encode())
 
 
 def _left(pipe: int) -> bytes:

@@ -105,6 +105,8 @@ def failures_told(session: SparkSession | None = None) -> Iterator[None]:
     except Exception as problem:
         if (diagnostic := _told(problem, session)) is None:
             raise
+        for note in getattr(problem, "__notes__", ()):
+            diagnostic.add_note(note)
         raise diagnostic from problem
     except BaseException as problem:
         if type(problem).__name__ != _PANIC:
@@ -114,6 +116,21 @@ def failures_told(session: SparkSession | None = None) -> Iterator[None]:
 
 _PANIC = "PanicException"
 """The name of the exceptions of Rust, as of Sail; they are no `Exception`."""
+
+
+@contextmanager
+def afterwards(first: BaseException) -> Iterator[None]:
+    """Notes on the exception that came first what else fails while a run ends, so that the first one is raised."""
+    try:
+        yield
+    except Exception as problem:
+        diagnostic = problem if isinstance(problem, DiagnosticError) else _told(problem, None)
+        words = f"{type(problem).__name__}: {problem}" if diagnostic is None else _message(diagnostic)
+        first.add_note(f"then another error came: {words}")
+
+
+def _message(error: DiagnosticError) -> str:
+    return f"{error.diagnostics[0].code}, {error.diagnostics[0].message}"
 
 
 def with_commit(error: DiagnosticError, epoch: int) -> DiagnosticError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 
 from attrs import define, evolve, field
 from pyspark.sql import SparkSession
@@ -20,6 +20,7 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.failures import refusal
 from cedilla.runtime.engines.jobs import Jobs
+from cedilla.runtime.engines.outages import afterwards
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.parquet.row_groups import is_of_texts
 from cedilla.runtime.formats.sinks.callback import OnEpoch
@@ -150,10 +151,11 @@ class Executor:
             growing.forget()
             self._outputs.tidy(self.last.epoch)  # not after a failure: it may have come just after a commit
         except BaseException as problem:
-            with suppress(Exception):  # what failed first is told
+            first = refusal(problem) or problem
+            with afterwards(first):
                 self._give_up()
-            if (refused := refusal(problem)) is not None:
-                raise refused from None
+            if first is not problem:
+                raise first from None
             raise
         finally:
             self._last_cached.close()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.markers import Add
 from cedilla.runtime.control.sources.source_state import SourceState
+
+_MAX_NAMED = 20
+"""Maximum number of attributes of a source that the line of an epoch names; `status` has all."""
 
 
 @frozen
@@ -38,4 +42,6 @@ class Inferred:
     def notes(self) -> Iterator[str]:
         """Returns the note for the line of the epoch."""
         for source, types in self.added.items():
-            yield f"inferred {', '.join(str(Add(name, type_)) for name, type_ in types.items())} of {source}"
+            names = [str(Add(name, type_)) for name, type_ in islice(types.items(), _MAX_NAMED)]
+            more = f" and {len(types) - len(names):,} more" if len(types) > len(names) else ""
+            yield f"inferred {', '.join(names)}{more} of {source}"

@@ -7,7 +7,7 @@ import inspect
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from cedilla.runtime.engines.connect import engine_in
 from cedilla.runtime.engines.java_messages import silence
 from cedilla.runtime.engines.last_words import LastWords
 from cedilla.runtime.engines.memory import MemoryGrowth, restart_process
-from cedilla.runtime.engines.outages import failures_told, killed, with_commit
+from cedilla.runtime.engines.outages import afterwards, failures_told, killed, with_commit
 from cedilla.runtime.engines.settings import check_settings, own_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
@@ -265,9 +265,9 @@ def start(
         except BaseException as problem:
             if isinstance(problem, DiagnosticError):
                 problem = with_commit(problem, executor.last.epoch)
-            with suppress(Exception):  # a full disk takes neither, and what failed first is told
-                if isinstance(problem, DiagnosticError):
+                with afterwards(problem):  # a full disk takes neither
                     checkpoint.note_failure(problem.diagnostics, executor.last.epoch)
+            with afterwards(problem):
                 executor.close()
             raise problem
         executor.close()

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from cedilla.runtime.engines.last_words_process import Filter
+from cedilla.runtime.engines.last_words_process import PLACE, Filter, Words
 from cedilla.runtime.pipeline.program import last_words
 from cedilla.runtime.terminal.run_console import RunConsole
 
@@ -79,6 +79,20 @@ def test_another_panic_is_not_taken_for_one() -> None:
     filter_ = Filter()
     assert b"".join(filter_.lines("\n".join([*OTHER, ""]).encode())).decode().split("\n")[:-1] == OTHER
     assert not filter_.has_seen
+
+
+def test_an_epoch_sends_its_number_only() -> None:
+    """The texts are made once, so that an epoch renders nothing; a line of a log has the time of the end."""
+    texts = [json.dumps({"time": "start", "notes": [f"after {epoch}"]}) for epoch in (None, PLACE)]
+    words = Words()
+    words.take(json.dumps([texts[0], "killed", texts[1], f"killed after {PLACE}"]).encode() + b"\n4")
+    assert json.loads(words.text(no_memory=True) or "")["notes"] == ["after None"]
+    words.take(b"2\n")
+    assert words.text(no_memory=False) == "killed after 42"
+    entry = json.loads(words.text(no_memory=True) or "")
+    assert (entry["notes"], entry["time"] > "2020") == (["after 42"], True)
+    words.take(b"null\n")
+    assert words.text(no_memory=True) is None
 
 
 def test_the_words_have_a_code_and_the_last_commit() -> None:

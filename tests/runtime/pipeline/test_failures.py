@@ -151,7 +151,15 @@ def test_what_fails_while_a_run_ends_does_not_hide_why(
         program.Executor, "_give_up", raising(OSError(errno.EIO, "Input/output error", "/data/x"))
     )
     monkeypatch.setattr(program.Checkpoint, "note_failure", raising(OSError(errno.EIO, "Input/output error")))
-    assert error_of(run.run).code == "RQ322"
+    error = error_of(run.run)
+    assert (error.code, error.notes) == (
+        "RQ322",
+        (
+            "then another error came: RQ431, /data/x: Input/output error",
+            "no epoch is committed",
+            "then another error came: RQ323, the operating system refuses: Input/output error",
+        ),
+    )
 
 
 def test_a_command_without_an_engine_has_the_same_codes(
