@@ -28,7 +28,7 @@ from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import Altered
 from cedilla.runtime.control.sinks.announce import SinkState
-from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import LatestTime, SourceState
 from cedilla.runtime.state.segments import Segment
 
 _VERSION = 5
@@ -138,6 +138,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
         "superseded": _dump_trees(state.superseded, trees, f"{slot} superseded"),
         "reached": None if state.reached is None else str(state.reached),
+        "latest": None if state.latest is None else [str(state.latest.time), state.latest.file],
     }
 
 
@@ -171,7 +172,12 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         names=Names(data["names"], _load_trees(data["named"], str, trees, f"{slot} named")),
         superseded=_load_trees(data["superseded"], bool, trees, f"{slot} superseded"),
         reached=None if data.get("reached") is None else Fraction(data["reached"]),
+        latest=_load_latest(data.get("latest")),
     ).next_epoch()
+
+
+def _load_latest(data: list[str] | None) -> LatestTime | None:
+    return None if data is None else LatestTime(Fraction(data[0]), data[1])
 
 
 def _dump_domain(domain: Domain) -> list[Any]:

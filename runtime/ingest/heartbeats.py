@@ -20,7 +20,7 @@ from cedilla.compiler.plan import Heartbeat
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact
 from cedilla.runtime.control.sources.partitions import within
-from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.source_state import LatestTime, SourceState
 from cedilla.runtime.formats.jsonl.records import partition_of
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import file_of
@@ -45,18 +45,20 @@ class Beats:
 
     `closed`: the regions that are closed at its end; `late`: the number of a file with tuples that are late by the
     epoch's earlier files -> the least time that is not; `reached`: the greatest time of a file of which the epoch
-    reads only the beginning.
+    reads only the beginning; `latest`: the greatest time so far.
     """
 
     closed: tuple[Tree, ...] = field(default=(), converter=tuple)
     late: Mapping[int, Fraction] = field(factory=dict[int, Fraction])
     reached: Fraction | None = None
+    latest: LatestTime | None = None
 
     @classmethod
     def of(cls, beat: Heartbeat, state: SourceState, part: Slice, times: Mapping[int, Times]) -> Beats:
         """Returns the effect in a slice. `state`: of the source after its markers; `times`: by the file's number."""
         latest: dict[int | None, Fraction] = {}
         late: dict[int, Fraction] = {}
+        moved_by = state.latest
         reached = state.reached if part.low is not None else None
         for number, file in enumerate(part.files):
             partition, own = partition_of(file), times.get(number)
@@ -64,22 +66,35 @@ class Beats:
                 if partition in latest and own.least < (bound := latest[partition] - beat.delay):
                     late[number] = bound
                 reached = _later(reached, own.greatest)
+                if own.greatest is not None and (moved_by is None or own.greatest > moved_by.time):
+                    moved_by = LatestTime(own.greatest, file.shown)
             if part.high is not None and number == file_of(part.high):
                 break
             if reached is not None:
                 latest[partition] = max(reached, latest.get(partition, reached))
             reached = None
         closed = (_before(beat, state, time, partition) for partition, time in latest.items())
-        return cls(closed, late, reached)
+        return cls(closed, late, reached, moved_by)
 
     def applied(self, state: SourceState) -> SourceState:
         """Returns the state of the source at the end of the epoch."""
         for region in self.closed:
             state = state.close(region)
-        return state if state.reached == self.reached else evolve(state, reached=self.reached)
+        if (state.reached, state.latest) == (self.reached, self.latest):
+            return state
+        return evolve(state, reached=self.reached, latest=self.latest)
 
 
 NO_BEATS = Beats()
+
+
+def about_late(beat: Heartbeat, latest: LatestTime, type_: Type, late: int) -> str:
+    """Returns a note about late tuples, which names the tuple that has moved the heartbeat furthest."""
+    name, tuples = beat.attribute, "1 tuple is" if late == 1 else f"{late:,} tuples are"
+    return (
+        f"{tuples} late (RQ305): the greatest {latest.of(name, type_)}; if a clock was wrong there, a domain keeps "
+        f"such times out, as in `{name}: {type_} in [..., ...)`"
+    )
 
 
 def _before(beat: Heartbeat, state: SourceState, time: Fraction, partition: int | None) -> Tree:

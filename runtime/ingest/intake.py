@@ -29,7 +29,15 @@ from cedilla.runtime.formats.jsonl.records import partition_of
 from cedilla.runtime.formats.source import CORRUPT, Conditions, Members, Scan, StatisticsByFile, Types
 from cedilla.runtime.ingest.decoding import beyond_tests, decoded_value, in_its_place, without_sentinels
 from cedilla.runtime.ingest.file_statistics import proven_valid, region_of_tuples
-from cedilla.runtime.ingest.heartbeats import LATE_FILE, NO_BEATS, NOT_LATE, Beats, Times, late_table
+from cedilla.runtime.ingest.heartbeats import (
+    LATE_FILE,
+    NO_BEATS,
+    NOT_LATE,
+    Beats,
+    Times,
+    about_late,
+    late_table,
+)
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.read_ahead import Asked, ReadAhead
 from cedilla.runtime.ingest.slices import Slice
@@ -76,6 +84,7 @@ class SourceInput:
     if the driver has parsed them, and all are valid and canonical. `members`: returns the counts of values, after the
     jobs of the epoch. `beats`: the effect of the source's heartbeat. `narrowed`: returns the tuples that satisfy
     conditions on texts, if all tuples are valid and canonical, and that is faster than reading all of them.
+    `about_late`: returns a note about late tuples, if a heartbeat makes them late.
     """
 
     slice: Slice
@@ -88,6 +97,7 @@ class SourceInput:
     members: Callable[[], Members] = dict
     beats: Beats = NO_BEATS
     narrowed: Callable[[Conditions], DataFrame] | None = None
+    about_late: Callable[[int], str] | None = None
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -157,7 +167,10 @@ def read(
         narrowed = (
             None if narrow is None else lambda conditions: canonical(narrow(conditions), all_valid=True)
         )
-        return SourceInput(part, has_rows, types, region, rows, counts, table, members, beats, narrowed)
+        note = None
+        if (beat := source.heartbeat) is not None and beats.latest is not None:
+            note = partial(about_late, beat, beats.latest, state.types[beat.attribute])
+        return SourceInput(part, has_rows, types, region, rows, counts, table, members, beats, narrowed, note)
 
     if known_counts is not None:
         return result(known_counts.kept > 0, lambda: known_counts)

@@ -18,7 +18,7 @@ from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, SourceInput
 from cedilla.runtime.ingest.refused_markers import marker_lines
 from cedilla.runtime.records.nested import read_from
-from cedilla.runtime.records.rejections import REASONS, is_fatal, is_ignored, refusal
+from cedilla.runtime.records.rejections import LATE, REASONS, is_fatal, is_ignored, refusal
 from cedilla.runtime.storage.files import Files, epoch_name, name_of
 
 _ASIDE = "_run="
@@ -55,7 +55,9 @@ class Quarantine:
         self._aside.clear()
         for name, part in read.items():
             total.update(part.read_counts.rejected)
-            _refuse(self.spark, part, self.settings)
+            late = _about_late(part)
+            _refuse(self.spark, part, self.settings, late)
+            notes += late
             if codes := [c for c in part.read_counts.rejected if not is_ignored(c, self.settings)]:
                 self._write(part, codes, self._epoch_folder(name, epoch, self.run))
                 self._aside.append(name)
@@ -142,7 +144,14 @@ def _about_whole_files(
     )
 
 
-def _refuse(spark: SparkSession, read: SourceInput, settings: Mapping[str, str]) -> None:
+def _about_late(read: SourceInput) -> list[str]:
+    """Returns a note about late tuples if they are most of what was read: then a clock may have been wrong."""
+    late = read.read_counts.rejected.get(LATE, 0)
+    return [] if read.about_late is None or late <= read.read_counts.kept else [read.about_late(late)]
+
+
+def _refuse(spark: SparkSession, read: SourceInput, settings: Mapping[str, str], late: Sequence[str]) -> None:
+    """Raises the error of a code that ends the query. `late`: notes about late tuples."""
     for code, count in read.read_counts.rejected.items():
         if not is_fatal(code, settings):
             continue
@@ -150,7 +159,8 @@ def _refuse(spark: SparkSession, read: SourceInput, settings: Mapping[str, str])
         first = lines.orderBy("position.file", "position.line").first()
         assert first is not None
         position = f"{first['position']['file']}:{first['position']['line']}"
-        raise refusal(code, count, first["reason"], position, first["raw"])
+        notes = late if code == LATE else ()
+        raise refusal(code, count, first["reason"], position, first["raw"], notes)
 
 
 def _rejected_lines(spark: SparkSession, read: SourceInput, codes: Sequence[str]) -> DataFrame:

@@ -44,7 +44,8 @@ class Stream:
 
     Descriptions are in canonical values: the units of the query's start. `domains`: those that come from
     tables. `units`: those of canonical values, as declared, added or computed. `offsets`: the next ones, by
-    partition of a topic. `inferred`: attributes that `set drift = infer` added, with their epoch.
+    partition of a topic. `inferred`: attributes that `set drift = infer` added, with their epoch. `latest`: the
+    time that has moved a heartbeat furthest, and its file.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Stream:
     units: Mapping[str, str] = {}
     offsets: Mapping[str, int] = {}
     inferred: Mapping[str, int] = {}
+    latest: str | None = None
 
 
 @frozen
@@ -208,6 +210,7 @@ def _source_lines(stream: Stream) -> list[str]:
         *stream.domains,
         *(stream.accents or ("as at its start",)),
         *closed,
+        *([] if stream.latest is None else [f"heartbeat: the greatest {stream.latest}"]),
     ]
 
 
@@ -228,7 +231,14 @@ def _source(source: Source, plan: Plan, commit: Commit) -> Stream:
     inferred = {
         n: e for n, e in commit.inferred.get(source.name, {}).items() if n in state.types.keys() - declared
     }
-    return Stream(source.name, *lines, tuple(_domains(source, state)), names.units, offsets, inferred)
+    domains = tuple(_domains(source, state))
+    return Stream(source.name, *lines, domains, names.units, offsets, inferred, _latest(source, state))
+
+
+def _latest(source: Source, state: SourceState) -> str | None:
+    if source.heartbeat is None or state.latest is None:
+        return None
+    return state.latest.of(source.heartbeat.attribute, state.types[source.heartbeat.attribute])
 
 
 def _domains(source: Source, state: SourceState) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cedilla.compiler.expressions.types import Type
@@ -115,12 +115,15 @@ def is_fatal(code: str, settings: Mapping[str, str]) -> bool:
     return code != REPLACED and settings[_setting(code)] == "abort"
 
 
-def refusal(code: str, count: int, reason: str, location: str, raw: str) -> DiagnosticError:
-    """Returns the error that ends the query after rejected tuples. `reason`, `location`, `raw`: of the first one."""
+def refusal(
+    code: str, count: int, reason: str, location: str, raw: str, notes: Sequence[str] = ()
+) -> DiagnosticError:
+    """Returns the error that ends the query after rejected tuples. `reason`, `location`, `raw`: of the first one;
+    `notes`: further ones."""
     setting = _setting(code)
     hint = f"`set {setting} = quarantine;` sets them aside"
     message = f"{count} rejected{', the first' if count > 1 else ''}: {reason}"
-    return failure(code, message, hint=hint, notes=(f"{location}: {raw}",))
+    return failure(code, message, hint=hint, notes=(f"{location}: {raw}", *notes))
 
 
 def beyond(attribute: str) -> DiagnosticError:

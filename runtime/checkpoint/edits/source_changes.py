@@ -119,7 +119,7 @@ class _Comparison:
                 yield self._change("at once", what, why)
         beats = self.old.heartbeat, self.new.heartbeat
         if len({beat.attribute for beat in beats if beat is not None}) > 1:
-            self.state = evolve(self.state, reached=None)  # a time of another attribute
+            self.state = evolve(self.state, reached=None, latest=None)  # a time of another attribute
 
     # --- attributes ---
 

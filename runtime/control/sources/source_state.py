@@ -17,7 +17,7 @@ from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Missing, Punctuation, ToLevel, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.compiler.regions.affine import IDENTITY, exact
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.accents import new_codes, unit_accents
 from cedilla.runtime.control.accents.codes import coded, is_own
@@ -46,6 +46,18 @@ _MANY_ATTRIBUTES, _MAX_HISTORIES = 7, 100
 
 
 @frozen
+class LatestTime:
+    """The greatest time that has moved a heartbeat, and its file, as messages name it."""
+
+    time: Fraction
+    file: str
+
+    def of(self, attribute: str, type_: Type) -> str:
+        """Describes it as a value of an attribute."""
+        return f"`{attribute}` is {type_.wire(exact(self.time))}, in {self.file}"
+
+
+@frozen
 class SourceState:
     """The state of a source after some of its markers.
 
@@ -59,7 +71,8 @@ class SourceState:
     domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent that changed
     how its values are written, else empty. `added_units`: attribute -> the unit of canonical values that an Add names;
     `named_units`: the units that accents name. `superseded`: attribute that the query's accents change -> the tuples of
-    which the stream has sent some since. `reached`: the greatest time, for a heartbeat, in a file that is read in part.
+    which the stream has sent some since. `reached`: the greatest time, for a heartbeat, in a file that is read in part;
+    `latest`: in all files.
     """
 
     types: Mapping[str, Type]
@@ -87,6 +100,7 @@ class SourceState:
     forms: Mapping[str, str] = field(factory=dict[str, str])
     superseded: Mapping[str, Tree] = field(factory=dict[str, Tree])
     reached: Fraction | None = None
+    latest: LatestTime | None = None
 
     @classmethod
     def start(cls, source: Source, droppable: frozenset[str]) -> SourceState:

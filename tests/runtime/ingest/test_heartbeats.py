@@ -15,6 +15,8 @@ from cedilla.compiler.regions import PARTITION
 from cedilla.runtime.engines import costs
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.reference.reference import Reference
+from tests.kit.command import cedilla
+from tests.kit.errors import errors_of
 from tests.kit.query import Query
 from tests.kit.stream import Item
 from tests.kit.tiers import tiered
@@ -174,3 +176,32 @@ def test_a_partition_is_late_by_its_own_files() -> None:
         ("RQ305", 97, 0),
         ("RQ305", 47, 1),
     ]
+
+
+def test_late_tuples_name_the_time_that_has_moved_the_heartbeat(spark: SparkSession, tmp_path: Path) -> None:
+    """A clock in the future makes all later tuples late, in every later run; a normal disorder is not worth a note."""
+    run = Query(spark, tmp_path, query("timestamp", "10 seconds"))
+    first = ["2024-01-01T00:00:05Z", "2024-01-01T00:00:50Z"]
+    wrong = ["2038-01-19T03:14:07Z", "2024-01-01T00:01:10Z"]
+    for number, times in enumerate([first, wrong, ["2024-01-01T00:01:20Z", "2024-01-01T00:02:30Z"]]):
+        run.write("r", [{"ts": time, "v": number} for time in times])
+    run.run(files_per_epoch=1)
+    run.write("r", [{"ts": "2024-01-01T00:04:00Z", "v": 3}])
+    run.run()
+    notes = [[note for note in report.notes if "greatest" in note] for report in run.reports]
+    named = f'the greatest `ts` is "2038-01-19T03:14:07Z", in file:{tmp_path}/in/r/00002.jsonl'
+    assert [*map(len, notes)] == [0, 0, 1, 1], notes
+    assert notes[2][0].startswith("2 tuples are late (RQ305)")
+    assert named in notes[2][0]
+    assert notes[3][0].startswith("1 tuple is late (RQ305)")
+    assert named in notes[3][0]
+    assert "a domain keeps such times out" in notes[-1][0]
+    assert f"heartbeat: {named}" in cedilla("status", str(tmp_path / "checkpoint")).output
+
+
+def test_a_run_that_ends_by_late_tuples_names_it_too(spark: SparkSession, tmp_path: Path) -> None:
+    run = Query(spark, tmp_path, f"set late = abort; {query()}")
+    for time in (10, 1):
+        run.write("r", [{"ts": time, "v": 1}])
+    (error,) = errors_of(lambda: run.process(files_per_epoch=1))
+    assert "the greatest `ts` is 10, in " in error.notes[-1]
