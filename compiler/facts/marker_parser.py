@@ -354,7 +354,8 @@ def _read_rename(node: RenameAttribute, types: Types, names: Names) -> Rename:
     """Raises RQ460 if another attribute has the name, anywhere in the stream and at any time."""
     taken = node.field if node.field in types else names.get(node.field, node.name)
     if taken != node.name:
-        raise _name_in_use(f"the accent renames `{node.name}`", node.field, taken, node.span)
+        hint = f"names that change places are a swap, `swap({node.name}, {taken})`, and no renames; else {_OTHER_NAME}"
+        raise _name_in_use(f"the accent renames `{node.name}`", node.field, taken, node.span, hint)
     return Rename(node.name, node.field)
 
 
@@ -370,11 +371,13 @@ def _read_swap(node: SwapAttributes, types: Types, units: Units) -> Swap:
     return Swap(node.name, node.other)
 
 
-def _name_in_use(what: str, name: str, of: str, span: Span) -> DiagnosticError:
+_OTHER_NAME = "a name is of one attribute as long as the stream lasts; another one is free"
+
+
+def _name_in_use(what: str, name: str, of: str, span: Span, hint: str = _OTHER_NAME) -> DiagnosticError:
     why = f"the stream has an attribute of this name, `{name}`"
     if name != of:
         why = f"`{name}` is another name of `{of}`"
-    hint = "a name is of one attribute as long as the stream lasts; another one is free"
     return failure("RQ460", f"{what}, and {why}", span, hint=hint)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from xml.parsers.expat import ExpatError, ParserCreate
 
 from cedilla.runtime.records.csv_records import value_of
 from cedilla.runtime.records.json_objects import JsonObject
@@ -21,6 +22,7 @@ MARK = b"\xef\xbb\xbf"
 BLANK = b" \t\r\n\f\v"
 """Characters that are removed around values and elements."""
 MALFORMED = "the element is malformed"
+NESTED = "an element inside of the tuple contains elements, where only text is read"
 MARKERS = (b"<accent:", b"<punct:")
 """The start of the elements of markers."""
 MARKER_TEXTS = (*MARKERS, b"$accent", b"$punctuation")
@@ -140,7 +142,7 @@ def parse_element(piece: bytes) -> JsonObject:
 def _texts(piece: bytes) -> dict[str, str]:
     """Returns the text of each inner element, without blanks around it unless they are references."""
     if not _WHOLE_ROW.fullmatch(piece):
-        raise ValueError(MALFORMED)
+        raise ValueError(NESTED if _is_nested(piece) else MALFORMED)
     try:
         text = piece.decode()
     except ValueError:
@@ -151,6 +153,22 @@ def _texts(piece: bytes) -> dict[str, str]:
     if len(texts) < len(leaves):
         raise ValueError(MALFORMED)
     return texts
+
+
+def _is_nested(piece: bytes) -> bool:
+    """Returns True for well-formed XML with elements inside of the elements of the tuple."""
+    parser, opened, depths = ParserCreate(), list[str](), set[int]()
+
+    def begin(name: str, _: object) -> None:
+        opened.append(name)
+        depths.add(len(opened))
+
+    parser.StartElementHandler, parser.EndElementHandler = begin, lambda _: opened.pop()
+    try:
+        parser.Parse(piece, True)
+    except ExpatError:
+        return False
+    return 3 in depths
 
 
 def _value_of(text: str) -> Any:

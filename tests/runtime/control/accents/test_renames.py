@@ -258,3 +258,17 @@ def test_an_inferred_attribute_keeps_its_name() -> None:
     reference.step([("r", {"n": 1, "s": 1, "t": 1.0, "temp": 2.0})])
     with pytest.raises(DiagnosticError, match="RQ460"):
         reference.step([("r", {"$accent": "[[rename(temp, t)]]"})])
+
+
+def test_a_rename_in_a_cycle_is_told_of_the_swap() -> None:
+    """A log of DDL has x to tmp, y to x, tmp to y; what the hint says reads the tuples."""
+    plan = compile_query('stream r(id: int, x: string, y: string) from json "r"; emit r to json "out";').plan
+    reference = Reference(plan)
+    reference.step([("r", {"$accent": "[[rename(tmp, x)]]"})])
+    with pytest.raises(DiagnosticError) as caught:
+        reference.step([("r", {"$accent": "[[rename(x, y)]]"})])
+    assert "`swap(y, x)`" in (caught.value.diagnostics[0].help or "")
+    reference = Reference(plan)
+    reference.step([("r", {"$accent": "[[swap(y, x)]]"})])
+    (output,) = reference.step([("r", {"id": 2, "y": "in-x", "x": "in-y"})])
+    assert output["r"].tuples == ({"id": 2, "x": "in-x", "y": "in-y"},)
