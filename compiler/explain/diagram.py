@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attrs import frozen
+from attrs import field, frozen
 
 from cedilla.compiler.explain.explanation import parameters_text, source_facts
 from cedilla.compiler.plan import Plan
+from cedilla.grammar.diagnostics.printable import one_line, without_secrets
+
+
+def label_text(text: str) -> str:
+    """Returns a text as one line of a label."""
+    return without_secrets(one_line(text))
 
 
 @frozen
 class PictureNode:
-    """A node of the picture. `key` is its name in the plan; emits have keys of their own."""
+    """A node of the picture. `key` is its name in the plan; emits have keys of their own. `lines`: its label, in which
+    no text of the query ends a line, moves a cursor or has a secret."""
 
     key: str
     kind: str
-    lines: tuple[str, ...]
+    lines: tuple[str, ...] = field(converter=lambda lines: tuple(map(label_text, lines)))
 
 
 def dot(plan: Plan) -> str:
@@ -41,7 +48,8 @@ def mermaid(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-_MERMAID = {"&": "&amp;", '"': "#quot;", "<": "&lt;", ">": "&gt;", "#": "#35;"}
+# Mermaid takes `%%{` anywhere in its text for a directive.
+_MERMAID = {"&": "&amp;", '"': "#quot;", "<": "&lt;", ">": "&gt;", "#": "#35;", "%": "#37;"}
 
 
 def nodes_of(plan: Plan) -> Iterator[PictureNode]:

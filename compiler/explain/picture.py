@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from cedilla.compiler.explain.diagram import PictureNode, edges_of, nodes_of
+from cedilla.compiler.explain.diagram import PictureNode, edges_of, label_text, nodes_of
 from cedilla.compiler.plan import Plan
 
 _WIDTH, _LINE, _GAP, _BETWEEN = 220, 15, 60, 24
@@ -32,7 +32,7 @@ def svg(plan: Plan) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{max(bottoms.values(), default=8)}"'
     )
     return (
-        f'{head} font-family="sans-serif" font-size="11" role="img"><title>{escape(plan.name)}</title>'
+        f'{head} font-family="sans-serif" font-size="11" role="img"><title>{_text(label_text(plan.name))}</title>'
         '<defs><marker id="cedilla-end" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
         f'orient="auto"><path d="M0 0L8 4L0 8z" fill="#6b7280"/></marker></defs>{"".join(parts)}</svg>'
     )
@@ -52,9 +52,14 @@ def _box(node: PictureNode, x: int, y: int, height: int) -> str:
         shown = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
         weight = ' font-weight="bold"' if number == 0 else ""
         texts.append(
-            f'<text x="{x + 8}" y="{y + 17 + number * _LINE}" fill="#111827"{weight}>{escape(shown)}</text>'
+            f'<text x="{x + 8}" y="{y + 17 + number * _LINE}" fill="#111827"{weight}>{_text(shown)}</text>'
         )
-    title = escape("\n".join(node.lines))
+    title = _text("\n".join(node.lines))
     style = f'rx="5" fill="{_COLORS[node.kind]}" stroke="#9ca3af"'
     shape = f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{height}" {style}/>'
     return f"<g><title>{title}</title>{shape}{''.join(texts)}</g>"
+
+
+def _text(text: str) -> str:
+    """Returns XML of a text; XML has no form for two characters that are none."""
+    return escape(text).translate({0xFFFE: "\ufffd", 0xFFFF: "\ufffd"})

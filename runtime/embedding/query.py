@@ -18,6 +18,7 @@ from cedilla.compiler.compile import compiled_query as compiled_of
 from cedilla.compiler.explain.views import show
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
+from cedilla.grammar.diagnostics.printable import for_people
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.runtime.checkpoint.set_aside import set_aside_lines
 from cedilla.runtime.embedding.frames import StagedData, column_names, kind_of, stage
@@ -152,7 +153,7 @@ class Query:
         from cedilla.compiler.explain.picture import svg
 
         warnings = render(self.warnings, {self.compiled.source: self.text})
-        return svg(self.plan) + (f"<pre>{escape(warnings)}</pre>" if warnings else "")
+        return svg(self.plan) + (f"<pre>{escape(for_people(warnings))}</pre>" if warnings else "")
 
 
 def run(

@@ -115,8 +115,8 @@ class RunConsole(Console):
 
     def _entry(self, level: str, code: str | None, message: str, **more: Any) -> dict[str, Any]:
         time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        text = without_secrets(message)
-        return {"time": time, "level": level, "code": code, "message": text, **self._about, **more}
+        entry = {"time": time, "level": level, "code": code, "message": message, **self._about, **more}
+        return {key: _without_secrets(value) for key, value in entry.items()}
 
     def _log(self, entry: Mapping[str, Any]) -> None:
         write(sys.stderr, json_printable(json.dumps(entry)))
@@ -128,6 +128,19 @@ class RunConsole(Console):
             self._log(self._of_diagnostic(failure))
         else:
             super().diagnostics([failure], {})
+
+
+def _without_secrets(value: Any) -> Any:
+    """Returns a value of JSON without the secrets of addresses in its texts."""
+    match value:
+        case str():
+            return without_secrets(value)
+        case list() | tuple():
+            return [_without_secrets(inner) for inner in value]  # type: ignore[reportUnknownVariableType]
+        case dict():
+            return {_without_secrets(key): _without_secrets(inner) for key, inner in value.items()}  # type: ignore[reportUnknownVariableType]
+        case _:
+            return value
 
 
 def _time_of_day() -> str:

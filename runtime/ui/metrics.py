@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from cedilla.grammar.diagnostics.printable import as_utf8
 from cedilla.runtime.inspect.run_model import Model
 from cedilla.runtime.ui.feed import Feed
 
@@ -111,7 +112,8 @@ def _counter(
 
 
 def _filled(family: Any, values: Mapping[tuple[str, ...], float | None]) -> Any:
-    for labels, value in values.items():
+    shown = {tuple(as_utf8(str(label)) for label in labels): value for labels, value in values.items()}
+    for labels, value in shown.items():
         if value is not None:
-            family.add_metric([str(label) for label in labels], float(value))
+            family.add_metric(labels, float(value))
     return family

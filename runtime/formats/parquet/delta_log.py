@@ -7,6 +7,7 @@ refused.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -107,10 +108,18 @@ class DeltaLog:
         self._check(
             {}, {"partitionColumns": metadata.partition_columns, "configuration": metadata.configuration}
         )
-        return [self._listed_file(add["path"], add["modification_time"], add["size_bytes"]) for add in added]
+        with self._of_version(entry):
+            return [
+                self._listed_file(add["path"], add["modification_time"], add["size_bytes"]) for add in added
+            ]
 
-    def _listed_file(self, path: str, modified: int, size: int) -> FoundFile:
+    def _listed_file(self, path: str, modified: int, size: Any) -> FoundFile:
+        """Returns a file of the table. Raises `ValueError` for a path or a size that no file has."""
         name = unquote(path)
+        if not name or b"\0" in os.fsencode(name):
+            raise ValueError(f"{path!r} is no path of a file")
+        if type(size) is not int or not 0 <= size < 2**63:
+            raise ValueError(f"{path} has no size")
         whole = name if re.match(r"[a-zA-Z][\w+.-]*:/|/", name) else f"{self.table}/{name}"
         self.files.check_inside(whole, self.table)
         return FoundFile(self.files.absolute(whole), modified, size)

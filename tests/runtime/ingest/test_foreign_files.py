@@ -291,7 +291,18 @@ def test_any_bytes_in_the_log_of_a_table_give_files_or_a_code(tmp_path: Path, se
         assert {error.code for error in errors_of(act)} <= {"RQ439", "RQ472"}
 
 
-@pytest.mark.parametrize("content", ['{"metaData": 1}', "[1]", DEEP, '{"add": {"path": 1, "size": "x"}}'])
+def added(path: str = "1.parquet", size: object = 10) -> str:
+    return json.dumps({"add": {"path": path, "size": size, "dataChange": True}})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *('{"metaData": 1}', "[1]", DEEP, '{"add": {"path": 1, "size": "x"}}'),
+        *(added(size=size) for size in ("x", -1, 1.5, True, [], 2**63)),
+        *(added(path) for path in ("a\0b", "\ud800", "%00", "")),
+    ],
+)
 def test_a_version_that_is_not_of_the_protocol_is_told(tmp_path: Path, content: str) -> None:
     log = log_with(tmp_path, content.encode())
     (entry,) = log.entries()

@@ -10,10 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.diagnostics.printable import without_secrets
 from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.terminal.run_console import RunConsole
+from tests.kit.foreign_text import TEXTS
 from tests.kit.lines import write_lines
 
 WARNING = Diagnostic("RQ218", "warning", "converted twice", notes=("4.jsonl:1: [[...]]",), help="undo it")
@@ -32,6 +35,23 @@ def test_plain_lines_begin_with_the_time_of_day(capsys: pytest.CaptureFixture[st
     assert re.fullmatch(r"\d\d:\d\d:\d\d waiting for files", first)
     assert re.match(r"\d\d:\d\d:\d\d epoch 3 · 5 tuples in", second)
     assert rest[0] == "warning[RQ218]: converted twice"
+
+
+def test_a_json_log_keeps_one_object_a_line_whatever_texts_it_gets(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In messages, notes, helps, names and values, without the secrets of any of them."""
+    for text in TEXTS.values():
+        console = RunConsole("json", about={"query": text})
+        console.note(text)
+        warning = Diagnostic("RQ218", "warning", text, notes=(text,), help=text)
+        console.epoch(evolve(REPORT, written={text: 1}, notes=(text,), held=(text,), warnings=(warning,)))
+        console.failed(failure("RQ203", text, hint=text, notes=(text,)), {})
+        lines = capsys.readouterr().err.split("\n")
+        assert [json.loads(line)["level"] for line in lines if line] == ["info", "info", "warning", "error"]
+        assert not any(secret in line for line in lines for secret in ("hunter2", "key:secret", "user:pass"))
+        if text == without_secrets(text):
+            assert all(json.loads(line)["query"] == text for line in lines if line)
 
 
 def test_a_json_log_has_an_object_a_line_with_time_level_and_code(capsys: pytest.CaptureFixture[str]) -> None:
