@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic
@@ -13,11 +13,14 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.foreign import Unreadable, damage_told
 from cedilla.runtime.records.lines import unpacked
 from cedilla.runtime.records.marker import MarkerLine
+from cedilla.runtime.records.near_names import NearNames, first_keys, lacks_names
 from cedilla.runtime.records.unrelated_files import is_asked, keys_of, names_read, unrelated_file
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import read_metadata
 
-_BLOCK = 1 << 18
+_BLOCK, _BEGINNING = 1 << 18, 1 << 14
+_LOOKED_AT = 4
+"""The most files of a slice whose first tuples are read for their keys."""
 
 
 def unrelated_files(files: Files, source: Source, types: Types, part: Slice) -> Iterator[Diagnostic]:
@@ -32,14 +35,41 @@ def unrelated_files(files: Files, source: Source, types: Types, part: Slice) -> 
         is_begun = number == 0 and part.low is not None
         if file.is_markers or is_begun or number in part.scan.empty:
             continue
-        attributes = {
-            *types,
-            *(name for m in part.scan.markers if m.file <= number for name in _brought(m, types)),
-        }
+        attributes = _attributes(part, number, types)
         names = names_read(source, attributes)
         keys = _columns(files, file) if part.format.columnar else _keys(files, file, source.format, names)
         if keys is not None and names.isdisjoint(keys):
             yield unrelated_file(source, file.shown, keys, attributes)
+
+
+def near_names(
+    files: Files, source: Source, types: Types, part: Slice, near: NearNames
+) -> Iterator[Diagnostic]:
+    """Yields RQ361 for keys of the first tuples of a slice's newest files that are near misses of attributes. `types`:
+    as for `unrelated_files`."""
+    if not lacks_names(source):
+        return
+    for number, file in [*part.numbered.items()][-_LOOKED_AT:]:
+        if file.is_markers or number in part.scan.empty:
+            continue
+        keys = _first_keys(files, file, part, source.format)
+        yield from near.of(source, keys, _attributes(part, number, types), file.shown)
+
+
+def _first_keys(files: Files, file: InputFile, part: Slice, form: str) -> Sequence[str]:
+    """Returns the keys of a file's first tuple, or its columns; none if they cannot be read."""
+    if part.format.columnar:
+        return _columns(files, file) or ()
+    if form not in ("json", "csv"):
+        return ()
+    with files.open(file.path) as stream, unpacked(stream, file.path) as text:
+        return first_keys(text.read(_BEGINNING), form)
+
+
+def _attributes(part: Slice, number: int, types: Types) -> set[str]:
+    """Returns the attributes before a file of a slice, by all of their names."""
+    markers = (marker for marker in part.scan.markers if marker.file <= number)
+    return {*types, *(name for marker in markers for name in _brought(marker, types))}
 
 
 def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:

@@ -16,10 +16,11 @@ from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.slices import Slice, place_after, rows_before
-from cedilla.runtime.ingest.unrelated_files import unrelated_files
+from cedilla.runtime.ingest.unrelated_files import near_names, unrelated_files
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop
 from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.records.marker import MarkerLine
+from cedilla.runtime.records.near_names import NearNames
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.topics.query_topics import Read, Topics
 
@@ -58,6 +59,7 @@ class BatchCursor:
     tests_texts: bool = False
     """True if the texts of the next epoch are tested, because one of them is not UTF-8."""
     base: Commit = field(factory=Commit)
+    near: NearNames = field(factory=NearNames)
 
     def of(self, name: str) -> Progress:
         """Returns the position up to which a source is read."""
@@ -117,11 +119,13 @@ class BatchCursor:
         )
 
     def unrelated_files(self, parts: Mapping[str, Slice]) -> Iterator[Diagnostic]:
-        """Yields warnings about files of an epoch without tuples that have an attribute."""
-        if self.plan.settings["drift"] != "infer":
-            for name, part in parts.items():
-                types = self.base.sources[name].field_types
-                yield from unrelated_files(self.files, self.plan.source_of[name], types, part)
+        """Yields warnings about files of an epoch without tuples that have an attribute, and about near misses."""
+        drift = self.plan.settings["drift"]
+        for name, part in parts.items() if drift != "infer" else ():
+            source, types = self.plan.source_of[name], self.base.sources[name].field_types
+            yield from unrelated_files(self.files, source, types, part)
+            if drift == "ignore":
+                yield from near_names(self.files, source, types, part, self.near)
 
     def _undone(self, name: str, part: Slice) -> Slice:
         """Returns a slice without the lines of its first file that are done."""

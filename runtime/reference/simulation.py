@@ -114,7 +114,8 @@ def replay(
                 reference.rejected[rejected_before:], reference.reasons[rejected_before:], strict=True
             )
         ]
-        strangers.see(lines, reference.states)
+        for warning in strangers.see(lines, reference.states):
+            on_warning(warning)
         _refuse(plan.settings, aside)
         jumps = [*watches.step(before, reference.states)]
         check_doubtful(plan.settings, jumps)

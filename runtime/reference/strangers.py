@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import define, field
 
-from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan import Plan, Source
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.json_objects import parse_line
+from cedilla.runtime.records.near_names import NearNames, lacks_names
 from cedilla.runtime.records.unrelated_files import is_asked, names_read, unrelated_file
 from cedilla.runtime.reference.inputs import Input, is_marker
 
@@ -21,21 +22,37 @@ class SimulatedStrangers:
     _plan: Plan
     _files: dict[tuple[str, str], list[str] | None] = field(factory=dict[tuple[str, str], list[str] | None])
     """Source and file -> the keys of its first tuple; `None` after a tuple with an attribute."""
+    _near: NearNames = field(factory=NearNames)
+    _keys: set[tuple[str, ...]] = field(factory=set[tuple[str, ...]])
+    """The source and the keys of every kind of tuple so far."""
 
-    def see(self, lines: Iterable[Input], states: Mapping[str, SourceState]) -> None:
-        """Takes lines; `states`: of the sources then."""
+    def see(self, lines: Iterable[Input], states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
+        """Takes lines, and yields RQ361 for near misses in them; `states`: of the sources then."""
         for line in lines:
             source = self._plan.source_of[line.source]
-            if not is_asked(source) or is_marker(line.item) or "$corrupt" in line.item:
+            if is_marker(line.item) or "$corrupt" in line.item:
                 continue
-            key = line.source, line.line.place.rpartition(":")[0]
+            file, attributes = line.line.place.rpartition(":")[0], states[line.source].field_types
+            if self._plan.settings["drift"] == "ignore" and lacks_names(source):
+                yield from self._near_names(source, line, attributes, file)
+            if not is_asked(source):
+                continue
+            key = line.source, file
             if self._files.get(key, ()) is None:
                 continue
             keys = [*parse_line(line.line.text)]
-            if names_read(source, states[line.source].field_types).isdisjoint(keys):
+            if names_read(source, attributes).isdisjoint(keys):
                 self._files.setdefault(key, keys)
             else:
                 self._files[key] = None
+
+    def _near_names(
+        self, source: Source, line: Input, attributes: Iterable[str], file: str
+    ) -> Iterator[Diagnostic]:
+        keys = line.source, *line.item
+        if keys not in self._keys:
+            self._keys.add(keys)
+            yield from self._near.of(source, line.item, attributes, file)
 
     def end(self, states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
         """Yields RQ320 for each file without such a tuple."""

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cedilla import read, run, simulate
 from cedilla.compiler import compile_query
+from cedilla.grammar import Diagnostic
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import InputFile
@@ -57,6 +58,7 @@ class Simulated:
 
     folder: Path
     rejected: list[tuple[Input, str]] = field(factory=list[tuple[Input, str]])
+    warnings: list[Diagnostic] = field(factory=list[Diagnostic])
 
     def output(self, emit: str) -> list[Item]:
         return read_output(self.folder / emit)
@@ -196,6 +198,7 @@ class Query:
             self.query,
             Options(sources=options.sources, sinks=sinks, settings=settings),
             lambda line, code: simulated.rejected.append((line, code)),
+            simulated.warnings.append,
         )
         return simulated
 

@@ -1,0 +1,69 @@
+"""Near misses of declared names, which `set drift = ignore` would leave out in silence (RQ361)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from cedilla.grammar import Diagnostic
+from tests.kit.query import Query
+from tests.kit.stream import is_tuple
+from tests.kit.tiers import tiered
+
+pytestmark = pytest.mark.either_engine
+
+QUERY = """
+stream r(k: int, fee?: double{}, v: double) from {} "in";
+emit r to json "out";
+"""
+
+
+def near(warnings: Sequence[Diagnostic]) -> list[tuple[str, str | None]]:
+    return [(warning.message, warning.help) for warning in warnings if warning.code == "RQ361"]
+
+
+def texts(form: str, names: Sequence[str]) -> list[str]:
+    """Three columns or fields, whose values are 1."""
+    if form == "csv":
+        return [",".join(names), "1,1,1", "1,1,1"]
+    return ["{" + ", ".join(f'"{name}": 1' for name in names) + "}"] * 2
+
+
+@pytest.mark.parametrize(("form", "name"), tiered([("csv", "Fee"), ("json", "fe"), ("json", "feee")], 2))
+def test_a_near_miss_is_named_once_a_run(spark: SparkSession, tmp_path: Path, form: str, name: str) -> None:
+    """In a run and in a simulation; as the hint says, both are read."""
+    for origin, count in (("", 1), (f' from "fee" or "{name}"', 0)):
+        query = Query(spark, tmp_path / str(count), QUERY.format(origin, form))
+        for number, names in enumerate(["k fee v", f"k {name} v", f"k {name} v", "k other v"]):
+            query.write("r", texts(form, names.split()), f"{number}.{form}")
+        query.run(files_per_epoch=1)
+        simulated = query.simulate().warnings
+        for warnings in ([w for report in query.reports for w in report.warnings], simulated):
+            misses = near(warnings)
+            assert len(misses) == count
+            assert all(f"`{name}` of " in message and "1." in message for message, _ in misses)
+            assert all(f'`from "fee" or "{name}"`' in (hint or "") for _, hint in misses)
+        assert [row.get("fee") for row in query.output("r") if is_tuple(row)].count(1.0) == (
+            2 if count else 6
+        )
+
+
+def test_a_column_of_parquet_is_named_and_a_renamed_one_is_not(spark: SparkSession, tmp_path: Path) -> None:
+    query = Query(spark, tmp_path, QUERY.format("", "parquet"))
+    for number, name in enumerate(["fee", "Fee"]):
+        query.write_table("r", pa.table({"k": [1], name: [1.0], "v": [1.0]}), number)
+    query.run()
+    ((_, hint),) = near([w for report in query.reports for w in report.warnings])
+    assert "`rename(Fee, fee)`" in (hint or "")
+
+
+@pytest.mark.parametrize("key", ["free", "ks", "fees_of_others", "V2"])
+def test_other_fields_are_not_near(spark: SparkSession, tmp_path: Path, key: str) -> None:
+    query = Query(spark, tmp_path, QUERY.format("", "json").replace("fee?", "power?"))
+    query.write("r", [{"k": 1, "v": 1, key: 1}])
+    query.run()
+    assert near([w for report in query.reports for w in report.warnings]) == []
