@@ -28,7 +28,8 @@ from cedilla.runtime.control.accents.sentinels import Sentinels
 from cedilla.runtime.control.accents.swaps import Swaps
 from cedilla.runtime.control.accents.trees import Altered
 from cedilla.runtime.control.sinks.announce import SinkState
-from cedilla.runtime.control.sources.source_state import LatestTime, SourceState
+from cedilla.runtime.control.sources.latest_time import LatestTime
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
 
 _VERSION = 5

@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Context, Decimal
 from fractions import Fraction
-from math import ceil, inf, nextafter
+from math import ceil, inf, isfinite, nextafter
+from typing import Any
 
 import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import Type, patterns
+from cedilla.compiler.expressions.types import Type, column, patterns
 from cedilla.compiler.plan import Heartbeat
 from cedilla.compiler.regions import Tree
 from cedilla.compiler.regions.affine import exact
+from cedilla.runtime.control.sources.latest_time import LatestTime
 from cedilla.runtime.control.sources.partitions import within
-from cedilla.runtime.control.sources.source_state import LatestTime, SourceState
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.jsonl.records import partition_of
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import file_of
@@ -37,6 +39,12 @@ class Times:
 
     least: Fraction | float
     greatest: Fraction | None
+
+    @classmethod
+    def of(cls, least: Any, greatest: Any) -> Times:
+        """Returns exact times of numbers; infinities and NaN as they are."""
+        odd = isinstance(least, float) and not isfinite(least)
+        return cls(least if odd else Fraction(least), None if greatest is None else Fraction(greatest))
 
 
 @frozen
@@ -105,6 +113,11 @@ def _before(beat: Heartbeat, state: SourceState, time: Fraction, partition: int 
 
 def _later(one: Fraction | None, other: Fraction | None) -> Fraction | None:
     return max((time for time in (one, other) if time is not None), default=None)
+
+
+def axis_sql(name: str, type_: Type) -> str:
+    """Returns SQL for a time as a number."""
+    return f"unix_micros({column(name)})" if type_.name == "timestamp" else column(name)
 
 
 def late_table(late: Mapping[int, Fraction], type_: Type) -> pa.Table:

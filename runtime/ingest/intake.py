@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
-from math import isfinite
-from typing import Any
 
 import pyarrow as pa
 from attrs import define, field, frozen
@@ -36,6 +34,7 @@ from cedilla.runtime.ingest.heartbeats import (
     Beats,
     Times,
     about_late,
+    axis_sql,
     late_table,
 )
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
@@ -348,7 +347,7 @@ def _rejection(
             cases.append((test, _of(rejection.code, rejection.attribute)))
     if late and source.heartbeat is not None:
         name = source.heartbeat.attribute
-        cases.append((f"{_axis(name, state.types[name])} < {column(NOT_LATE)}", quote("RQ305")))
+        cases.append((f"{axis_sql(name, state.types[name])} < {column(NOT_LATE)}", quote("RQ305")))
     cases += [(f"{column(name)} IS NOT NULL", _of(code, name)) for name, code in undeclared.items()]
     return f"CASE {' '.join(f'WHEN {test} THEN {value}' for test, value in cases)} END"
 
@@ -383,7 +382,7 @@ def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Read
     else:
         rows = frame.groupBy(F.expr(_FILE).alias("file")).agg(*counts, *_ends(*heartbeat)).collect()
     times = {
-        row["file"]: Times(*map(_time, (row["least"], row["greatest"])))
+        row["file"]: Times.of(row["least"], row["greatest"])
         for row in (rows if heartbeat is not None else ())
         if row["least"] is not None
     }
@@ -394,20 +393,10 @@ def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Read
 def _ends(name: str, type_: Type) -> Iterator[Column]:
     """Yields the least time of tuples that may be late, and the greatest finite one of valid tuples: infinities and NaN
     do not beat. Of a late tuple with an unknown field, RQ305 is the code."""
-    axis = _axis(name, type_)
+    axis = axis_sql(name, type_)
     is_valid = f"`{REJECT}` IS NULL"
     may_be_late = f"{is_valid} OR {CODE} IN ('RQ306', 'RQ307')"
     yield F.min(F.expr(f"CASE WHEN {may_be_late} THEN {axis} END")).alias("least")
     if type_.name == "double":
         is_valid += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"
     yield F.max(F.expr(f"CASE WHEN {is_valid} THEN {axis} END")).alias("greatest")
-
-
-def _axis(name: str, type_: Type) -> str:
-    """Returns SQL for a time as a number."""
-    return f"unix_micros({column(name)})" if type_.name == "timestamp" else column(name)
-
-
-def _time(value: Any) -> Any:
-    """Returns a time exactly; infinities, NaN and `None` as they are."""
-    return value if value is None or (isinstance(value, float) and not isfinite(value)) else Fraction(value)

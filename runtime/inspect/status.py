@@ -28,6 +28,7 @@ from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.markers.warnings import converted_twice
 from cedilla.runtime.control.sinks.held_back import held_back
 from cedilla.runtime.control.sources.active_accents import active_accents, of_source
+from cedilla.runtime.control.sources.latest_time import with_latest
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units, source_names
 from cedilla.runtime.state.waiting import rows_that_wait
@@ -44,8 +45,7 @@ class Stream:
 
     Descriptions are in canonical values: the units of the query's start. `domains`: those that come from
     tables. `units`: those of canonical values, as declared, added or computed. `offsets`: the next ones, by
-    partition of a topic. `inferred`: attributes that `set drift = infer` added, with their epoch. `latest`: the
-    time that has moved a heartbeat furthest, and its file.
+    partition of a topic. `inferred`: attributes that `set drift = infer` added, with their epoch.
     """
 
     name: str
@@ -55,7 +55,6 @@ class Stream:
     units: Mapping[str, str] = {}
     offsets: Mapping[str, int] = {}
     inferred: Mapping[str, int] = {}
-    latest: str | None = None
 
 
 @frozen
@@ -210,7 +209,6 @@ def _source_lines(stream: Stream) -> list[str]:
         *stream.domains,
         *(stream.accents or ("as at its start",)),
         *closed,
-        *([] if stream.latest is None else [f"heartbeat: the greatest {stream.latest}"]),
     ]
 
 
@@ -225,20 +223,13 @@ def _source(source: Source, plan: Plan, commit: Commit) -> Stream:
     state = commit.sources[source.name]
     names = source_names(plan, source, commit.sources)
     facts, accents = of_source(source, state, names)
-    lines = tuple(_accents(accents, facts)), _closed(state.closed, facts)
+    lines = tuple(_accents(accents, facts)), with_latest(_closed(state.closed, facts), source, state)
     offsets = commit.topics.get(source.name, {}).get("offsets", {})
     declared = {attribute.name for attribute in source.attributes}
     inferred = {
         n: e for n, e in commit.inferred.get(source.name, {}).items() if n in state.types.keys() - declared
     }
-    domains = tuple(_domains(source, state))
-    return Stream(source.name, *lines, domains, names.units, offsets, inferred, _latest(source, state))
-
-
-def _latest(source: Source, state: SourceState) -> str | None:
-    if source.heartbeat is None or state.latest is None:
-        return None
-    return state.latest.of(source.heartbeat.attribute, state.types[source.heartbeat.attribute])
+    return Stream(source.name, *lines, tuple(_domains(source, state)), names.units, offsets, inferred)
 
 
 def _domains(source: Source, state: SourceState) -> Iterator[str]:

@@ -17,7 +17,7 @@ from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
 from cedilla.compiler.facts.markers import Add, Alter, Missing, Punctuation, ToLevel, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
-from cedilla.compiler.regions.affine import IDENTITY, exact
+from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.accents import new_codes, unit_accents
 from cedilla.runtime.control.accents.codes import coded, is_own
@@ -37,24 +37,13 @@ from cedilla.runtime.control.accents.trees import (
     set_in,
 )
 from cedilla.runtime.control.descriptions.translation import translate
+from cedilla.runtime.control.sources.latest_time import LatestTime
 from cedilla.runtime.control.sources.partitions import merge_partitions, with_partitions
 
 MAX_ALTERS, _MAX_CELLS = 100, 64
 """Maximum number of remembered Alters, and of cells of each; they are named when one is repeated."""
 _MANY_ATTRIBUTES, _MAX_HISTORIES = 7, 100
 """Alters that many attributes describe have as many histories as combinations, and an output announces each."""
-
-
-@frozen
-class LatestTime:
-    """The greatest time that has moved a heartbeat, and its file, as messages name it."""
-
-    time: Fraction
-    file: str
-
-    def of(self, attribute: str, type_: Type) -> str:
-        """Describes it as a value of an attribute."""
-        return f"`{attribute}` is {type_.wire(exact(self.time))}, in {self.file}"
 
 
 @frozen
@@ -71,8 +60,7 @@ class SourceState:
     domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent that changed
     how its values are written, else empty. `added_units`: attribute -> the unit of canonical values that an Add names;
     `named_units`: the units that accents name. `superseded`: attribute that the query's accents change -> the tuples of
-    which the stream has sent some since. `reached`: the greatest time, for a heartbeat, in a file that is read in part;
-    `latest`: in all files.
+    which the stream has sent some since. `latest`: for a heartbeat, the greatest time; `reached`: in a file read in part.
     """
 
     types: Mapping[str, Type]
@@ -321,14 +309,12 @@ class SourceState:
 
     def with_drop(self, attribute: str, where: Tree, places: Tree) -> SourceState:
         here = regions.intersection(where, places)
+        dropped = regions.union(self.dropped.get(attribute, False), where)
         return evolve(
             self,
             present=set_in(self.present, attribute, ABSENT, where, ABSENT),
             placed_present=set_in(self.placed_present, attribute, ABSENT, here, ABSENT),
-            dropped={
-                **self.dropped,
-                attribute: regions.union(self.dropped.get(attribute, False), where),
-            },
+            dropped={**self.dropped, attribute: dropped},
         )
 
     def with_functions(self, attribute: str, raw: Tree, where: Tree, places: Tree) -> SourceState:

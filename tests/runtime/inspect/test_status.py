@@ -179,7 +179,6 @@ def test_as_json(tmp_path: Path) -> None:
             "units": {},
             "offsets": {},
             "inferred": {},
-            "latest": None,
         }
     ]
     assert answer["query"] == QUERY
