@@ -60,7 +60,7 @@ class SourceState:
     domain from a table, all of its values. `undeclared`: attribute of skipped markers -> the first accent that changed
     how its values are written, else empty. `added_units`: attribute -> the unit of canonical values that an Add names;
     `named_units`: the units that accents name. `superseded`: attribute that the query's accents change -> the tuples of
-    which the stream has sent some since. `latest`: for a heartbeat, the greatest time; `reached`: in a file read in part.
+    which the stream has sent some since. `latest`: the greatest time, for a heartbeat; `reached`: in a part of a file.
     """
 
     types: Mapping[str, Type]
