@@ -52,12 +52,12 @@ class Intersect(Coordinated):
         if self.all:
             return Invariants(
                 "each tuple as often as both inputs have it",
-                "regions that both inputs have closed (CombinePunct), or one of which no tuple waits for the other",
+                "regions that both inputs have closed (CombinePunct), or one, if no tuple of it waits there",
                 "tuples that came equally often on both sides; the surplus of one side once the other has closed it",
             )
         return Invariants(
             "tuples of both inputs, once each",
-            "regions that both inputs have closed (CombinePunct), or one of which no tuple waits for the other",
+            "regions that both inputs have closed (CombinePunct), or one, if no tuple of it waits there",
             "tuples of one side once the other has closed them, tuples of both once either has",
         )
 

@@ -341,7 +341,7 @@ class Join(Matching):
         left, right = (", ".join(self.keys(side)) for side in (0, 1))
         return Invariants(
             "every joined tuple",
-            f"regions that both inputs have closed on {left}, and closed ones of an input of which no tuple is kept",
+            f"regions that both inputs have closed on {left}, or one, if no tuple of it is kept there",
             f"left tuples once {right} is closed on the right, right tuples once {left} is closed on the left",
         )
 
@@ -382,6 +382,6 @@ class Filtering(Matching):
         left, right = (", ".join(self.keys(side)) for side in (0, 1))
         return Invariants(
             passes,
-            f"regions that the left has closed, if {right} is closed on the right or no tuple of them is kept",
+            f"regions that the left has closed, if {right} is closed on the right or no tuple is kept there",
             f"{purges} once {right} is closed on the right, values of {right} once {left} is closed on the left",
         )

@@ -77,9 +77,7 @@ class Minus(Operator):
         return clash((left, right))
 
     def invariants(self, inputs: tuple[Facts, ...]) -> Invariants:
-        propagates = (
-            "regions that both inputs have closed (CombinePunct), or the left if all its tuples are decided"
-        )
+        propagates = "regions that both inputs have closed (CombinePunct), or the left, if its tuples there are decided"
         if self.all:
             return Invariants(
                 "the left surplus of each tuple that the right has closed",

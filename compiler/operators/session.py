@@ -151,7 +151,7 @@ class Session(Operator):
         (source,) = inputs
         domain = source.universe.get(self.on, ANYTHING)
         started = evolve(domain, members=regions.renamed(domain.members, self.alias))
-        present = {n: self._up(p, PRESENT_IF_ANY, ABSENT, domain) for n, p in source.present.items()}
+        present = {n: self._presence(n, source, domain) for n in source.present}
         closed_keys = fold_closed(source, frozenset(source.types).difference(self.per))
         return Facts(
             {**source.types, self.alias: source.types[self.on]},
@@ -169,6 +169,15 @@ class Session(Operator):
             regions.union(closed_keys, self.still_vacant(inputs, state)),
             source.lacking,
         )
+
+    def _presence(self, name: str, source: Facts, domain: Domain) -> Tree:
+        """As in `fold_presence`: a start that no later tuple can have keeps its last presence."""
+        tree = source.present[name]
+        if self.on not in regions.attributes(tree):
+            return tree
+        live = self._up(regions.complement(source.closed), UNION, False, domain)
+        last, now = (self._up(p, PRESENT_IF_ANY, ABSENT, domain) for p in (tree, source.live_presence(name)))
+        return regions.choose(regions.complement(live), last, now)
 
     def still_vacant(self, inputs: tuple[Facts, ...], state: StateFacts) -> Tree:
         if state.closed is False:
@@ -203,7 +212,7 @@ class Session(Operator):
         keys = "".join(f"{name}, " for name in self.per)
         return Invariants(
             f"tuples of sessions around which {keys}{self.on} is closed",
-            f"{keys or 'everything, '}{self.on} without waiting tuples, and {self.alias} at which no session begins",
+            f"{keys or 'everything, '}{self.on} where no tuple waits, and {self.alias} where no session begins",
             "tuples that have passed",
         )
 

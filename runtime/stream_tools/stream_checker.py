@@ -30,7 +30,7 @@ from cedilla.runtime.control.markers.source_marker_parser import (
 from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
-from cedilla.runtime.control.markers.warnings import warnings_about
+from cedilla.runtime.control.markers.warnings import about_absent, warnings_about
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
 from cedilla.runtime.control.sources.validity import Rejection, rejections
@@ -93,11 +93,12 @@ class StreamChecker:
     """Takes a stream's lines in order; `state` is the state after the valid ones.
 
     `is_reader`: skips markers about attributes that a declared schema lacks, as queries do. A sender knows
-    its attributes, so its marker is an error.
+    its attributes, so its marker is an error. `is_strict`: warns of what the papers call invalid (RQ341).
     """
 
-    def __init__(self, schema: Schema, *, is_reader: bool = True) -> None:
+    def __init__(self, schema: Schema, *, is_reader: bool = True, is_strict: bool = False) -> None:
         self._schema = schema
+        self._is_strict = is_strict
         self._passes_over = is_reader and schema.declared
         self._source = schema.source
         self._declared = {a.name for a in schema.source.attributes}
@@ -164,9 +165,10 @@ class StreamChecker:
             return change, ()
         accent = read_accent(self._source, self.state, text)
         warnings = warnings_about(self.state, accent)
+        absent = tuple(about_absent(self.state, accent)) if self._is_strict else ()
         # Every marker is an epoch of its own here, so no epoch is cut at a re-Add (G32).
         self.state = evolve(with_accent(self.state, accent, 0, line.place), dropped={})
-        return accent, warnings
+        return accent, (*warnings, *absent)
 
     def _punctuation(self, text: str, line: Line) -> Punctuation:
         punctuation = read_punctuation(self._source, self.state, text)

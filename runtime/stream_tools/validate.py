@@ -43,10 +43,10 @@ def validate(
     `verdict`: that of other streams, to which this one is added.
 
     Findings: RQ0xx, RQ201 to RQ212 and RQ216 for markers, RQ301 to RQ306 for tuples; warnings: those of
-    `warnings_about`, and RQ233. The last note of each is its place and its text. Memory grows with the number
+    `warnings_about`, RQ233 and RQ341. The last note of each is its place and its text. Memory grows with the number
     of different descriptions and patterns, not with tuples.
     """
-    follower = StreamChecker(schema)
+    follower = StreamChecker(schema, is_strict=True)
     verdict = verdict or Verdict()
     for line in lines:
         verdict.lines += 1

@@ -30,6 +30,12 @@ class Node:
         """Yields the cells of sources that can produce tuples of a cell."""
         raise NotImplementedError
 
+    @property
+    def reads_kept(self) -> bool:
+        """True if an operator below keeps tuples of what its input has closed."""
+        keeps = any(word in self.text for word in (" join ", " minus ", " intersect ", "sort[", "running["))
+        return keeps and not isinstance(self, Compared | Sorted)
+
     def closed(self, cell: Cell, domains: Domains, is_closed: IsClosed) -> Closed:
         """Returns what of a cell is closed."""
         return all_of(Closed.exactly(is_closed(*feeder)) for feeder in self.feeders(cell, domains))
@@ -169,10 +175,12 @@ class Compared(Node):
 
 @frozen
 class Sorted(Node):
-    """A sort or a running function: a tuple waits for all that come before it. `per`: the keys that wait alone."""
+    """A sort or a running function: a tuple waits for all that come before it. `per`: the keys that wait alone.
+    `ties`: it waits for those of its own time, too."""
 
     child: Node
     per: tuple[str, ...] = ()
+    ties: bool = True
 
     def feeders(self, cell: Cell, domains: Domains) -> Iterator[tuple[str, Cell]]:
         return self.child.feeders(cell, domains)
@@ -180,10 +188,11 @@ class Sorted(Node):
     def closed(self, cell: Cell, domains: Domains, is_closed: IsClosed) -> Closed:
         mine = self.child.closed(cell, domains, is_closed)
         others = set(self.names) - {"ts", *self.per}
+        lowest = domains["ts"][0]  # without a domain it stands for all times before it, too
         before = all_of(
             self.child.closed(at, domains, is_closed)
             for ts in domains["ts"]
-            if ts < cell["ts"]
+            if ts < cell["ts"] + self.ties or ts == lowest < 0
             for at in with_every(self.child, {**cell, "ts": ts}, others, domains)
         )
         alone = OPEN if self.per else vacant(self.child, cell, domains, is_closed)
@@ -205,7 +214,7 @@ class Sessions(Node):
     def closed(self, cell: Cell, domains: Domains, is_closed: IsClosed) -> Closed:
         rest = {name: value for name, value in cell.items() if name != "b"}
         times = {ts: {**rest, "ts": ts} for ts in domains["ts"]}
-        others = set(self.child.names) - {"ts", "k"}
+        others = set(self.child.names) - {"ts"}  # only times are promised
         begins = all_of(
             self.child.closed(at, domains, is_closed)
             for at in with_every(self.child, times[cell["b"]], others, domains)
@@ -262,7 +271,8 @@ def whole(operator: str, left: Node, right: Node) -> Node:
 
 
 def sort(child: Node) -> Node:
-    return Sorted(f"sort[ts]({child.text})", child.names, child)
+    ties = not isinstance(child, Stream)  # else they are in order of arrival
+    return Sorted(f"sort[ts]({child.text})", child.names, child, ties=ties)
 
 
 def running(child: Node) -> Node:

@@ -322,12 +322,15 @@ def check(world: World, output: Output) -> None:
             closed = world.shape.closed(at.row, world.domains, world.is_closed)
             assert closed.may or not at.closed, ("closed early", at)
             assert at.closed or not (is_whole and closed.must), ("closed late", at)
-            if live and not at.closed and (is_whole or any(feeder.has["y"] for feeder in live)):
+            is_kept = world.shape.reads_kept and len(live) < len(feeders)
+            if live and not (at.closed or is_kept) and (is_whole or any(f.has["y"] for f in live)):
                 _check_attribute("y", at, live)
         together = [f for feeders in every for f in feeders if not f.closed]
+        # What an operator below keeps has the functions of its closed input (docs/limits.md).
+        is_kept = world.shape.reads_kept and any(f.closed for feeders in every for f in feeders)
         for at, feeders in zip(group, every, strict=True):
             if not at.closed and any(not feeder.closed for feeder in feeders):
-                _check_attribute("x", at, together)
+                _check_attribute("x", at, together, may_stay=is_kept)
 
 
 def _feeders(world: World, at: KnownCell) -> Iterator[Feeder]:
@@ -336,11 +339,12 @@ def _feeders(world: World, at: KnownCell) -> Iterator[Feeder]:
             yield world.at(source, cell)
 
 
-def _check_attribute(name: str, at: KnownCell, live: list[Feeder]) -> None:
+def _check_attribute(name: str, at: KnownCell, live: list[Feeder], *, may_stay: bool = False) -> None:
     having = [feeder for feeder in live if feeder.has[name]]
     assert at.has[name] == bool(having), ("presence", name, at)
     if having:
         allowed = _next([feeder.past[name] for feeder in having], *at.was[name])
+        allowed |= {at.was[name][0]} if may_stay else set()
         assert at.function[name] in allowed, ("units", name, at, allowed)
 
 

@@ -37,6 +37,18 @@ def errors_in(stream: list[Item | str], schema: Schema = SCHEMA) -> list[Diagnos
     return [diagnostic for diagnostic in result if diagnostic.severity == "error"]
 
 
+def test_an_accent_on_tuples_without_its_attribute_is_a_warning() -> None:
+    """The papers call such a stream invalid; sources may send it (announce-absent)."""
+    found: list[Diagnostic] = []
+    accents = ["[[s in {1, 2}, alter(p, y -> y * 2)]]", "[[s = 1, alter(p, y -> y * 3)]]", "[[-(p)]]"]
+    stream = [ADD_P, *({"$accent": accent} for accent in accents)]
+    assert validate(as_lines(stream, "data"), SCHEMA, found.append).findings.total() == 0
+    assert [(d.code, d.message.rpartition(": ")[2]) for d in found] == [
+        ("RQ341", "[s = 2]"),
+        ("RQ341", "[s != 1]"),
+    ]
+
+
 CASES: list[tuple[str, list[Item | str], list[str]]] = [
     ("a valid stream", [ROW, ADD_P, {**ROW, "p": 1.5}, {"$punctuation": "[ts < 10]"}, {**ROW, "ts": 10}], []),
     ("undefined as null", [{**ROW, "p": None}], []),
