@@ -23,7 +23,7 @@ _EPOCH_FILE = re.compile(r"/epoch=\d+/[^/]+$")
 
 def listed_files(files: Files, path: str) -> list[InputFile]:
     """Returns the files of a folder and its subfolders, without hidden and empty ones."""
-    return in_order(files.tree(path))
+    return in_order(files.tree(path, of_source=True))
 
 
 @frozen

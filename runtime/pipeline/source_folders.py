@@ -35,7 +35,7 @@ class SourceFolders:
     def look(self) -> dict[str, Found]:
         """The files of each stream; nothing of one that lacks a folder, or its markers would overtake its tuples.
 
-        Raises `DiagnosticError`: RQ401, and what `DeltaSources.look` raises.
+        Raises `DiagnosticError`: RQ345, RQ401, and what `DeltaSources.look` raises.
         """
         return {stream.name: self._look(stream) for stream in self.streams}
 
@@ -44,8 +44,8 @@ class SourceFolders:
         where both stop."""
         is_table = source.format == DELTA
         by_name = self._names(source)
-        data = [] if is_table else self.files.tree(source.path)
-        markers = [] if source.markers is None else self.files.tree(source.markers)
+        data = [] if is_table else self.files.tree(source.path, of_source=True)
+        markers = [] if source.markers is None else self.files.tree(source.markers, of_source=True)
         if self._is_gone(source, data, markers):
             return Found()
         if is_table:

@@ -23,6 +23,7 @@ from cedilla.grammar.syntax.settings import LARGEST, SETTINGS, size, size_text
 from cedilla.runtime.records.json_objects import JsonObject, parse_line
 from cedilla.runtime.records.links import check_links, is_file
 from cedilla.runtime.records.marker_files import in_stream_order, is_marker_file
+from cedilla.runtime.records.table_folders import check_no_table
 
 T = TypeVar("T")
 
@@ -95,8 +96,8 @@ def files_of(path: str, *, by_name: bool = False, allowed: Iterable[str] | None 
     """Returns the files of a stream. That is one file, or the files of a folder and its subfolders by modification
     time, then name. The epochs of an output, and with `by_name` all files, are ordered only by name, as in `run`
     (design, section 6). `-` is standard input. `allowed`: folders that links may lead to; `None` does not check links,
-    which raises RQ484 as `check_links` does. Raises `DiagnosticError`: RQ406 for a path that is not on this machine,
-    RQ465 for what is neither a file nor a folder.
+    which raises RQ484 as `check_links` does. Raises `DiagnosticError`: RQ345 for a folder that is a table, RQ406 for a
+    path that is not on this machine, RQ465 for what is neither a file nor a folder.
     """
     root = Path(path) if Path(path).exists() else local_path(path)
     if root is None:
@@ -104,10 +105,12 @@ def files_of(path: str, *, by_name: bool = False, allowed: Iterable[str] | None 
         raise failure("RQ406", f"{path} is not on this machine, and no engine reads it here", hint=hint)
     if path == "-" or is_file(root):
         return [root]
+    entries = [*root.rglob("*")]
+    check_no_table(root, entries)
     hidden = (".", "_")
     files = [
         file
-        for file in root.rglob("*")
+        for file in entries
         if not file.name.endswith(_COPYING)
         and not any(part.startswith(hidden) for part in file.relative_to(root).parts[:-1])
         and (is_marker_file(str(file)) or not file.name.startswith(hidden))

@@ -16,6 +16,7 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.printable import has_secret
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.links import check_inside, check_links, not_a_file
+from cedilla.runtime.records.table_folders import is_table, table_kind
 from cedilla.runtime.storage.stores import (
     Entry,
     LocalStore,
@@ -100,17 +101,32 @@ class Files:
         return [_found(entry) for entry in self._visible(path) if not (entry.is_folder or entry.oddity)]
 
     def _visible(self, path: str) -> list[Entry]:
+        return [entry for entry in self._entries(path) if not is_hidden(entry.path)]
+
+    def _entries(self, path: str) -> list[Entry]:
         with self._of(path) as store:
-            entries = [entry for entry in store.entries(path) if not is_hidden(entry.path)]
-        return sorted(entries, key=lambda entry: entry.path)
+            return sorted(store.entries(path), key=lambda entry: entry.path)
 
-    def tree(self, path: str) -> list[FoundFile]:
-        """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist. Raises
-        `DiagnosticError`: RQ465 for what is neither, RQ484 for a link as `check_links` does."""
-        return self._tree(path, local_path(path))
+    def tree(self, path: str, *, of_source: bool = False) -> list[FoundFile]:
+        """Returns the visible files of a folder and its subfolders by path; empty if the path does not exist.
+        `of_source`: all of them are read. Raises `DiagnosticError`: RQ345 if a folder is a table whose files are read,
+        RQ465 for what is neither, RQ484 for a link as `check_links` does."""
+        return self._tree(path, local_path(path), of_source)
 
-    def _tree(self, path: str, root: Path | None) -> list[FoundFile]:
-        entries = self._visible(path)
+    def _check_no_table(self, path: str, entries: Sequence[Entry]) -> None:
+        folders = {name_of(entry.path) for entry in entries if entry.is_folder}
+        kind = table_kind(
+            folders.__contains__,
+            lambda name: (name_of(entry.path) for entry in self._entries(f"{path.rstrip('/')}/{name}")),
+        )
+        if kind is not None:
+            raise is_table(path, kind)
+
+    def _tree(self, path: str, root: Path | None, of_source: bool) -> list[FoundFile]:
+        entries = self._entries(path)
+        if of_source:
+            self._check_no_table(path, entries)
+        entries = [entry for entry in entries if not is_hidden(entry.path)]
         if root is not None:
             links = (local_path(entry.path) for entry in entries if entry.is_link)
             check_links((link for link in links if link is not None), root, self._allowed)
@@ -119,7 +135,10 @@ class Files:
                 raise not_a_file(entry.path, entry.oddity)
         files = [_found(entry) for entry in entries if not entry.is_folder]
         below = [name_of(entry.path) for entry in entries if entry.is_folder]
-        return [*files, *(file for name in below for file in self._tree(f"{path.rstrip('/')}/{name}", root))]
+        return [
+            *files,
+            *(file for name in below for file in self._tree(f"{path.rstrip('/')}/{name}", root, of_source)),
+        ]
 
     def check_inside(self, path: str, folder: str) -> None:
         """Raises `DiagnosticError` RQ484 for a local file outside of a folder and all allowed ones."""

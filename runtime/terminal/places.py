@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 
 from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
+from cedilla.compiler.plan.formats import DELTA
 from cedilla.compiler.plan.topics import topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.records.json_objects import is_text
 from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.records.table_folders import check_no_table
 from cedilla.runtime.terminal.permissions import check_path
 
 
@@ -52,13 +54,17 @@ def default_checkpoint(plan: Plan) -> str:
 
 
 def check_inputs(plan: Plan, *, stdin: bool = False) -> None:
-    """Raises `DiagnosticError` RQ401 if an input folder does not exist. `stdin`: allows `-` for one source."""
+    """Raises `DiagnosticError`: RQ345 for an input folder of files that is a table, RQ401 if one does not exist.
+    `stdin`: allows `-` for one source."""
     has_stdin = False
     for name, folder, what in folders(plan):
         if folder != "-":
             path = local_path(folder)
             if path is not None and not path.exists():
                 raise no_folder(plan, name, folder, what)
+            source = _source(plan, name)
+            if path is not None and (source.format != DELTA or folder == source.markers):
+                check_no_table(path, span=source.span)
             continue
         if not stdin:
             hint = "`cedilla simulate` reads it; a folder, into which the lines are written, is for both"

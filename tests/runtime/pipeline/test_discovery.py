@@ -59,8 +59,8 @@ class _Busy(Files):
         super().__init__()
         self.between = between
 
-    def tree(self, path: str) -> list[FoundFile]:
-        result = super().tree(path)
+    def tree(self, path: str, *, of_source: bool = False) -> list[FoundFile]:
+        result = super().tree(path, of_source=of_source)
         self.between(path)
         return result
 
