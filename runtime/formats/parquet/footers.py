@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, NullType, StringType
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of, repeated
+from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of, has_halves, repeated
 from cedilla.runtime.records.foreign import Unreadable, damage_told
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import (
@@ -47,7 +47,7 @@ class Footer:
 
     `columns`: name -> type. `ranges`: name -> values, if statistics give them. `marked`: the file may contain a marker.
     `problem`: the reason why the file cannot be read, with its `code` and `hint`; the rest is then empty. `groups`: its
-    row groups.
+    row groups. `has_halves`: it has half floats, so no scan of the engine reads it.
     """
 
     rows: int = 0
@@ -58,6 +58,7 @@ class Footer:
     code: str = DAMAGED
     hint: str = UNREADABLE_HINT
     groups: tuple[RowGroup, ...] = field(default=(), repr=False)
+    has_halves: bool = False
 
 
 def row_count(files: Files, path: str) -> int:
@@ -123,7 +124,14 @@ def _footer(metadata: Metadata, columns: Mapping[str, Column]) -> Footer:
                 continue
             if metadata.num_row_groups and (values := values_of(metadata, column.leaf)) is not None:
                 ranges[name] = values
-    return Footer(metadata.num_rows, kinds, ranges, marked, groups=row_groups_of(metadata))
+    return Footer(
+        metadata.num_rows,
+        kinds,
+        ranges,
+        marked,
+        groups=row_groups_of(metadata),
+        has_halves=has_halves(metadata.schema),
+    )
 
 
 def _repeated(schema: Any) -> str | None:

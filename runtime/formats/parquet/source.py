@@ -306,7 +306,7 @@ class Parquet(ReadBySpark):
         scanned = {
             number: file
             for number, file in chosen.items()
-            if self.is_scanned(spark, file) and not is_beyond(group.footers[number])
+            if self.is_scanned(spark, file) and _is_plain(group.footers[number])
         }
         frames: list[DataFrame] = []
         if scanned:
@@ -346,6 +346,11 @@ class Parquet(ReadBySpark):
 
 
 # --- scans ---------------------------------------------------------------------------------------------------
+
+
+def _is_plain(footer: Footer) -> bool:
+    """Returns True for a file whose values a scan of the engine reads."""
+    return not (is_beyond(footer) or footer.has_halves)
 
 
 def _groups(

@@ -66,6 +66,18 @@ class Nanoseconds(DataType):
         return "timestamp_ns"
 
 
+HALF = "Float16"
+"""The logical type of half floats, which Spark does not read; `pyarrow` does."""
+
+
+def has_halves(schema: Any) -> bool:
+    """Returns True if a column of a `pyarrow.parquet.ParquetSchema` has half floats, also inside of another type."""
+    leaves = map(schema.column, range(len(schema)))
+    return any(
+        leaf.length == 2 and json.loads(leaf.logical_type.to_json())["Type"] == HALF for leaf in leaves
+    )
+
+
 class Unknown(DataType):
     """A type that Spark does not have, with its name in Arrow, like `halffloat`."""
 
@@ -210,6 +222,8 @@ def _leaf(column: Any, settings: Settings) -> DataType | None:
             return _bytes(column, name, settings)
         case "FIXED_LEN_BYTE_ARRAY" if name == "Decimal":
             return _decimal(column)
+        case "FIXED_LEN_BYTE_ARRAY" if name == HALF:
+            return FloatType()
         case "FIXED_LEN_BYTE_ARRAY" if name == "None":
             return BinaryType()
         case _:

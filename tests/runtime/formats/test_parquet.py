@@ -669,3 +669,18 @@ def test_tools_say_whether_they_take_parquet(spark: SparkSession, tmp_path: Path
         assert refused.exit_code == 1
         assert "error[RQ410]" in refused.stderr
         assert "1.parquet is Parquet" in refused.stderr
+
+
+@pytest.mark.either_engine
+def test_half_floats_are_read_in_columns_and_in_lists(spark: SparkSession, tmp_path: Path) -> None:
+    """Next to a file with floats, file by file, after a restart; a value that is null is undefined."""
+    text = 'stream r(k: int, t?: double, l?: string) from parquet "in";\nemit r to json "out";\n'
+    run = Query(spark, tmp_path, text)
+    for number, kind in enumerate((pa.float16(), pa.float32()), 1):
+        halves = pa.array([20.5, None, float("inf")], pa.float32()).cast(kind)
+        lists = pa.array([[1.5, 2.25], None, []], pa.list_(pa.float32())).cast(pa.list_(kind))
+        run.write_table("r", pa.table({"k": [1, 2, 3], "t": halves, "l": lists}), number)
+        run.go_on(run.executor(), number - 1)
+    one = [{"k": 1, "t": 20.5, "l": "[1.5,2.25]"}, {"k": 2}, {"k": 3, "t": "Infinity", "l": "[]"}]
+    assert [*filter(is_tuple, run.output("r"))] == one + one
+    assert run.quarantine("r") == []
