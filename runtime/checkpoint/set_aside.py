@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -24,6 +25,13 @@ class SetAsideLine:
     file: str
     line: int
     raw: str
+    bytes_: bytes | None = None
+    """Its bytes, if they are no UTF-8."""
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the line."""
+        return self.raw.encode("utf-8", "surrogatepass") if self.bytes_ is None else self.bytes_
 
 
 def set_aside_line(text: str | bytes) -> SetAsideLine | None:
@@ -31,8 +39,9 @@ def set_aside_line(text: str | bytes) -> SetAsideLine | None:
     match object_of(text):
         case {"code": str(code), "position": {"file": str(file), "line": int(line)}, **others}:
             reason, raw = others.get("reason", ""), others.get("raw", "")  # engines leave a null out
-            if isinstance(reason, str) and isinstance(raw, str):
-                return SetAsideLine(code, reason, file, line, raw)
+            kept = others.get("bytes")
+            if isinstance(reason, str) and isinstance(raw, str) and isinstance(kept, str | None):
+                return SetAsideLine(code, reason, file, line, raw, None if kept is None else b64decode(kept))
     return None
 
 

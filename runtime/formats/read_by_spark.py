@@ -63,6 +63,7 @@ class ReadBySpark(Format):
         )
         lines = bad.join(every, POSITION).join(self.lines(spark, files), ["file", "ordinal"])
         with_faults = with_row_faults(lines, types)
+        with_faults = with_faults.withColumn("bytes", F.expr("CAST(NULL AS STRING)"))
         return with_faults.withColumn("fault", F.expr(f"coalesce(fault, `{CORRUPT}`)")).drop("ordinal")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from attrs import define, field
 from pyspark.sql import DataFrame, SparkSession
@@ -17,14 +19,19 @@ from cedilla.runtime.engines.failures import writing
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, SourceInput
 from cedilla.runtime.ingest.refused_markers import marker_lines
+from cedilla.runtime.records.json_objects import object_of
 from cedilla.runtime.records.nested import read_from
+from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.records.rejections import LATE, REASONS, is_fatal, is_ignored, refusal
+from cedilla.runtime.records.unreadable import HEAD, BadLine, unreadable
 from cedilla.runtime.storage.files import Files, epoch_name, name_of
 
 _ASIDE = "_run="
 """Prefix of the names of folders into which runs write rejected lines before the commit."""
 _MARKERS = "markers.jsonl"
 """The file of rejected markers, next to the file of tuples."""
+_LOOKED_AT, _MAX_HEADS = 1000, 32
+"""The most rejected lines and files of an epoch that are searched for a common cause."""
 
 
 @define(eq=False)
@@ -42,6 +49,8 @@ class Quarantine:
     run: int
     _aside: list[str] = field(init=False, factory=list[str])
     """The sources with rejected lines in the epoch that is to be committed."""
+    _told: set[str] = field(init=False, factory=set[str])
+    """The sources with a warning about the cause of their bad lines."""
 
     def set_aside(
         self, read: Mapping[str, SourceInput], epoch: int, markers: Sequence[SetAside] = ()
@@ -52,6 +61,7 @@ class Quarantine:
         Raises `DiagnosticError` with the first line of a code that a setting makes fatal.
         """
         total, notes = Counter(marker.code for marker in markers), list[str]()
+        causes: list[Diagnostic] = []
         self._aside.clear()
         for name, part in read.items():
             total.update(part.read_counts.rejected)
@@ -61,8 +71,27 @@ class Quarantine:
             if codes := [c for c in part.read_counts.rejected if not is_ignored(c, self.settings)]:
                 self._write(part, codes, self._epoch_folder(name, epoch, self.run))
                 self._aside.append(name)
-                notes += _about_whole_files(self.spark, part, codes, self._folder(name))
-        return total, notes, self._set_markers_aside(read, epoch, markers)
+                cause = self._cause(name, part, epoch) if "RQ301" in codes else None
+                causes += [] if cause is None else [cause]
+                notes += (
+                    _about_whole_files(self.spark, part, codes, self._folder(name)) if cause is None else ()
+                )
+        return total, notes, [*causes, *self._set_markers_aside(read, epoch, markers)]
+
+    def _cause(self, name: str, read: SourceInput, epoch: int) -> Diagnostic | None:
+        """Returns RQ346, once for a source, about the lines that an epoch has set aside; from what it has written, so
+        no job runs."""
+        if name in self._told or read.slice.format.columnar:
+            return None
+        lines: list[BadLine] = []
+        heads = _Heads(self.files, {file.uri: file.path for file in read.slice.numbered.values()})
+        for file in self.files.list(self._epoch_folder(name, epoch, self.run)):
+            with self.files.open(file.path) as stream:
+                lines += (line for text in islice(stream, _LOOKED_AT) for line in heads.bad_lines(text))
+        is_all = len(lines) >= read.read_counts.rejected["RQ301"]
+        warning = unreadable(name, lines, is_all=is_all)
+        self._told |= set() if warning is None else {name}
+        return warning
 
     def _set_markers_aside(
         self, read: Mapping[str, SourceInput], epoch: int, markers: Sequence[SetAside]
@@ -117,6 +146,37 @@ class Quarantine:
             self.files.rename(file.path, path)
         if files:
             self.files.delete(folder.rpartition("/")[0])
+
+
+@define
+class _Heads:
+    """The first bytes of the files of rejected lines, each read once. `paths`: by URI."""
+
+    files: Files
+    paths: Mapping[str, str]
+    _read: dict[str, bytes] = field(init=False, factory=dict[str, bytes])
+
+    def bad_lines(self, text: bytes) -> Iterator[BadLine]:
+        """Yields the line of a text that a run has set aside with RQ301."""
+        match object_of(text):
+            case {"code": "RQ301", "position": {"file": str(uri), "line": int(line)}, **others}:
+                path = self.paths.get(uri)
+                if path is None:
+                    return
+                kept, raw = others.get("bytes"), str(others.get("raw", ""))
+                own = raw.encode() if kept is None else b64decode(str(kept))
+                is_record = record_file(path) is not None
+                yield BadLine(f"{path}:{line}", own[:HEAD] if is_record else self._head(path))
+            case _:
+                pass
+
+    def _head(self, path: str) -> bytes:
+        if path not in self._read:
+            if len(self._read) == _MAX_HEADS:
+                return b""
+            with self.files.open(path) as stream:
+                self._read[path] = stream.read(HEAD)
+        return self._read[path]
 
 
 def _about_whole_files(
@@ -182,4 +242,5 @@ def _rejected_lines(spark: SparkSession, read: SourceInput, codes: Sequence[str]
         f"CASE code {reasons} ELSE {malformed} END AS reason",
         "named_struct('file', file, 'line', line) AS position",
         "raw",
+        "bytes",
     )

@@ -79,7 +79,7 @@ def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
         _check_units(checkpoint, folder, source, replay)
     path = _free(at, f"replay-{replay.code}-{max(epoch for epoch, _ in replay.lines):012d}")
     aside = path.with_name(f"_{path.name}")
-    aside.write_text("".join(f"{line.raw}\n" for _, line in replay.lines), encoding="utf-8")
+    aside.write_bytes(b"".join(line.content + b"\n" for _, line in replay.lines))
     # The record comes first: after a crash in between, lines are missing until --again, and never there twice.
     _add_to_record(folder.root, replay)
     aside.rename(path)
@@ -189,7 +189,7 @@ def _add_to_record(root: str, replay: Replay) -> None:
     SealedFiles(Files(), root).write(RECORD, json.dumps(record))
 
 
-def texts(replays: Sequence[Replay]) -> Iterator[str]:
+def texts(replays: Sequence[Replay]) -> Iterator[bytes]:
     """Yields the original lines."""
     for replay in replays:
-        yield from (line.raw for _, line in replay.lines)
+        yield from (line.content for _, line in replay.lines)

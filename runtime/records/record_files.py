@@ -7,9 +7,13 @@ hidden file next to it contains the offset of each line.
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
+from binascii import Error
 from functools import lru_cache
 
 from attrs import frozen
+
+from cedilla.runtime.records.foreign import json_value
 
 _NAME = re.compile(
     r".*/topic=(?P<topic>[^/]+)/partition=(?P<partition>\d+)/(?P<begin>\d+)-(?P<end>\d+)\.jsonl"
@@ -57,3 +61,33 @@ def record_file(path: str) -> RecordFile | None:
 def folder_of(path: str) -> str:
     """Returns the folder of a source from the path of one of its files of records."""
     return path.rpartition("/topic=")[0]
+
+
+_BREAKS = bytes.maketrans(b"\n\r", b"  ")
+_BINARY = b"\0base64:"
+"""The begin of the line of a record with line breaks that is no JSON: no tuple, and its bytes are kept."""
+_MARKER = b'"$'
+
+
+def one_line(value: bytes) -> bytes:
+    """Returns a record as one line. In JSON a line break is a blank, except within texts, where it is an error. A
+    record that may be a wrong marker stays readable."""
+    if b"\n" not in value and b"\r" not in value:
+        return value
+    try:
+        json_value(value)
+    except ValueError:
+        if _MARKER in value:
+            return value.replace(b"\n", b"\0").replace(b"\r", b"\0")
+        return _BINARY + b64encode(value)
+    return value.translate(_BREAKS)
+
+
+def record_of(line: bytes) -> bytes:
+    """Returns the bytes of the record of a line that is no tuple."""
+    if not line.startswith(_BINARY):
+        return line
+    try:
+        return b64decode(line[len(_BINARY) :], validate=True)
+    except Error:
+        return line

@@ -22,6 +22,7 @@ from cedilla.runtime.reference.reference import Output, Reference
 from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources
 from cedilla.runtime.reference.strangers import SimulatedStrangers
 from cedilla.runtime.reference.table_domains import FORMATS_READ, with_domains
+from cedilla.runtime.reference.unreadable import SimulatedCauses
 from cedilla.runtime.reference.watching import SimulatedWatches
 from cedilla.runtime.reference.writers import writers
 from cedilla.runtime.terminal.options import Options, apply
@@ -97,6 +98,7 @@ def replay(
     sources = SimulatedSources.of(with_domains(plan), until)
     plan = sources.plan
     reference, watches, strangers = Reference(plan), SimulatedWatches.of(plan), SimulatedStrangers(plan)
+    causes = SimulatedCauses(plan)
     for lines in _steps(sources):
         rejected_before, warned, before = len(reference.rejected), len(reference.warnings), reference.states
         of = {id(line.item): line for line in lines}
@@ -116,6 +118,7 @@ def replay(
         ]
         for warning in strangers.see(lines, reference.states):
             on_warning(warning)
+        causes.see(aside)
         _refuse(plan.settings, aside)
         jumps = [*watches.step(before, reference.states)]
         check_doubtful(plan.settings, jumps)
@@ -134,7 +137,7 @@ def replay(
                 on_step(output)
     jumps = [*watches.end(reference.states)]
     check_doubtful(plan.settings, jumps)
-    ends = (jumps, strangers.end(reference.states), _waiting(reference))
+    ends = (jumps, strangers.end(reference.states), causes.end(), _waiting(reference))
     for warning in chain.from_iterable(ends):
         on_warning(warning)
     return reference.after

@@ -14,8 +14,7 @@ from attrs import define, field
 
 from cedilla.compiler.plan.topics import Topic
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.records.foreign import json_value
-from cedilla.runtime.records.record_files import RecordFile
+from cedilla.runtime.records.record_files import RecordFile, one_line
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.kafka_client import (
     READER,
@@ -327,17 +326,3 @@ def _ends_of_markers(text: bytes) -> list[int]:
 def _passing(errors: Any) -> Iterable[int]:
     """Returns the errors of connections that the client mends by itself."""
     return (errors._TRANSPORT, errors._ALL_BROKERS_DOWN, errors._RESOLVE, errors._TIMED_OUT)
-
-
-_BREAKS = bytes.maketrans(b"\n\r", b"  ")
-
-
-def one_line(value: bytes) -> bytes:
-    """Returns a record as one line. In JSON a line break is a blank, except within texts, where it is an error."""
-    if b"\n" not in value and b"\r" not in value:
-        return value
-    try:
-        json_value(value)
-    except ValueError:
-        return value.replace(b"\n", b"\x00").replace(b"\r", b"\x00")
-    return value.translate(_BREAKS)

@@ -8,6 +8,7 @@ read large ones.
 from __future__ import annotations
 
 from abc import abstractmethod
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
@@ -55,6 +56,7 @@ from cedilla.runtime.formats.source import (
 from cedilla.runtime.records.lines import LONGEST_LINE, is_compressed
 from cedilla.runtime.records.marker import NEXT_FILE, file_of
 from cedilla.runtime.records.nested import Paths
+from cedilla.runtime.records.record_files import record_of
 
 
 @frozen
@@ -290,6 +292,7 @@ _LOCATED = pa.schema(
         *((name, pa.string()) for name in ("code", "attribute", "fault", "file")),
         ("line", pa.int64()),
         ("raw", pa.string()),
+        ("bytes", pa.string()),
     ]
 )
 _BATCH_SIZE = 1000
@@ -334,9 +337,11 @@ class _Located:
             part, uri = self.files[number]
             lines = lines_at(part, (row[POSITION] - number * NEXT_FILE for row in same))
             for row, (text, line) in zip(bad, lines, strict=True):
-                raw = text.decode("utf-8", "replace")
+                record = record_of(text)
+                raw = record.decode("utf-8", "replace")
+                kept = None if raw.encode() == record else b64encode(record).decode()
                 reason = {"code": row["code"], "attribute": row["attribute"], "fault": row[CORRUPT]}
-                yield {**reason, "file": uri, "line": part.shown(line), "raw": raw}
+                yield {**reason, "file": uri, "line": part.shown(line), "raw": raw, "bytes": kept}
 
 
 _FIELDS = pa.schema([("part", pa.int32()), *((name, pa.string()) for name in ("name", "first", "common"))])

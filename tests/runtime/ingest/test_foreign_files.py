@@ -16,8 +16,8 @@ from cedilla.runtime.checkpoint.inventory import quarantined
 from cedilla.runtime.checkpoint.set_aside import UNREADABLE
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog
 from cedilla.runtime.inspect.quarantine_counts import QuarantineCounts, counts_of
+from cedilla.runtime.records.record_files import one_line, record_of
 from cedilla.runtime.storage.files import Files, epoch_name
-from cedilla.runtime.topics.topic_reader import one_line
 from tests.kit.command import cedilla
 from tests.kit.errors import error_of, errors_of
 from tests.kit.foreign_files import COLUMNS, SCHEMA, SUFFIXES, TEXTS, WRITERS, damaged, query_over, text_array
@@ -312,7 +312,7 @@ def test_a_version_that_is_not_of_the_protocol_is_told(tmp_path: Path, content: 
 
 def test_a_deep_record_of_several_lines_stays_a_bad_record() -> None:
     record = DEEP.replace(" ", "\n").encode()
-    assert one_line(record) == record.replace(b"\n", b"\0")
+    assert record_of(one_line(record)) == record
 
 
 def test_rejected_lines_are_read_whatever_they_are(tmp_path: Path) -> None:

@@ -25,14 +25,14 @@ from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_query
 from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.records.json_objects import number_of
-from cedilla.runtime.records.record_files import RecordFile, folder_of, record_file
+from cedilla.runtime.records.record_files import RecordFile, folder_of, one_line, record_file, record_of
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics.fetch_process import FetchProcess
 from cedilla.runtime.topics.fetch_protocol import Answer, Position, TopicSubscription
 from cedilla.runtime.topics.kafka_client import library, settings
 from cedilla.runtime.topics.query_topics import Topics
-from cedilla.runtime.topics.topic_reader import TopicReader, one_line
+from cedilla.runtime.topics.topic_reader import TopicReader
 from cedilla.runtime.topics.topic_writer import TopicWriter, key_bytes
 from tests.kit import kafka
 from tests.kit.errors import code_of, error_of
@@ -137,6 +137,7 @@ def test_files_are_named_by_the_records_that_they_hold() -> None:
         (b'{\n "a":\r\n 1}', True),
         (b'{"a": "x\ny"}', False),
         (b'{"a": 1}\n{"a": 2}', False),
+        (b"\0\0\0\0\1\x02\n\r\xff", False),
         (b'{"a":\n' + b"[" * 12_000 + b"]" * 12_000 + b"}", False),
     ],
 )
@@ -147,6 +148,7 @@ def test_a_record_is_a_line_and_breaks_inside_of_texts_stay_wrong(value: bytes, 
     if same:
         assert json.loads(line) == json.loads(value)
     else:
+        assert record_of(line) == value
         with pytest.raises((ValueError, RecursionError), match=r"."):
             json.loads(line)
 
