@@ -25,7 +25,7 @@ from cedilla.runtime.checkpoint.read_files import (
 from cedilla.runtime.checkpoint.recognition import Looked, Recognition, Told
 from cedilla.runtime.formats.listing import ByName, in_order
 from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.records.file_names import disorder_note
+from cedilla.runtime.records.file_names import disorder_note, path_keys
 from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.storage.files import FoundFile
 
@@ -62,6 +62,8 @@ class Arrivals:
     """Of each stream that is ordered by name the place of the last file, `KnownFolders.place`."""
     _noted: set[str] = field(init=False, factory=set[str])
     """The streams that notes were about."""
+    _has_keys: set[str] = field(init=False, factory=set[str])
+    """The streams that a warning about keys in paths was about."""
     _told: Told = field(init=False, factory=dict[str, Looked])
     notes: list[str] = field(init=False, factory=list[str])
     """Notes on the order of files, one for each stream of a run."""
@@ -135,6 +137,11 @@ class Arrivals:
         ]
         if listed.by_name and new:
             self._check_names(name, new)
+        if name not in self._has_keys and (folder := self.checkpoint.folders.folder(name)) is not None:
+            tuples = (f.path for f in new if not f.is_markers and record_file(f.path) is None)
+            if (warning := path_keys(name, folder.at, tuples)) is not None:
+                self._has_keys.add(name)
+                self.warnings.append(warning)
         if name not in self._noted:
             paths = (f.path for f in new if not f.is_markers and record_file(f.path) is None)
             if (note := disorder_note(name, paths, by_name=listed.by_name is not None)) is not None:

@@ -226,7 +226,7 @@ class Format(ABC):
 
     @abstractmethod
     def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
-        """Returns the rows `bad`, a part of `tuples` with more columns, as messages need them: `raw`, the text; `bytes`,
+        """Returns the rows `bad`, a part of `tuples` with more columns, for messages: `raw`, the text; `bytes`,
         in base64 if they are no UTF-8, or null; `file`, as `InputFile.uri`; `line`; `fault`, the error in a value or
         the row as text, or null."""
 

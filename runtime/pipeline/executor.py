@@ -24,6 +24,7 @@ from cedilla.runtime.engines.outages import afterwards
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.parquet.row_groups import is_of_texts
 from cedilla.runtime.formats.sinks.callback import OnEpoch
+from cedilla.runtime.ingest.change_streams import ChangeStreamSearch
 from cedilla.runtime.ingest.marker_search import MarkerSearch
 from cedilla.runtime.ingest.read_ahead import ReadAhead
 from cedilla.runtime.pipeline.batch_cursor import BatchCursor, Listed
@@ -69,6 +70,7 @@ class Executor:
     _tables: TableDomains = field(init=False)
     _tuning: Tuning = field(init=False)
     _cursor: BatchCursor = field(init=False)
+    _changes: ChangeStreamSearch = field(init=False)
     _starter: EpochStarter = field(init=False)
     _committer: EpochCommitter = field(init=False)
     _in_flight: list[RunningEpoch] = field(init=False, factory=list)
@@ -83,6 +85,7 @@ class Executor:
         search = MarkerSearch.of(spark, jobs, self.plan, files)
         self._tables = TableDomains(spark, files, search)
         plan = self.plan = self.topics.known(self._tables.of(self.plan))
+        self._changes = ChangeStreamSearch(self.files)
         self._cursor = BatchCursor(
             spark, plan, files, self.topics, self._tables, search, self.files_per_epoch
         )
@@ -242,7 +245,8 @@ class Executor:
             return
         with ExitStack() as cached:
             running = self._starter.start(self._base, planned, started, cached)
-            warnings = (*running.report.warnings, *rest.unrelated_files(planned.parts))
+            changes = self._changes.warnings(self.plan, planned.parts)
+            warnings = (*running.report.warnings, *rest.unrelated_files(planned.parts), *changes)
             report = evolve(running.report, warnings=warnings, seconds=time.monotonic() - started)
             self._in_flight.append(evolve(running, report=report))
 

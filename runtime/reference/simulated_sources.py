@@ -11,8 +11,9 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import PARTITION
+from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.records.csv_lines import lines_in
-from cedilla.runtime.records.file_names import disorder_note
+from cedilla.runtime.records.file_names import disorder_note, path_keys
 from cedilla.runtime.records.lines import Line, files_of, stream_files
 from cedilla.runtime.records.tuple_lines import tuples_of
 from cedilla.runtime.reference.inputs import Input, is_marker, parsed
@@ -114,6 +115,15 @@ def order_notes(plan: Plan) -> Iterator[str]:
             note = disorder_note(source.name, (str(file) for file in files), by_name=source.by_name)
             if note is not None:
                 yield note
+
+
+def key_warnings(plan: Plan) -> Iterator[Diagnostic]:
+    """Yields the warnings about keys in the paths of files that `run` also gives."""
+    for source in plan.sources:
+        if not (source.table or source.is_topic or source.path == "-"):
+            files = (str(file) for file in files_of(source.path, allowed=plan.allowed))
+            if (warning := path_keys(source.name, source.path, files)) is not None:
+                yield warning
 
 
 def _names(source: Source) -> frozenset[str]:

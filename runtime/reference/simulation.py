@@ -19,7 +19,8 @@ from cedilla.runtime.control.markers.bad_markers import check_doubtful
 from cedilla.runtime.records.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.reference import Output, Reference
-from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources
+from cedilla.runtime.reference.simulated_changes import SimulatedChanges
+from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources, key_warnings
 from cedilla.runtime.reference.strangers import SimulatedStrangers
 from cedilla.runtime.reference.table_domains import FORMATS_READ, with_domains
 from cedilla.runtime.reference.unreadable import SimulatedCauses
@@ -98,7 +99,9 @@ def replay(
     sources = SimulatedSources.of(with_domains(plan), until)
     plan = sources.plan
     reference, watches, strangers = Reference(plan), SimulatedWatches.of(plan), SimulatedStrangers(plan)
-    causes = SimulatedCauses(plan)
+    causes, changes = SimulatedCauses(plan), SimulatedChanges(plan)
+    for warning in key_warnings(plan):
+        on_warning(warning)
     for lines in _steps(sources):
         rejected_before, warned, before = len(reference.rejected), len(reference.warnings), reference.states
         of = {id(line.item): line for line in lines}
@@ -126,7 +129,7 @@ def replay(
             on_step(output)
         for warning, item in reference.warnings[warned:]:
             on_warning(of[id(item)].marked(warning))
-        for warning in jumps:
+        for warning in (*jumps, *changes.see(lines)):
             on_warning(warning)
         for line, code in aside:
             on_rejected(line, code)

@@ -15,6 +15,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime import simulate
 from cedilla.runtime.checkpoint.set_aside import set_aside_line
 from cedilla.runtime.records.unreadable import BadLine, cause_of, unreadable
+from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query
 from tests.kit.tiers import tiered
 
@@ -88,7 +89,7 @@ def test_a_cause_is_told_once_a_run_and_after_a_restart(
     run.run()
     assert [warning.code for report in run.reports for warning in report.warnings] == ["RQ346"]
     warnings: list[Diagnostic] = []
-    simulate(QUERY, run.options(), on_warning=warnings.append)
+    simulate(QUERY, Options(sources=run.options().sources), on_warning=warnings.append)
     assert [warning.code for warning in warnings] == ["RQ346"]
 
 
