@@ -1,4 +1,5 @@
-"""Conditions that likely mean something else than they say: SQL's lists, and what no tuple can meet."""
+"""Conditions that likely mean something else than they say: SQL's lists, versions as texts, and what no tuple can
+meet."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ from collections.abc import Iterator, Mapping, Set
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions import expressions, predicates
-from cedilla.compiler.expressions.types import Type, patterns
+from cedilla.compiler.expressions.types import STRING, Type, patterns
 from cedilla.compiler.expressions.types.nearest import nearest, written
+from cedilla.compiler.expressions.types.versions import is_like_version
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.regions import ANYTHING, Domain, Tree
 from cedilla.grammar.diagnostics import Diagnostic, Span
@@ -28,7 +30,8 @@ _LISTED = ("int", "long", "decimal", "string", "date")
 
 
 def condition_warnings(expression: Expression, facts: Facts) -> list[Diagnostic]:
-    """Warnings about an expression that has its types: RQ125 (reads like SQL's list), RQ126 (is never true)."""
+    """Warnings about an expression that has its types: RQ125 (reads like SQL's list), RQ126 (is never true), RQ243
+    (compares versions as texts)."""
     warnings = [
         warning for part in expressions.parts(expression) for warning in condition_warnings(part, facts)
     ]
@@ -39,6 +42,10 @@ def condition_warnings(expression: Expression, facts: Facts) -> list[Diagnostic]
             warnings += _of_set(operand, values, facts)
         case Binary("=", Attribute() as operand, Literal() as value):
             warnings += _of_set(operand, (value,), facts)
+        case Binary(operator, operand, Literal() as value) | Binary(
+            operator, Literal() as value, operand
+        ) if operator in _BOUNDS:
+            warnings += _of_bound(operand, (value,), facts)
         case _:
             pass
     if warnings or not isinstance(expression, Binary | InRange):
@@ -59,6 +66,10 @@ def domain_warnings(name: str, type_: Type, domain: SetPattern | RangePattern) -
 def _of_range(
     operand: Expression, pattern: RangePattern, negated: bool, facts: Facts, span: Span
 ) -> Iterator[Diagnostic]:
+    bounds = tuple(bound for bound in (pattern.low, pattern.high) if bound is not None)
+    if versions := _of_bound(operand, bounds, facts):
+        yield from versions
+        return
     if pattern.low is None or pattern.high is None or pattern.low_closed != pattern.high_closed:
         return
     type_ = expressions.type_of(operand, facts.types)
@@ -81,6 +92,25 @@ def _of_range(
         says = f"not ({both})" if negated else both
         why, help = (f"it says `{says}`, which is clearer",), f"did you mean {list_}?"
         yield Diagnostic("RQ125", "warning", message, span, why, help)
+
+
+_BOUNDS = ("<", "<=", ">", ">=")
+
+
+def _of_bound(operand: Expression, bounds: tuple[Literal, ...], facts: Facts) -> list[Diagnostic]:
+    """The first of the bounds of a string that looks like a version."""
+    like = next((bound for bound in bounds if is_like_version(bound.value)), None)
+    if like is None or expressions.type_of(operand, facts.types) != STRING:
+        return []
+    return [text_bound(format_expression(operand), like.text, like.span)]
+
+
+def text_bound(tested: str, bound: str, span: Span | None) -> Diagnostic:
+    """Warning RQ243 about a bound of a string, as it is written, that looks like a version."""
+    message = f"`{tested}` is a string, and {bound} looks like a version"
+    why = ('strings are compared letter by letter: "10.0.0" comes before "2.0.0"',)
+    help = f"a list has no order: `{tested} in {{{bound}}}` names the versions one by one"
+    return Diagnostic("RQ243", "warning", message, span, why, help)
 
 
 _OF_DOMAIN = "a value of its domain; or a wider domain where the attribute is declared"

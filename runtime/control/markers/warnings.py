@@ -1,5 +1,5 @@
 """Reports mistakes and likely mistakes in accents: impossible descriptions, values that are converted twice (theory
-N8), Drops of attributes that distinguish others, values left without a code."""
+N8), Drops of attributes that distinguish others, values left without a code, versions compared as texts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from itertools import pairwise
 from attrs import evolve
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import DOUBLE
+from cedilla.compiler.expressions.types import DOUBLE, STRING
 from cedilla.compiler.expressions.types.nearest import nearest, written
+from cedilla.compiler.expressions.types.versions import is_like_version
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
 from cedilla.compiler.facts.markers import Accent, Alter, Drop, Missing, Recode, ToLevel, ToUnit, accent_text
+from cedilla.compiler.operators.shared.conditions import text_bound
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping
@@ -34,7 +36,8 @@ _MAX_CODES = 20
 
 
 def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
-    """Returns warnings about an accent at the current position of `state`: RQ217, RQ218, RQ229, RQ230, RQ232.
+    """Returns warnings about an accent at the current position of `state`: RQ217, RQ218, RQ229, RQ230, RQ232,
+    RQ243.
 
     Raises `DiagnosticError` RQ216 if the declared domains allow no tuple that matches its description.
     """
@@ -42,7 +45,12 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
     repeated = (*_repeated(state, accent, where), *_recodes(state, accent, where))
-    doubts = (*_outside(state, accent, where), *repeated, *_dropped_distinctions(state, accent, where))
+    doubts = (
+        *_outside(state, accent, where),
+        *_versions(state, accent),
+        *repeated,
+        *_dropped_distinctions(state, accent, where),
+    )
     return doubts or tuple(_without_effect(state, accent, where))
 
 
@@ -155,6 +163,18 @@ def about_absent(state: SourceState, accent: Accent) -> Iterator[Diagnostic]:
             ("it means nothing for them, and outputs announce it only for tuples that have the attribute",),
             f"describe only those that have `{name}`; or its add is missing",
         )
+
+
+def _versions(state: SourceState, accent: Accent) -> Iterator[Diagnostic]:
+    """Yields RQ243 for each string with a bound that looks like a version."""
+    for name in sorted(accent.mentions):
+        if (type_ := state.types[name]) != STRING:
+            continue
+        members = _values(state, name, accent.description)
+        cuts = members.cuts if isinstance(members, Level) else ()
+        like = next((value for value, _ in cuts if is_like_version(value)), None)
+        if like is not None:
+            yield text_bound(name, type_.wire(like), accent.places.get(name))
 
 
 # --- accents that change nothing --------------------------------------------------------------------------

@@ -98,6 +98,14 @@ def test_a_value_that_cannot_be_beside_ones_that_can_is_a_warning(query: Path, c
     assert "did you mean `2`?" in output
 
 
+def test_a_bound_on_a_string_that_looks_like_a_version_is_a_warning(query: Path) -> None:
+    query.write_text(QUERY.replace("litres:", "fw: string, litres:"))
+    markers = ['[[fw >= "2.0.0", alter(litres, y -> y * 1000)]]', '[[fw = "1.0", alter(litres, y -> y * 2)]]']
+    output = marker_messages(query, markers, "trace")
+    assert 'warning[RQ243]: `fw` is a string, and "2.0.0" looks like a version' in output
+    assert output.count("RQ243") == 1
+
+
 # --- attributes by which others are told apart ---
 
 FIRMWARE = 'pump: int in {1, 2, 3}, fw: int, litres: double, state: string in {"M", "F"}'
