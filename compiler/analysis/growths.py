@@ -128,7 +128,13 @@ def _label(title: str, name: str, line: int) -> str:
     return f"{title} {name} (line {line})" if line else f"{title} {name}"
 
 
-_SAMPLES = {"string": '""', "boolean": "true", "timestamp": '"2000-01-01"', "date": '"2000-01-01"'}
+_SAMPLES = {
+    "string": '""',
+    "version": '"1"',
+    "boolean": "true",
+    "timestamp": '"2000-01-01"',
+    "date": '"2000-01-01"',
+}
 
 
 def sample(type_: Type) -> str:

@@ -107,7 +107,7 @@ def _zero(value: str, type_: Type) -> str:
     return f"CAST({type_.axis(value)} & 0 AS INT)" if type_.is_integral else f"CAST({value} IS NULL AS INT)"
 
 
-_BY_REFERENCE = ("string", "boolean")
+_BY_REFERENCE = ("string", "version", "boolean")
 
 
 _TESTS = {(0, False): "<", (1, False): "<=", (0, True): ">=", (1, True): ">"}

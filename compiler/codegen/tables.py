@@ -110,7 +110,7 @@ def kind_of(type_: Type) -> str | None:
     """Returns the kind of column that holds values of a type: `l`, `d` or `s`; `None` for other types."""
     if type_.is_integral:
         return "l"
-    return {"double": "d", "string": "s"}.get(type_.name)
+    return {"double": "d", "string": "s", "version": "s"}.get(type_.name)
 
 
 def key_sql(type_: Type, value: str) -> str:
@@ -120,7 +120,7 @@ def key_sql(type_: Type, value: str) -> str:
             return f"unix_micros({value})"
         case "date":
             return f"CAST(unix_date({value}) AS BIGINT)"
-        case "string":
+        case "string" | "version":
             return value
         case "double":
             return f"CAST({value} AS DOUBLE)"

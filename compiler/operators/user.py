@@ -4,12 +4,13 @@ section 6; theory 2.2, 2.8)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import ClassVar
 
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import DOUBLE, LONG, Type
+from cedilla.compiler.expressions.types import DOUBLE, LONG, VERSION, Type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
@@ -97,7 +98,17 @@ class User(Operator):
         if len(inputs) == 2:
             self._check_two((inputs[0], inputs[1]))
         self._check_returns(inputs)
+        self._check_versions(inputs)
         return []
+
+    def _check_versions(self, inputs: tuple[Facts, ...]) -> None:
+        """Raises RQ353 for versions, whose values in the plan are not their texts."""
+        types = chain(*(facts.types.items() for facts in inputs), (self.returns or {}).items())
+        name = next((name for name, type_ in types if type_.innermost == VERSION), None)
+        if name is not None:
+            message = f"`{self.label}` reads or returns `{name}`, a version"
+            hint = f"`string({name})` is its text: project[..., string({name}) as {name}](R)"
+            raise failure("RQ353", message, self.span, hint=hint)
 
     def _check_two(self, inputs: tuple[Facts, Facts]) -> None:
         check_types(inputs, f"operator `{self.label}`", self.span)

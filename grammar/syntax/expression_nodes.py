@@ -12,7 +12,7 @@ from cedilla.grammar.diagnostics import Span
 BinaryOperator = OneOf["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "and", "or"]
 Comparator = OneOf["=", "!=", "<", "<=", ">", ">="]
 
-TYPES = ("int", "long", "double", "decimal", "string", "boolean", "timestamp", "date")
+TYPES = ("int", "long", "double", "decimal", "string", "boolean", "timestamp", "date", "version")
 """Names of attribute types."""
 
 MICROSECONDS = {

@@ -14,6 +14,7 @@ _SIMPLE = {
     "boolean": pa.bool_(),
     "timestamp": pa.timestamp("us", "UTC"),
     "date": pa.date32(),
+    "version": pa.string(),
 }
 
 

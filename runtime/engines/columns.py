@@ -50,6 +50,7 @@ _DATA_TYPES: Mapping[str, DataType] = {
     "boolean": BooleanType(),
     "timestamp": TimestampType(),
     "date": DateType(),
+    "version": StringType(),
 }
 _NAMES = {"bigint": "long", "float": "double"}
 """Spark's short names of types that differ from the language's."""

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, DataType
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import Type, column, quote
+from cedilla.compiler.expressions.types import VERSION, Type, column, quote
+from cedilla.compiler.expressions.types.versions import text_sql
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import encoded_sql, written_type
 from cedilla.compiler.facts.facts import ABSENT, Facts
 from cedilla.compiler.regions import Tree
@@ -100,6 +101,8 @@ def _encoding(name: str, type_: Type, written_type: Type) -> _Encoding:
     there is one. `type_`: of the column; `written_type`: of the values. A value that these may not keep fails
     (RQ310)."""
     value, kind = column(name), data_type(written_type)
+    if type_.innermost == VERSION:
+        return lambda _: element_wise(text_sql, value, kind), None
     if written_type == type_:
         return _in_doubles(value, kind)
     if (double := as_double(name, value, data_type(type_), kind)) is not None:

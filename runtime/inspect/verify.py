@@ -271,7 +271,7 @@ def _comparable(type_: Type | None, value: Any) -> Any:
     """Converts a value of either side to one that equals and orders as its like."""
     if isinstance(value, list | tuple):
         return tuple(_comparable(_element(type_), element) for element in value)
-    if isinstance(value, str) and type_ is not None and type_.name in ("timestamp", "date"):
+    if isinstance(value, str) and type_ is not None and type_.name in ("timestamp", "date", "version"):
         return control(read_value(type_, value))
     if type_ == DOUBLE and (odd := word(value)) is not None:
         return control(odd)

@@ -103,7 +103,7 @@ def _typed(type_: Type, value: Any) -> Any:
             return value if isinstance(value, date) else day_of(value)
         case "boolean" if isinstance(value, bool):
             return value
-        case "string":
+        case "string" | "version":
             return value if isinstance(value, str) else str(value)
         case "array" if type_.element is not None:
             element = type_.element

@@ -11,9 +11,11 @@ from functools import partial
 
 from attrs import evolve
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, DoubleType
 
-from cedilla.compiler.expressions.types import DOUBLE, STRING, Type, column, quote
+from cedilla.compiler.expressions.types import DOUBLE, STRING, VERSION, Type, column, quote
+from cedilla.compiler.expressions.types.versions import text_sql
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import decoded_sql, encoded_sql
 from cedilla.compiler.regions import POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY, Affine
@@ -70,6 +72,10 @@ def spark_frame(spark: SparkSession, folder: str, units: str, declared: Mapping[
         frame, columns = _converted(rows, columns, declared_units, placed, ("decoded", *slot), positions)
         if units == "latest":
             frame, _ = _converted(frame, columns, declared_units, declared_units.scale, ("latest", *slot), {})
+        versions = [name for name, type_ in types.items() if type_.innermost == VERSION]
+        if versions:
+            texts = {n: F.expr(element_wise(text_sql, column(n), columns[n])) for n in versions}
+            frame = frame.withColumns(texts)
         frames.append(frame)
     return union_by_name(columns, *frames)
 

@@ -176,7 +176,7 @@ def _value(type_: Type, text: str) -> Any:
             return number_of(text)
         case "array":
             return json_value(text, number_of)
-        case "string" | "timestamp" | "date":
+        case "string" | "timestamp" | "date" | "version":
             return text
         case _:
             raise ValueError(f"{text} is no {type_}")

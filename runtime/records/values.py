@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from cedilla.compiler.expressions.types import FARTHEST, Type
+from cedilla.compiler.expressions.types.versions import key_of
 from cedilla.compiler.regions import Value
 from cedilla.compiler.regions.affine import Affine, exact
 from cedilla.compiler.regions.bent import Bent, takes
@@ -48,6 +49,8 @@ def value_of_json(type_: Type, value: Any) -> Value:
             return tuple(value_of_json(type_.element, element) for element in elements_of(value))  # type: ignore[return-value]
         case "timestamp" | "date" if isinstance(value, str):
             return type_.moment(value)
+        case "version" if isinstance(value, str):
+            return key_of(value)
         case _:
             pass
     shown = json.dumps(value, default=str, ensure_ascii=False)

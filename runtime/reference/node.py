@@ -24,6 +24,7 @@ from cedilla.runtime.reference.scalars.arithmetic import double, loses_digits
 from cedilla.runtime.reference.scalars.decoded import exact_value
 from cedilla.runtime.reference.scalars.order import comparable, rank
 from cedilla.runtime.reference.scalars.times import START, micros
+from cedilla.runtime.reference.scalars.versions import Version
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -40,6 +41,8 @@ def control(value: Any) -> Any:
             return (value - START.date()).days
         case Decimal():
             return Fraction(value)
+        case Version():
+            return value.key
         case list():
             return tuple(control(element) if isinstance(element, list) else element for element in value)
         case float() if isfinite(value):

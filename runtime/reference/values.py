@@ -10,10 +10,12 @@ from typing import Any
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.types.moments import day_of, moment_of
+from cedilla.compiler.expressions.types.versions import key_of
 from cedilla.runtime.records.json_objects import is_text, json_text, read_strings, word
 from cedilla.runtime.records.rejections import NO_OBJECT, fault_in
 from cedilla.runtime.records.values import decimal_of_json, elements_of, whole_of_json
 from cedilla.runtime.reference.scalars.arithmetic import double
+from cedilla.runtime.reference.scalars.versions import Version
 
 
 def read_value(type_: Type, value: Any) -> Any:
@@ -36,6 +38,9 @@ def read_value(type_: Type, value: Any) -> Any:
             return moment_of(value, type_.zone)
         case "date" if isinstance(value, str):
             return day_of(value)
+        case "version" if isinstance(value, str):
+            key_of(value)
+            return Version(value)
         case "array" if type_.element is not None:
             return [read_value(type_.element, element) for element in elements_of(value)]
         case _:
@@ -53,8 +58,10 @@ def write_value(type_: Type, value: Any) -> Any:
     match value:
         case list():
             return [write_value(type_.element or type_, element) for element in value]
-        case bool() | str():
+        case bool():
             return value
+        case str():
+            return str(value)
         case datetime():
             text = value.astimezone(UTC).isoformat(timespec="microseconds")
             return text.replace("+00:00", "Z")

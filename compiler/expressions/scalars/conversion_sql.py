@@ -6,12 +6,25 @@ from collections.abc import Sequence
 
 from cedilla.compiler.expressions.aggregates.aggregate_parts import let
 from cedilla.compiler.expressions.scalars.scalar_sql import Writer
-from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, TIMESTAMP, Type, decimals, moments, quote
+from cedilla.compiler.expressions.types import (
+    DOUBLE,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    VERSION,
+    Type,
+    decimals,
+    moments,
+    quote,
+)
+from cedilla.compiler.expressions.types.versions import text_sql
 
 
 def string(arguments: Sequence[str], types: Sequence[Type]) -> str:
     """Writes doubles as Java does, on every engine; whole ones as before an Alter made them doubles."""
     (x,) = arguments
+    if types[0] == VERSION:
+        return text_sql(x)
     if types[0].name == "decimal" and types[0].parameters[1]:
         return f"regexp_replace(CAST({x} AS STRING), '[.]?0+$', '')"
     if types[0] != DOUBLE:

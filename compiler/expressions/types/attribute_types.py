@@ -1,7 +1,7 @@
 """Attribute types: their constants in markers, in SQL and in the control plane (design, section 4).
 
 Control-plane values are exact and ordered as Spark orders them: whole numbers and fractions, timestamps as
-microseconds and dates as days since 1970-01-01 (UTC), strings, booleans.
+microseconds and dates as days since 1970-01-01 (UTC), versions as their keys, strings, booleans.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from math import isfinite
 from attrs import frozen
 
 from cedilla.compiler.expressions.types.moments import day_of, loses_digits, moment_of
+from cedilla.compiler.expressions.types.versions import key_of, text_of
 from cedilla.compiler.expressions.types.zones import NoMoment
 from cedilla.compiler.regions import Bound, Value
 from cedilla.compiler.regions.affine import exact
@@ -29,6 +30,7 @@ _SPARK = {
     "boolean": "BOOLEAN",
     "timestamp": "TIMESTAMP",
     "date": "DATE",
+    "version": "STRING",
 }
 # Spark 4 reads only these words differently if a column has that name.
 _VALUES = {
@@ -178,6 +180,8 @@ class Type:
             raise ValueError(f"{literal.text} is not an array")
         if not isinstance(value, str):
             raise ValueError(f"{literal.text} is not a string")
+        if self.name == "version":
+            return key_of(value)
         if self.name not in _AXES:
             return value
         try:
@@ -247,6 +251,7 @@ class Type:
         if isinstance(value, bool):
             return "true" if value else "false"
         if isinstance(value, str):
+            value = text_of(value) if self.name == "version" else value
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
         if self.name == "timestamp":
             return f'"{_moment(value).isoformat().replace("+00:00", "Z")}"'
@@ -326,3 +331,4 @@ LONG = Type("long")
 BOOLEAN = Type("boolean")
 STRING = Type("string")
 TIMESTAMP = Type("timestamp")
+VERSION = Type("version")

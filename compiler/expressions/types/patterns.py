@@ -66,6 +66,7 @@ _NOT_EMPTY = (
 _HINTS = {
     "timestamp": 'a timestamp is written as a string, "2013-01-31T00:00:00Z"',
     "date": 'a date is written as a string, "2013-01-31"',
+    "version": 'a version is numbers between dots, "2.0.1" or "v1.2-rc.1": at most eight of at most 18 digits',
     "string": 'a string is written in quotes, "north"',
     "boolean": "`true` and `false` are written without quotes",
     **dict.fromkeys(("int", "long", "double", "decimal"), "a number is written without quotes, 5 or 0.5"),

@@ -109,7 +109,7 @@ def text_bound(tested: str, bound: str, span: Span | None) -> Diagnostic:
     """Warning RQ243 about a bound of a string, as it is written, that looks like a version."""
     message = f"`{tested}` is a string, and {bound} looks like a version"
     why = ('strings are compared letter by letter: "10.0.0" comes before "2.0.0"',)
-    help = f"a list has no order: `{tested} in {{{bound}}}` names the versions one by one"
+    help = f"`{tested}: version` where it is declared compares the numbers between the dots"
     return Diagnostic("RQ243", "warning", message, span, why, help)
 
 

@@ -21,13 +21,14 @@ from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.csv.blocks import CsvBlock, stand_well
 from cedilla.runtime.formats.lines.alternatives import PathBatches
 from cedilla.runtime.formats.lines.batches import (
+    FROM_TEXTS,
     crashes_parsers,
     fits,
     is_utf8,
     joined,
-    moments_of,
     numbers_in_texts,
     one_array,
+    read_texts,
     schema_of,
     whole_numbers,
 )
@@ -38,7 +39,6 @@ from cedilla.runtime.records.nested import Paths, by_names
 
 pc: Any = pyarrow.compute
 
-_MOMENTS = ("timestamp", "date")
 _NUMBER = r"^[ \t]*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*$"
 _DOUBLE = rf"{_NUMBER}|^(NaN|[+-]?Infinity|[+-]INF)$"
 
@@ -104,8 +104,8 @@ class RecordBatches(PathBatches):
                 column, is_odd = numbers_in_texts(pc.utf8_trim(column, " \t"), type_, self.paths[name])
                 if is_odd.any():
                     return None
-            elif type_.name in _MOMENTS:
-                column = moments_of(column, type_)
+            elif type_.name in FROM_TEXTS:
+                column = read_texts(column, type_)
             elif type_.name in ("int", "long") and column.type == pa.string():
                 column = whole_numbers(column, type_)
             if column is None or (type_.name == "decimal" and not fits(column)):
@@ -118,7 +118,7 @@ class RecordBatches(PathBatches):
 
     def _parsed_as(self, name: str) -> pa.DataType:
         type_ = self.types[name]
-        return pa.string() if type_.name in _MOMENTS or self._has_comma(name) else arrow_type(type_)
+        return pa.string() if type_.name in FROM_TEXTS or self._has_comma(name) else arrow_type(type_)
 
     def _places(self) -> dict[str, str]:
         """Returns the columns of `_read_csv` that hold attributes."""

@@ -25,13 +25,14 @@ from cedilla.runtime.formats.jsonl.markers import markers_in
 from cedilla.runtime.formats.jsonl.uniform import columns
 from cedilla.runtime.formats.lines.alternatives import PathBatches
 from cedilla.runtime.formats.lines.batches import (
+    FROM_TEXTS,
     crashes_parsers,
     fits,
     is_utf8,
     joined,
-    moments_of,
     numbers_in_texts,
     one_array,
+    read_texts,
 )
 from cedilla.runtime.formats.lines.blocks import BLANK, Block, Places, place_of
 from cedilla.runtime.formats.lines.text_format import tuple_rows
@@ -95,11 +96,10 @@ class JsonBatches(PathBatches):
                 odd |= is_odd
             elif type_.element is not None and column.flatten().null_count:
                 return None
-            elif type_.name in ("timestamp", "date"):
-                moments = moments_of(column, type_)
-                if moments is None:
+            elif type_.name in FROM_TEXTS:
+                column = read_texts(column, type_)
+                if column is None:
                     return None
-                column = moments
             elif type_.name == "decimal" and not fits(column):
                 return None
             elif pa.types.is_decimal(column.type) and type_.name in ("int", "long"):
@@ -276,7 +276,7 @@ def _may_be_texts(text: bytes, keys: FieldPath) -> bool:
 
 def _parsed_as(type_: Type) -> pa.DataType:
     """Returns the type to parse. The parser accepts invalid moments, so moments are parsed as texts."""
-    return pa.string() if type_.name in ("timestamp", "date") else arrow_type(type_)
+    return pa.string() if type_.name in FROM_TEXTS else arrow_type(type_)
 
 
 # --- rows with a text ----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.runtime.engines.arrow_types import arrow_type
-from cedilla.runtime.formats.lines.batches import fits, moments_of, whole_numbers
+from cedilla.runtime.formats.lines.batches import FROM_TEXTS, fits, read_texts, whole_numbers
 from cedilla.runtime.formats.lines.blocks import Places
 
 pc: Any = pyarrow.compute
@@ -160,8 +160,8 @@ def _column(texts: pa.Array, type_: Type | None, *, is_string: bool) -> pa.Array
     conversion is uncertain."""
     name = None if type_ is None else type_.name
     if is_string:
-        if name in ("timestamp", "date"):
-            return moments_of(texts, type_)  # type: ignore[arg-type]
+        if name in FROM_TEXTS:
+            return read_texts(texts, type_)  # type: ignore[arg-type]
         return texts if name == "string" else None
     if name in (None, "boolean") and pc.all(pc.is_in(texts, _TRUTHS)).as_py():
         return texts.cast(pa.bool_())

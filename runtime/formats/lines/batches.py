@@ -19,6 +19,7 @@ import pyarrow.compute
 from attrs import frozen
 
 from cedilla.compiler.expressions.types import Type
+from cedilla.compiler.expressions.types.versions import key_of
 from cedilla.compiler.plan.field_paths import CommaPath, EitherSignPath, FieldPath
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines.arrow_types import arrow_type
@@ -241,6 +242,25 @@ _MOMENT = {
 """The usual form of a moment; a cast checks whether it is valid."""
 _MICROSECONDS = len("2020-01-02T03:04:05.123456")
 """Length of the usual form; further digits are cut off."""
+
+
+FROM_TEXTS = ("timestamp", "date", "version")
+"""The types whose values are texts in tuples, and something else in columns."""
+
+
+def read_texts(texts: pa.Array, type_: Type) -> pa.Array | None:
+    """Returns the values of texts, of a type of `FROM_TEXTS`; `None` if some text has none."""
+    return keys_of(texts) if type_.name == "version" else moments_of(texts, type_)
+
+
+def keys_of(texts: pa.Array) -> pa.Array | None:
+    """Returns the keys of versions; `None` if some text is not one. Each version is read once."""
+    encoded = texts.dictionary_encode()
+    try:
+        keys = [*map(key_of, encoded.dictionary.to_pylist())]
+    except ValueError:
+        return None
+    return pa.array(keys, pa.string()).take(encoded.indices)
 
 
 def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:

@@ -19,7 +19,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.jsonl.batches import read_json
-from cedilla.runtime.formats.lines.batches import fits, moments_of, one_array
+from cedilla.runtime.formats.lines.batches import FROM_TEXTS, fits, one_array, read_texts
 from cedilla.runtime.formats.lines.blocks import Places
 from cedilla.runtime.formats.otlp.levels import Kind, Refused, field_at, inside
 from cedilla.runtime.formats.otlp.two_names import OF_INSTANCE, replaced_points
@@ -193,8 +193,8 @@ def _none(values: pa.Array, type_: Type) -> pa.Array:
 def _of_texts(texts: pa.Array, type_: Type) -> pa.Array:
     if type_.name == "string":
         return texts
-    if type_.name in ("timestamp", "date") and (moments := moments_of(texts, type_)) is not None:
-        return moments
+    if type_.name in FROM_TEXTS and (values := read_texts(texts, type_)) is not None:
+        return values
     return _none(texts, type_)
 
 

@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 
 from cedilla.compiler.expressions.scalars.conversion_sql import java_text
 from cedilla.compiler.expressions.types import LARGEST, Type, quote
+from cedilla.compiler.expressions.types.versions import key_sql
 from cedilla.runtime.formats.encode import TIMESTAMP, timestamp_text
 from cedilla.runtime.formats.parquet.types import Nanoseconds, Unknown
 from cedilla.runtime.storage.parquet import ColumnStatistics
@@ -59,6 +60,9 @@ def _converted(value: str, kind: DataType, type_: Type) -> tuple[str, str | None
         return nothing, "true"
     if isinstance(kind, NullType):
         return nothing, None
+    if type_.name == "version" and isinstance(kind, StringType):
+        key = key_sql(value)
+        return key, f"{value} IS NOT NULL AND {key} IS NULL"
     if kind.simpleString() == type_.spark.lower():
         return value, None
     if isinstance(kind, Nanoseconds) and type_.name in ("timestamp", "string"):
@@ -80,6 +84,7 @@ def _converted(value: str, kind: DataType, type_: Type) -> tuple[str, str | None
 def range_of(values: ColumnStatistics, kind: DataType, type_: Type) -> ColumnStatistics:
     """Returns a column's statistics for an attribute. If the types differ in order, only nulls remain."""
     same = type_.name in ("int", "long") or (kind.simpleString() == type_.spark.lower())
+    same = same and type_.name != "version"
     return values if same else ColumnStatistics(values.nulls)
 
 

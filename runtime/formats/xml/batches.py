@@ -13,12 +13,13 @@ from cedilla.compiler.expressions.types import STRING, Type
 from cedilla.compiler.plan.field_paths import CommaPath, FieldPath
 from cedilla.runtime.engines.arrow_types import arrow_type
 from cedilla.runtime.formats.lines.batches import (
+    FROM_TEXTS,
     TextBatches,
     fits,
     is_utf8,
     joined,
-    moments_of,
     numbers_in_texts,
+    read_texts,
     whole_numbers,
 )
 from cedilla.runtime.formats.lines.blocks import Block, Places
@@ -119,8 +120,8 @@ def _values(texts: pa.Array, type_: Type, path: FieldPath = ()) -> pa.Array | No
     if isinstance(path, CommaPath):
         numbers, is_odd = numbers_in_texts(texts, type_, path)
         return None if is_odd.any() else numbers
-    if type_.name in ("timestamp", "date"):
-        return moments_of(texts, type_)
+    if type_.name in FROM_TEXTS:
+        return read_texts(texts, type_)
     if type_.name == "boolean":
         is_true = pc.equal(texts, "true")
         is_known = pc.or_(is_true, pc.equal(texts, "false"))

@@ -1,4 +1,4 @@
-"""Comparisons of two values: numbers, strings, conditions, timestamps and dates."""
+"""Comparisons of two values: numbers, strings, conditions, timestamps, dates and versions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from cedilla.runtime.reference.scalars.arithmetic import double, number
 from cedilla.runtime.reference.scalars.order import rank
 from cedilla.runtime.reference.scalars.times import moment_of
+from cedilla.runtime.reference.scalars.versions import Version
 
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -33,6 +34,8 @@ def _comparable(x: Any, y: Any) -> tuple[Any, Any]:
         x = _read(y, x)
     elif isinstance(y, str) and isinstance(x, date):
         y = _read(x, y)
+    elif isinstance(y, Version):
+        return Version(x), y
     elif isinstance(x, float) or isinstance(y, float):
         return double(x), double(y)
     return x, y

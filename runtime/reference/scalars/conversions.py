@@ -49,7 +49,7 @@ def _to_boolean(value: Any) -> bool | None:
 def _to_string(value: Any) -> str:
     match value:
         case str():
-            return value
+            return str(value)
         case bool():
             return str(value).lower()
         case datetime():

@@ -172,6 +172,7 @@ def test_an_attribute_that_would_be_twice_is_refused() -> None:
         ('operator o(R) returns (t: double, t: double) from "m:f";', "o(a)", "RQ104"),
         ('operator o(R, S) foundation {t} accumulate {k} merge {} from "m:f";', "o(a, b)", "RQ102"),
         ('operator o(R, S) from "m:f";', "o(a, b)", "RQ119"),
+        ('operator o(R) returns (t: double, fw: version) from "m:f";', "o(a)", "RQ353"),
         ('operator o(R, S, T) merge {k} from "m:f";', "o(a, b, a)", "RQ118"),
         ('operator o(R) from "m:f";', "o(a, b)", "RQ118"),
         ('operator o(R) from "m:f";', "p(a)", "RQ118"),
