@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -68,12 +69,12 @@ def of_engine(spark: SparkSession, root: Path) -> Callable[[str], Gives]:
 
     def begun(text: str) -> Gives:
         run = Query(spark, root, text)
-        executor, before = run.executor(), list[Item]()
+        executor, batches, before = run.executor(), count(), list[Item]()
 
         def gives(items: list[tuple[str, Item]]) -> list[Item]:
             for name in dict.fromkeys(source for source, _ in items):
                 run.write(name, [item for source, item in items if source == name])
-            run.go_on(executor, len(run.reports))
+            run.go_on(executor, next(batches))
             says = run.output("o")
             new = says[len(before) :]
             before[:] = says

@@ -244,3 +244,18 @@ def test_an_alter_is_announced_where_the_attribute_is() -> None:
         "[[s = 1, alter(p, y -> y * 2)]]",
         lines[2],
     ]
+
+
+TIMES = """
+stream r(ts: long in [0, 6), k: int in {1, 2}, x: double) from json "r" punctuated on ts;
+emit aggregate[count() as n by w, k](window[2 on ts as w](r)) to json "o";
+"""
+
+
+def test_the_times_of_all_are_real_once_an_alter_has_made_some_so() -> None:
+    """A type belongs to the stream: 3.5 may come for k = 2, although only k = 1 was altered (docs/markers.md)."""
+    half = ("r", "[[k = 1, alter(ts, y -> y / 2)]]")
+    upto, below = ("r", "[k = 2, ts <= 3]"), ("r", "[k = 2, ts < 4]")
+    assert announced(TIMES, [upto]) == announced(TIMES, [below]) == ["[k = 2, w < 2]"]
+    assert announced(TIMES, [half, upto]) == ["[k = 2, w < 1]"]
+    assert announced(TIMES, [half, below]) == ["[k = 2, w < 2]"]
