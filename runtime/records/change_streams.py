@@ -43,20 +43,20 @@ def change_stream(item: Mapping[str, Any]) -> ChangeStream | None:
             return next((ChangeStream(_FLAT[key], key) for key in _FLAT if key in item), None)
 
 
-def changes_told(source: Source, item: Mapping[str, Any], place: str) -> Diagnostic | None:
+def changes_told(source: Source, item: Mapping[str, Any], position: str) -> Diagnostic | None:
     """Returns RQ348 for a line of a change stream whose operation a source does not read."""
-    found = change_stream(item)
-    if found is None or tuple(found.path.split(".")) in _paths_read(source):
+    stream = change_stream(item)
+    if stream is None or tuple(stream.path.split(".")) in _paths_read(source):
         return None
     message = (
-        f"`{source.name}` reads {found.producer}: an update or a delete of a row counts as one more tuple"
+        f"`{source.name}` reads {stream.producer}: an update or a delete of a row counts as one more tuple"
     )
-    name = found.path.rpartition(".")[2].lstrip("_")
+    name = stream.path.rpartition(".")[2].lstrip("_")
     hint = (
-        f'an attribute `{name}: string from "{found.path}"` says what happened, for a `select` of what counts; '
+        f'an attribute `{name}: string from "{stream.path}"` says what happened, for a `select` of what counts; '
         "`top[1 by TIME desc per KEY]` keeps the last state of a row"
     )
-    return Diagnostic("RQ348", "warning", message, None, (f"the first such line: {place}",), hint)
+    return Diagnostic("RQ348", "warning", message, None, (f"the first such line: {position}",), hint)
 
 
 def _paths_read(source: Source) -> set[tuple[str, ...]]:

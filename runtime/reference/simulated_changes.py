@@ -26,10 +26,10 @@ class SimulatedChanges:
     def see(self, lines: Iterable[Input]) -> Iterator[Diagnostic]:
         """Yields RQ348 once for a source."""
         for line in lines:
-            source, seen = self._plan.source_of[line.source], self._seen.get(line.source, 0)
-            if seen >= _LOOKED_AT or is_marker(line.item):
+            source, number = self._plan.source_of[line.source], self._seen.get(line.source, 0)
+            if number >= _LOOKED_AT or is_marker(line.item):
                 continue
-            self._seen[line.source] = seen + 1
+            self._seen[line.source] = number + 1
             if source.format != "json" and not source.is_topic:
                 continue
             if (warning := changes_told(source, object_of(line.line.text), line.line.place)) is not None:

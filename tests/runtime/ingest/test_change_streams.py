@@ -29,9 +29,9 @@ LINES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("what", LINES)
 def test_lines_of_a_change_stream_have_its_shape(what: str) -> None:
     line, path = LINES[what]
-    found = change_stream(line)
-    assert found is not None
-    assert found.path == path
+    stream = change_stream(line)
+    assert stream is not None
+    assert stream.path == path
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_a_change_stream_is_told_once_a_run_and_not_if_its_operation_is_read(
     for number, attributes in enumerate(queries):
         root = tmp_path / str(number)
         run = Query(spark, root, f'stream r({attributes}) from json "in";\nemit r to json "out";\n')
-        told = [] if number else ["RQ348"]
+        expected = [] if number else ["RQ348"]
         run.write("r", [line])
         run.write("r", [line])
         run.process(files_per_epoch=1)
         run.write("r", [line])
         warnings: list[Diagnostic] = []
         simulate(run.query, Options(sources=run.options().sources), on_warning=warnings.append)
-        assert [w.code for w in warnings if w.code == "RQ348"] == told
-        assert [w.code for report in run.reports for w in report.warnings if w.code == "RQ348"] == told
+        assert [w.code for w in warnings if w.code == "RQ348"] == expected
+        assert [w.code for report in run.reports for w in report.warnings if w.code == "RQ348"] == expected
         run.reports.clear()
         run.run()
-        assert [w.code for report in run.reports for w in report.warnings if w.code == "RQ348"] == told
+        assert [w.code for report in run.reports for w in report.warnings if w.code == "RQ348"] == expected

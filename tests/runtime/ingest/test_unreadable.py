@@ -76,9 +76,9 @@ def test_a_cause_is_told_once_a_run_and_after_a_restart(
     for number in range(2):
         run.write("r", ["{}"], f"{number}.jsonl").write_bytes(content)
     run.process(files_per_epoch=1)
-    told = [warning for report in run.reports for warning in report.warnings]
-    assert [warning.code for warning in told] == ["RQ346"]
-    assert what in told[0].message
+    warned = [warning for report in run.reports for warning in report.warnings]
+    assert [warning.code for warning in warned] == ["RQ346"]
+    assert what in warned[0].message
     kept = b"\n".join(
         b64decode(line["bytes"]) if "bytes" in line else line["raw"].encode() for line in run.quarantine("r")
     )
