@@ -189,7 +189,7 @@ def _add_to_record(root: str, replay: Replay) -> None:
     SealedFiles(Files(), root).write(RECORD, json.dumps(record))
 
 
-def texts(replays: Sequence[Replay]) -> Iterator[bytes]:
+def texts(replays: Sequence[Replay]) -> Iterator[str]:
     """Yields the original lines."""
     for replay in replays:
-        yield from (line.content for _, line in replay.lines)
+        yield from (line.raw for _, line in replay.lines)
