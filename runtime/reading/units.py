@@ -26,10 +26,11 @@ from cedilla.compiler.expressions.types import (
     array_of,
     decimal_notation,
 )
+from cedilla.compiler.expressions.types.versions import is_version
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds, keeps_digits
 from cedilla.compiler.facts.facts import ORIGINAL
 from cedilla.compiler.facts.marker_parser import read_accent
-from cedilla.compiler.facts.markers import Add, Alter, SourceAlter, ToLevel
+from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, ToLevel
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Tree, Value
 from cedilla.compiler.regions.affine import IDENTITY, exact
@@ -39,6 +40,7 @@ from cedilla.grammar.parser import parse_accent, single_accents
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import raw_quantities
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.records.entries import TYPES_HINT, unreadable
 from cedilla.runtime.records.json_objects import NOT_FINITE
 from cedilla.runtime.records.values import applied, number_to_json, value_of_json
 
@@ -147,6 +149,7 @@ class Units:
             return  # it has no units to forget, and only its values show its type
         self.declare(dict(_mentioned(text)))
         accent = read_accent(text, self.state.types, arrays=True, units=self.state.added_units)
+        self._check_order(accent)
         if isinstance(accent.primitive, SourceAlter | ToLevel):
             why = "no output turns or bends values: a query undoes that at its sources"
             raise failure("RQ460", "the accent cannot be read here", accent.span, hint=why)
@@ -172,6 +175,16 @@ class Units:
         self.state, self._scale = state, None
         maps = (*state.original.items(), *state.units.items())
         self._needed = frozenset(n for name, tree in maps for n in (name, *regions.attributes(tree)))
+
+    def _check_order(self, accent: Accent) -> None:
+        """Raises RQ423 for bounds that order versions in one way and strings in another one, if no type is declared."""
+        for name in sorted(accent.mentions - self.declared.keys()):
+            others = regions.attributes(accent.description) - {name}
+            members = regions.exists(accent.description, others, self.state.universe)
+            cuts = members.cuts if isinstance(members, regions.Level) else ()
+            if self.state.types[name] == STRING and cuts and all(is_version(value) for value, _ in cuts):
+                problem = f"`{name}` may be a string or a version, and the accent has a bound of it"
+                raise unreadable(f"`{accent.text}`", problem, TYPES_HINT)
 
     @property
     def scale(self) -> Mapping[str, Tree]:

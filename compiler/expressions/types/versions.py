@@ -33,7 +33,7 @@ _RELEASE = "#"
 
 def key_of(text: str) -> str:
     """Returns the key of a version. Raises `ValueError` for other texts."""
-    if _FORM.fullmatch(text) is None or len(text) > LONGEST:
+    if not is_version(text):
         raise ValueError(f"{text!r} is no version")
     split = _SPLIT.match(text)
     assert split is not None
@@ -42,6 +42,11 @@ def key_of(text: str) -> str:
     if split[2] is None:
         return f"{release}{_RELEASE}{_TEXT}{text}"
     return f"{release}{_END}{''.join(map(_part, split[2].split('.')))}{_TEXT}{text}"
+
+
+def is_version(value: object) -> bool:
+    """Returns True for a text that has a key."""
+    return isinstance(value, str) and len(value) <= LONGEST and _FORM.fullmatch(value) is not None
 
 
 LONGEST = 256

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from cedilla import read
 from cedilla.compiler.expressions.types.versions import key_of, key_sql, text_sql
 from tests.compiler.expressions.types.versions import random_version
+from tests.kit.errors import code_of
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
 from tests.kit.tiers import tiered
@@ -80,3 +83,47 @@ def test_all_say_the_same_of_random_versions(spark: SparkSession, tmp_path: Path
     for row in filter(is_tuple, query.output("warm")):
         assert row["text"] == row["fw"]
         assert row["hot"] != (row["n"] in later and low <= key_of(row["fw"]) < high)
+
+
+COPY = """
+stream r(n: long, fw: version, t: double unit degC) from parquet "in";
+emit r to parquet "out";
+"""
+
+
+def test_versions_in_parquet(spark: SparkSession, tmp_path: Path) -> None:
+    """Footers' statistics are of texts, and prove nothing."""
+    query = Query(spark, tmp_path, COPY)
+    texts = ["1.9.0", "10.0.0", "2.0", "x", None]
+    table = pa.table({"n": range(5), "fw": pa.array(texts, pa.string()), "t": [0.0] * 5})
+    query.write_table("r", table, 1)
+    query.run()
+    assert sorted(rejection.code for rejection in query.rejections("r")) == ["RQ301", "RQ302"]
+    rows = read(str(tmp_path / "out" / "r")).rows()
+    assert sorted(row["fw"] for row in rows) == ["1.9.0", "10.0.0", "2.0"]
+
+
+RENAMED = """
+stream r(fw: version, t: double unit degC) from json "in";
+emit r to json "r";
+"""
+LINES: list[Item] = [
+    {"fw": "1.9.0", "t": 1.0},
+    {"$accent": '[[fw >= "2.0", unit(t, degF)]]'},
+    {"fw": "10.0.0", "t": 212.0},
+    {"fw": "1.10", "t": 2.0},
+]
+
+
+def test_a_reader_asks_for_the_type_of_what_has_bounds(spark: SparkSession, tmp_path: Path) -> None:
+    query = Query(spark, tmp_path, RENAMED)
+    query.write("r", LINES[:2])
+    query.write("r", LINES[2:])
+    query.process(files_per_epoch=1)
+    folder = str(tmp_path / "out" / "r")
+    assert code_of(lambda: [*read(folder).rows()]) == "RQ423"
+    expected = {"1.9.0": 1.0, "10.0.0": 100.0, "1.10": 2.0}
+    reading = read(folder, query=RENAMED)
+    assert {row["fw"]: row["t"] for row in reading.rows()} == pytest.approx(expected)
+    frame = reading.spark(spark)
+    assert {row["fw"]: row["t"] for row in frame.collect()} == pytest.approx(expected)
