@@ -15,8 +15,6 @@ from tests.kit.tiers import TIERS
 from tests.laws.worlds import ALL
 
 WHOLLY_IN_REST = {
-    # `make test` has the same worlds on the reference.
-    "tests/laws/test_progress.py::test_every_live_cell_stands_there_on_an_engine",
     # Whole runs; `make test` asks the same of `Arrivals` alone (`test_recognition.py`).
     "tests/runtime/checkpoint/test_faults.py::test_whatever_a_producer_does_to_files_each_row_is_read_once_or_a_code_is_said",
     # Each place for itself, once and again and again; `make test` dies at one after the other.
