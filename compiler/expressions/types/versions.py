@@ -87,8 +87,8 @@ def key_sql(text: str) -> str:
     return f"CASE WHEN {is_one} THEN concat({release}, {end}, '{_TEXT}', {text}) END"
 
 
-def _joined_sql(parts: str, written: str) -> str:
-    return f"array_join(transform(split({parts}, '[.]'), p -> {written}), '')"
+def _joined_sql(parts: str, of_part: str) -> str:
+    return f"array_join(transform(split({parts}, '[.]'), p -> {of_part}), '')"
 
 
 def _number_sql(digits: str) -> str:

@@ -44,13 +44,8 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     where = state.canonical(state.sentinels.removed(accent.description))
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
-    repeated = (*_repeated(state, accent, where), *_recodes(state, accent, where))
-    doubts = (
-        *_outside(state, accent, where),
-        *_versions(state, accent),
-        *repeated,
-        *_dropped_distinctions(state, accent, where),
-    )
+    repeated = (*_versions(state, accent), *_repeated(state, accent, where), *_recodes(state, accent, where))
+    doubts = (*_outside(state, accent, where), *repeated, *_dropped_distinctions(state, accent, where))
     return doubts or tuple(_without_effect(state, accent, where))
 
 
