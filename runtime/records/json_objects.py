@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from cedilla.compiler.expressions.types import STRING, Type
+from cedilla.compiler.expressions.types import STRING, VERSION, Type
 from cedilla.runtime.records.foreign import json_value
 
 NOT_FINITE = ("NaN", "Infinity", "-Infinity")
@@ -179,11 +179,11 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def read_strings(item: Mapping[str, Any], types: Mapping[str, Type]) -> Mapping[str, Any]:
-    """Replaces values of attributes of type `string` that are not strings by their texts."""
+    """Replaces values of attributes of type `string` or `version` that are not strings by their texts."""
     others = [
         n
         for n, v in item.items()
-        if v is not None and types.get(n) == STRING and not isinstance(v, str | NoObject)
+        if v is not None and types.get(n) in (STRING, VERSION) and not isinstance(v, str | NoObject)
     ]
     if not others:
         return item

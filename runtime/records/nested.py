@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from cedilla.compiler.expressions.types import DOUBLE, STRING
+from cedilla.compiler.expressions.types import DOUBLE, STRING, VERSION
 from cedilla.compiler.plan.field_paths import (
     CommaPath,
     EitherPath,
@@ -159,7 +159,7 @@ def _value_with_path(item: JsonObject, either: EitherPath, paths: Paths) -> tupl
     ]
     different: set[Any] = set()
     for keys, value in own_values if len(own_values) > 1 else ():
-        is_text = either.type == STRING and not isinstance(value, str | NoObject)
+        is_text = either.type in (STRING, VERSION) and not isinstance(value, str | NoObject)
         try:
             read = value_of_json(either.type, _text_at(item, keys) if is_text else value)
         except ValueError:

@@ -60,8 +60,8 @@ def _converted(value: str, kind: DataType, type_: Type) -> tuple[str, str | None
         return nothing, "true"
     if isinstance(kind, NullType):
         return nothing, None
-    if type_.name == "version" and isinstance(kind, StringType):
-        key = key_sql(value)
+    if type_.name == "version":
+        key = key_sql(_text(value, kind)[0])
         return key, f"{value} IS NOT NULL AND {key} IS NULL"
     if kind.simpleString() == type_.spark.lower():
         return value, None

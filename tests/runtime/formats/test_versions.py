@@ -85,6 +85,24 @@ def test_all_say_the_same_of_random_versions(spark: SparkSession, tmp_path: Path
         assert row["hot"] != (row["n"] in later and low <= key_of(row["fw"]) < high)
 
 
+@pytest.mark.parametrize("format_", tiered(["csv", "xml", "json"]))
+def test_a_version_that_looks_like_a_number_is_read_beside_a_bad_one(
+    spark: SparkSession, tmp_path: Path, format_: str
+) -> None:
+    """A block with a bad text is read line by line, where `1.10` is a number at first."""
+    query = Query(
+        spark, tmp_path, f'stream r(n: long, fw: version) from {format_} "in"; emit r to json "out";'
+    )
+    line = {"csv": "{},{}", "xml": "<x><n>{}</n><fw>{}</fw></x>", "json": '{{"n": {}, "fw": {}}}'}[format_]
+    texts = ["1.10", "2", "1.10", '"x"' if format_ == "json" else "x"]
+    lines = ["n,fw"] * (format_ == "csv") + [line.format(n, text) for n, text in enumerate(texts)]
+    query.write("r", lines, f"a.{format_}")
+    query.process()
+    rows = sorted((row["n"], row["fw"]) for row in query.output("r"))
+    assert rows == [(0, "1.10"), (1, "2"), (2, "1.10")]
+    assert [rejection.code for rejection in query.rejections("r")] == ["RQ301"]
+
+
 COPY = """
 stream r(n: long, fw: version, t: double unit degC) from parquet "in";
 emit r to parquet "out";
