@@ -24,7 +24,8 @@ _MAX_EXPONENT = 60
 def value_of_json(type_: Type, value: Any) -> Value:
     """Returns the control-plane value of a JSON value. Raises `ValueError` if it is not of the type.
 
-    Numbers are exact: only doubles are rounded. A string accepts any value as its text.
+    Numbers are exact: only doubles are rounded, and a number beyond them is none. A string accepts any value as its
+    text.
     """
     number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     match type_.name:
@@ -32,13 +33,10 @@ def value_of_json(type_: Type, value: Any) -> Value:
             return whole
         case "double" if (odd := word(value)) is not None:
             return -FARTHEST if odd < 0 else FARTHEST
-        case "double" if number and isinstance(value, int):
-            return max(-FARTHEST, min(value, FARTHEST)) if abs(value) > sys.float_info.max else value
-        case "double" if number:
-            nearest = float(value)
-            if math.isfinite(nearest):
-                return exact(Fraction(repr(nearest)))
-            return -FARTHEST if nearest < 0 else FARTHEST
+        case "double" if number and isinstance(value, int) and abs(value) <= sys.float_info.max:
+            return value
+        case "double" if number and isinstance(value, Decimal) and math.isfinite(nearest := float(value)):
+            return exact(Fraction(repr(nearest)))
         case "decimal" if (decimal := decimal_of_json(type_, value)) is not None:
             return exact(decimal)
         case "boolean" if isinstance(value, bool):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -24,10 +25,10 @@ def read_value(type_: Type, value: Any) -> Any:
     match type_.name:
         case "int" | "long" if (whole := whole_of_json(type_, _plain(value))) is not None:
             return whole
-        case "double" if number:
-            return double(value)
         case "double" if (odd := word(value)) is not None:
             return odd
+        case "double" if number and math.isfinite(nearest := double(value)):
+            return nearest
         case "decimal" if (decimal := decimal_of_json(type_, _plain(value))) is not None:
             return decimal
         case "boolean" if isinstance(value, bool):

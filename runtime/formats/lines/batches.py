@@ -96,7 +96,9 @@ class TextBatches(ABC):
     def parse_block(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
         """Returns the columns of `parsed` and the positions of the tuples in the text; `None` if the parser refuses."""
         columns = self.parsed(text, starts, ends)
-        return None if columns is None else [*columns, pa.array(starts)]
+        if columns is None or may_be_beyond(columns, text):
+            return None
+        return [*columns, pa.array(starts)]
 
     def with_rows(
         self, columns: list[pa.Array], odd: Any, text: bytes, starts: Places, ends: Places
@@ -188,6 +190,16 @@ def crashes_parsers(text: bytes, types: Iterable[pa.DataType]) -> bool:
     """Returns whether a text may have a number that ends the process: pyarrow 26 parses `1e-999999999` as a decimal
     with a table of powers of ten, and reads beyond its end."""
     return any(map(pa.types.is_decimal, types)) and _LONG_EXPONENT.search(text) is not None
+
+
+_MANY_DIGITS = re.compile(rb"[eE]\+?[0-9]{3}|[0-9]{200}")
+
+
+def may_be_beyond(columns: Iterable[pa.Array], text: bytes) -> bool:
+    """Returns whether an infinity in some columns may come from a number beyond doubles, and not from a word."""
+    values = (column.flatten() if pa.types.is_list(column.type) else column for column in columns)
+    doubles = (column for column in values if pa.types.is_float64(column.type))
+    return any(pc.any(pc.is_inf(column)).as_py() for column in doubles) and bool(_MANY_DIGITS.search(text))
 
 
 def fits(column: pa.Array) -> bool:
@@ -302,7 +314,7 @@ def _value(type_: Type, value: Any) -> Any:
     match type_.name:
         case "double":
             odd = word(value)
-            return _double(value) if odd is None else odd
+            return float(value) if odd is None else odd
         case "decimal":
             number = Fraction(read)  # type: ignore[arg-type]
             return _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
@@ -311,10 +323,3 @@ def _value(type_: Type, value: Any) -> Any:
 
 
 _EXACT = Context(prec=80)
-
-
-def _double(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf" if value > 0 else "-inf")

@@ -10,7 +10,7 @@ from attrs import field, frozen
 
 from cedilla.compiler.plan.field_paths import TextPath
 from cedilla.runtime.formats.jsonl.batches import has_odd_words, plain_lines, tuple_lines
-from cedilla.runtime.formats.lines.batches import TextBatches, is_utf8
+from cedilla.runtime.formats.lines.batches import TextBatches, is_utf8, may_be_beyond
 from cedilla.runtime.formats.lines.blocks import Block, Places
 from cedilla.runtime.formats.otlp.points import Requests
 from cedilla.runtime.records.json_objects import JsonObject, parse_line
@@ -41,7 +41,8 @@ class PointBatches(TextBatches):
         return Requests(self.reader).columns(plain, starts, self.types)
 
     def parse_block(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array] | None:
-        return self.parsed(text, starts, ends)
+        columns = self.parsed(text, starts, ends)
+        return None if columns is None or may_be_beyond(columns, text) else columns
 
     def parse_rows(self, text: bytes, starts: Places, ends: Places) -> list[pa.Array]:
         rows: list[tuple[dict[str, Any], str | None]] = []

@@ -18,6 +18,7 @@ from cedilla.runtime.formats.lines.batches import (
     fits,
     is_utf8,
     joined,
+    may_be_beyond,
     numbers_in_texts,
     read_texts,
     whole_numbers,
@@ -54,7 +55,7 @@ class XmlBatches(TextBatches):
         elements = block.elements
         may_be = elements is not None and not elements.has_markers and is_utf8(block.text)
         columns = self._columns(elements) if elements is not None and may_be else None
-        if columns is None:
+        if columns is None or may_be_beyond(columns, block.text):
             return super().batch(block, start)
         return pa.record_batch([*columns, pa.array(block.starts + (start + block.place))], schema=self.schema)
 

@@ -112,7 +112,7 @@ def test_every_odd_text_is_the_same_at_once(name: str, monkeypatch: pytest.Monke
     batches = RecordBatches({name: TYPES[name]}, Header((name, "z")))
     for text in [*ODD[name], *SPOILT]:
         row = f"{text},1".encode("utf-8", "surrogateescape")
-        at_once = batches.parsed(row, np.array([0]), np.array([len(row)]))
+        at_once = batches.parse_block(row, np.array([0]), np.array([len(row)]))
         value, fault = batches._row(row)
         if at_once is not None:
             read = batches._read([row])

@@ -90,7 +90,7 @@ def test_every_odd_text_is_the_same_at_once(name: str) -> None:
     refused = 0
     for text in ODD[name]:
         row = f"<r><{name}>{text}</{name}></r>".encode()
-        at_once = batches.parsed(row, np.array([0]), np.array([len(row)]))
+        at_once = batches.parse_block(row, np.array([0]), np.array([len(row)]))
         value, fault = batches._row(row)
         if at_once is not None:
             refused += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -109,7 +110,7 @@ def is_value(type_: Type, text: str) -> bool:
         precision, scale = type_.parameters
         scaled = number * 10**scale
         return scaled.denominator == 1 and abs(scaled) < 10**precision
-    return name in ("double", "string")
+    return name == "string" or (name == "double" and abs(number) <= sys.float_info.max)
 
 
 def of_double(type_: Type, value: float | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -115,7 +116,7 @@ FEW = Decimal("1e-18")
 FIRST, LAST = ENDS
 
 
-INFINITE = Decimal("1e400")
+INFINITE = math.inf
 
 
 ODD = 2**53 + 1
