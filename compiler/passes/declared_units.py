@@ -32,11 +32,13 @@ def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str
 
     Raises RQ142, RQ143, RQ144.
     """
-    if Type.of(node.type) != DOUBLE or node.optional:
-        what = "may be missing" if node.optional else f"is {node.type.name}"
-        message = f"`{node.name}` {what}, and its unit comes from `{unit.attribute}`"
+    if Type.of(node.type) != DOUBLE:
+        message = f"`{node.name}` is {node.type.name}, and its unit comes from `{unit.attribute}`"
         raise failure(
-            "RQ144", message, node.span, hint="values in units of their own are doubles, and always there"
+            "RQ144",
+            message,
+            node.span,
+            hint=f"`{node.name}: double`, as values in units of their own are doubles",
         )
     accent = f'[[{unit.attribute} = "F", unit({node.name}, degF)]]'
     names = f"values of `{unit.attribute}` are names of units, to the letter; for others an accent says it, {accent}"
@@ -47,9 +49,7 @@ def _first_unit(node: syntax.AttributeDeclaration, unit: syntax.UnitFrom) -> str
 
 
 def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:
-    """Raises if the attribute that names a unit is unknown (RQ102), not a string (RQ103), or optional
-    (RQ115).
-    """
+    """Raises if the attribute that names a unit is unknown (RQ102), or not a string (RQ103)."""
     for declared in node.attributes:
         if not isinstance(unit := declared.unit, syntax.UnitFrom):
             continue
@@ -62,11 +62,6 @@ def check_units(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribu
         if attributes[name].type != STRING:
             message = f"a unit is named by a string, and `{name}` is {attributes[name].type}"
             raise failure("RQ103", message, unit.span, hint=f"`{name}: string`, whose values are units")
-        if attributes[name].optional:
-            message = f"`{name}` names the unit of `{declared.name}`, and may be missing"
-            raise failure(
-                "RQ115", message, unit.span, hint=f"`{name}: string` without `?` declares that it is there"
-            )
 
 
 def declared_units(nodes: Iterable[syntax.AttributeDeclaration]) -> dict[str, str]:

@@ -278,7 +278,7 @@ class Reference:
             bounded = attribute.domain is not None and attribute.name in row
             if bounded and not inside(state.domain(attribute), row):
                 return "RQ303", attribute.name
-            if attribute.unit_from is not None:
+            if attribute.unit_from is not None and attribute.name in row:
                 unit, units = attribute.unit_from
                 if row.get(unit) not in [short(name) for name in units]:
                     return "RQ311", attribute.name
