@@ -70,6 +70,7 @@ def of_engine(spark: SparkSession, root: Path) -> Callable[[str], Gives]:
     def begun(text: str) -> Gives:
         run = Query(spark, root, text)
         executor, batches, before = run.executor(), count(), list[Item]()
+        (emit,) = executor.plan.emits  # of a stream itself, it has the stream's name
 
         def gives(items: list[tuple[str, Item]]) -> list[Item]:
             read = {source.name for source in executor.plan.sources}
@@ -79,7 +80,7 @@ def of_engine(spark: SparkSession, root: Path) -> Callable[[str], Gives]:
             for name in dict.fromkeys(source for source, _ in items):
                 run.write(name, [item for source, item in items if source == name])
             run.go_on(executor, next(batches))
-            says = run.output("o")
+            says = run.output(emit.name)
             new = says[len(before) :]
             before[:] = says
             return new
@@ -130,6 +131,11 @@ def test_every_live_cell_stands_where_its_feeders_agree(seeds: range, way: str) 
 @pytest.mark.parametrize("seed", soak_seeds(2000))
 def test_every_live_cell_stands_where_its_feeders_agree_in_many_cases(seed: int, way: str) -> None:
     check_progress(seed, way)
+
+
+@pytest.mark.parametrize("seed", tiered(range(700_000, 700_037)))
+def test_every_live_cell_stands_there_on_an_engine(sail: SparkSession, tmp_path: Path, seed: int) -> None:
+    check_progress(seed, WAYS[seed % 3], of_engine(sail, tmp_path))
 
 
 @pytest.mark.soak
