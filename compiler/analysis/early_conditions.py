@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from cedilla.compiler.expressions.expression_sql import sql
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.operators import Select
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.syntax import Attribute, Binary, Expression, InSet, Literal
 from cedilla.grammar.syntax.connectives import terms
@@ -18,13 +17,14 @@ _MAX_TERMS = 20
 def early_conditions(plan: Plan, source: str, types: Mapping[str, Type]) -> tuple[tuple[str, str], ...]:
     """Returns comparisons of one text attribute with constants, each as the attribute and SQL.
 
-    Only a selection may read the source, which has these terms. `types`: those of the source's attributes.
+    Only one operator may read the source, which requires these terms. `types`: those of the source's attributes.
     """
     readers = [operator for operator in plan.operators if source in operator.inputs]
     others = [emit for emit in plan.emits if emit.relation == source]
-    if others or len(readers) != 1 or not isinstance(readers[0], Select):
+    required = readers[0].required() if len(readers) == 1 and not others else None
+    if required is None:
         return ()
-    conditions = terms("and", readers[0].predicate)
+    conditions = terms("and", required)
     return tuple(_of_texts(conditions, types)) if len(conditions) <= _MAX_TERMS else ()
 
 

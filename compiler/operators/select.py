@@ -37,6 +37,9 @@ class Select(Operator):
     def expressions(self) -> tuple[Expression, ...]:
         return (self.predicate,)
 
+    def required(self) -> Expression | None:
+        return self.predicate
+
     def check(self, inputs: tuple[Facts, ...]) -> list[Diagnostic]:
         (source,) = inputs
         type_ = expressions.type_of(self.predicate, source.types)

@@ -141,7 +141,10 @@ def read(
     is_whole = not (undeclared or part.is_cut)
     valid = _valid(source, state, part, batch.statistics) if is_whole else None
 
-    def canonical(taken: pa.Table | DataFrame = batch.rows, *, all_valid: bool) -> DataFrame:
+    def canonical(narrowed: DataFrame | None = None, *, all_valid: bool) -> DataFrame:
+        taken = (
+            batch.rows if narrowed is None else narrowed
+        )  # `rows` of now: a job may have written them since
         rows = in_one_part(spark, taken) if isinstance(taken, pa.Table) else taken
         late = beats.late
         return _canonical(spark, source, state, part, rows, undeclared, all_valid=all_valid, late=late)
@@ -381,11 +384,8 @@ def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> Read
         rows = frame.agg(*counts).collect()
     else:
         rows = frame.groupBy(F.expr(_FILE).alias("file")).agg(*counts, *_ends(*heartbeat)).collect()
-    times = {
-        row["file"]: Times.of(row["least"], row["greatest"])
-        for row in (rows if heartbeat is not None else ())
-        if row["least"] is not None
-    }
+    of_files = [row for row in rows if heartbeat is not None and row["least"] is not None]
+    times = {row["file"]: Times.of(row["least"], row["greatest"]) for row in of_files}
     rejected = {code: n for code in CODES if (n := sum(row[code] for row in rows))}
     return ReadCounts(sum(row["kept"] for row in rows), rejected, times)
 

@@ -20,6 +20,7 @@ from cedilla.compiler.expressions.unit_conversions.altered_decimals import holds
 from cedilla.compiler.facts.markers import Accent, EpochChange, Punctuation
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
+from cedilla.runtime.control.markers.absent import about_absent
 from cedilla.runtime.control.markers.epoch_changes import begun, changes
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.source_marker_parser import (
@@ -30,7 +31,7 @@ from cedilla.runtime.control.markers.source_marker_parser import (
 from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
-from cedilla.runtime.control.markers.warnings import about_absent, warnings_about
+from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
 from cedilla.runtime.control.sources.validity import Rejection, rejections

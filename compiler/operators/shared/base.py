@@ -1,4 +1,7 @@
-"""The specification of an operator (theory 1.3, 2.2; paper, section 6)."""
+"""The specification of an operator (theory 1.3, 2.2; paper, section 6).
+
+Over 400 lines, as it is the one list of what a specification may state.
+"""
 
 from __future__ import annotations
 
@@ -180,6 +183,10 @@ class Operator(ABC):
     def expressions(self) -> tuple[Expression, ...]:
         """The expressions that the operator computes tuple by tuple."""
         return ()
+
+    def required(self) -> Expression | None:
+        """Returns the condition that every output tuple satisfies as an input tuple; `None` if there is none."""
+        return None
 
     def parameters(self) -> dict[str, object]:
         """Returns the parameters that `explain` shows in braces: the holes of its form, by the words before them."""

@@ -138,28 +138,6 @@ def _outside(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagno
                 yield Diagnostic("RQ217", "warning", message, accent.places.get(name), why, help)
 
 
-def about_absent(state: SourceState, accent: Accent) -> Iterator[Diagnostic]:
-    """Yields RQ341 for an Alter or a Drop that also describes tuples without its attribute.
-
-    The papers call such a stream invalid; here it is a habit of sources that means nothing for these tuples.
-    """
-    if not isinstance(accent.primitive, Alter | ToUnit | ToLevel | Drop):
-        return
-    name, facts = accent.primitive.attribute, state.facts()
-    where = state.canonical(state.sentinels.removed(accent.description))
-    absent = regions.difference(regions.difference(where, facts.may_have(name)), state.closed)
-    if not regions.is_empty(absent, state.universe):
-        texts = joined_texts(region_texts(facts, anywhere(absent, state.universe)))
-        yield Diagnostic(
-            "RQ341",
-            "warning",
-            f"the accent also describes tuples without `{name}`: {texts[0]}",
-            accent.span,
-            ("it means nothing for them, and outputs announce it only for tuples that have the attribute",),
-            f"describe only those that have `{name}`; or its add is missing",
-        )
-
-
 def _versions(state: SourceState, accent: Accent) -> Iterator[Diagnostic]:
     """Yields RQ243 for each string with a bound that looks like a version."""
     for name in sorted(accent.mentions):

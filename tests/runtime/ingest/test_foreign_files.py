@@ -146,7 +146,6 @@ def test_two_fields_of_one_name_inside_of_a_column_are_told(spark: SparkSession,
 
 
 TYPES = {
-    "half": "halffloat",
     "decimal256": "decimal256(76, 3)",
     "time32": "time32[ms]",
     "identity": "extension<arrow.uuid>",
