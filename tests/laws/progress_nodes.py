@@ -195,7 +195,9 @@ class Sorted(Node):
             if ts < cell["ts"] + self.ties or ts == lowest < 0
             for at in with_every(self.child, {**cell, "ts": ts}, others, domains)
         )
-        alone = OPEN if self.per else vacant(self.child, cell, domains, is_closed)
+        # Of several streams with different promises, a sort finds what is closed by its order only.
+        is_one = isinstance(self.child, Stream) and not self.per
+        alone = vacant(self.child, cell, domains, is_closed) if is_one else OPEN
         return Closed((mine & before).must or alone.must, mine.may)
 
 

@@ -289,7 +289,7 @@ class Output:
                         at.has[named], at.function[named], at.left[named] = True, IDENTITY, []
                         at.was[named] = IDENTITY, []
                     case syntax.DropAttribute():
-                        assert at.closed or at.has[named], (item, at)
+                        assert at.closed or at.has[named] or not any(_feeders(self.world, at)), (item, at)
                         at.has[named] = False
                     case syntax.AlterAttribute():
                         assert at.closed or at.has[named] or not any(_feeders(self.world, at)), (item, at)
