@@ -142,12 +142,13 @@ def read(
     valid = _valid(source, state, part, batch.statistics) if is_whole else None
 
     def canonical(narrowed: DataFrame | None = None, *, all_valid: bool) -> DataFrame:
-        taken = (
-            batch.rows if narrowed is None else narrowed
-        )  # `rows` of now: a job may have written them since
+        taken = batch.rows if narrowed is None else narrowed
         rows = in_one_part(spark, taken) if isinstance(taken, pa.Table) else taken
         late = beats.late
         return _canonical(spark, source, state, part, rows, undeclared, all_valid=all_valid, late=late)
+
+    def of_conditions(narrow: Callable[[Conditions], DataFrame], conditions: Conditions) -> DataFrame:
+        return canonical(narrow(conditions), all_valid=True)
 
     known_counts, beats = _known_counts(source, part, valid), NO_BEATS
     if source.heartbeat is not None:
@@ -165,10 +166,7 @@ def read(
         region = partial(region_of_tuples, state, valid) if valid else lambda: True
         is_canonical = valid is not None and _is_canonical(state)
         table = batch.rows if is_canonical and isinstance(batch.rows, pa.Table) else None
-        narrow = batch.narrowed if is_canonical else None
-        narrowed = (
-            None if narrow is None else lambda conditions: canonical(narrow(conditions), all_valid=True)
-        )
+        narrowed = partial(of_conditions, batch.narrowed) if is_canonical and batch.narrowed else None
         note = None
         if (beat := source.heartbeat) is not None and beats.latest is not None:
             note = partial(about_late, beat, beats.latest, state.types[beat.attribute])
