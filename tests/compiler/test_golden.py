@@ -14,13 +14,19 @@ from cedilla.compiler.operators import OPERATORS, Operator
 from tests.compiler.golden_views import golden_output
 from tests.kit import ROOT
 from tests.kit.golden import check
-from tests.kit.tiers import tiered
+from tests.kit.tiers import rest, tiered
 
 GOLDEN = Path(__file__).parent / "golden"
 FILES = sorted(GOLDEN.glob("*.txt"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+SLOW = ("slips_first_look", "slips_of_others")
+"""Hundreds of wrong queries; `slips` has one of each rule."""
+
+
+@pytest.mark.parametrize(
+    "path", [rest(path) if path.stem in SLOW else path for path in FILES], ids=lambda path: path.stem
+)
 def test_golden(path: Path) -> None:
     check(path, golden_output)
 

@@ -21,9 +21,9 @@ from tests.kit.stream import Item, in_parts
 from tests.kit.tiers import tiered
 
 PAGES = [cases(page) for page in sorted((Path(__file__).parent / "cases").glob("*.md"))]
-FIRST = [page[0] for page in PAGES]
-CASES = [*FIRST, *(case for page in PAGES for case in page[1:])]
-"""The first one of each page comes first, because `make test` has these on an engine; all are run by the reference."""
+FIRST = [page[-1] for page in PAGES]
+CASES = [*FIRST, *(case for page in PAGES for case in page[:-1])]
+"""The last one of each page comes first, because `make test` has these on an engine; all are run by the reference."""
 
 
 @pytest.mark.either_engine

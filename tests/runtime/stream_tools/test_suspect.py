@@ -255,7 +255,7 @@ def test_what_tells_groups_apart_is_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_changed: Callable[[Item], bool], described: list[str]
 ) -> None:
     """By each attribute alone and by some together; only what has a list as its domain was looked at."""
-    monkeypatch.setattr(suspects_module, "MAX_SERIES", 500)
+    monkeypatch.setattr(suspects_module, "MAX_SERIES", 50)
     schema = 'ts: long, shop: string, status: string in {"paid", "open", "sent"}, no: string, t: double'
     write_lines(tmp_path / "1.jsonl", orders(is_changed))
     result = cedilla("suspect", str(tmp_path), "--schema", schema, "--format", "json")
