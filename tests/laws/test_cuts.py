@@ -101,7 +101,8 @@ def answer(
 
 
 def text_of(row: Item) -> str:
-    return str(sorted(row.items()))
+    """Returns a row without the last digits of doubles, which depend on the order of a sum."""
+    return str(sorted((name, f"{v:.12g}" if isinstance(v, float) else v) for name, v in row.items()))
 
 
 def types_of(rows: Iterable[Item], output: Iterable[Item]) -> set[str]:
