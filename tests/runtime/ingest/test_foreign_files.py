@@ -149,7 +149,6 @@ TYPES = {
     "decimal256": "decimal256(76, 3)",
     "time32": "time32[ms]",
     "identity": "extension<arrow.uuid>",
-    "half in a structure": "struct<h: halffloat>",
 }
 
 
