@@ -137,16 +137,16 @@ class Arrivals:
         ]
         if listed.by_name and new:
             self._check_names(name, new)
-        if name not in self._has_keys and (folder := self.checkpoint.folders.folder(name)) is not None:
-            tuples = (f.path for f in new if not f.is_markers and record_file(f.path) is None)
-            if (warning := path_keys(name, folder.at, tuples)) is not None:
-                self._has_keys.add(name)
-                self.warnings.append(warning)
-        if name not in self._noted:
-            paths = (f.path for f in new if not f.is_markers and record_file(f.path) is None)
-            if (note := disorder_note(name, paths, by_name=listed.by_name is not None)) is not None:
-                self._noted.add(name)
-                self.notes.append(note)
+        paths = [file.path for file in new if not file.is_markers and record_file(file.path) is None]
+        folder = self.checkpoint.folders.folder(name)
+        at = None if folder is None or name in self._has_keys else folder.at
+        if at is not None and (warning := path_keys(name, at, paths)) is not None:
+            self._has_keys.add(name)
+            self.warnings.append(warning)
+        by_name = listed.by_name is not None
+        if name not in self._noted and (note := disorder_note(name, paths, by_name=by_name)) is not None:
+            self._noted.add(name)
+            self.notes.append(note)
         return new
 
     def _recognised(

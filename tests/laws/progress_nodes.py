@@ -5,6 +5,7 @@ Nothing is kept in their state, because the worlds of the law have no tuples.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import product
@@ -20,15 +21,15 @@ IsClosed = Callable[[str, Cell], bool]
 
 
 @frozen
-class Node:
+class Node(ABC):
     """A relation. `text`: its text in a query; `names`: the attributes that its cells tell apart."""
 
     text: str
     names: tuple[str, ...]
 
+    @abstractmethod
     def feeders(self, cell: Cell, domains: Domains) -> Iterator[tuple[str, Cell]]:
         """Yields the cells of sources that can produce tuples of a cell."""
-        raise NotImplementedError
 
     @property
     def reads_kept(self) -> bool:
@@ -103,8 +104,8 @@ class Selected(Node):
 
 
 @frozen
-class Folded(Node):
-    """A projection or an aggregate: all values of what it leaves out feed a cell."""
+class ManyToOne(Node):
+    """An operator with one input, of which several cells feed a cell of the output."""
 
     child: Node
 
@@ -114,23 +115,24 @@ class Folded(Node):
 
     def closed(self, cell: Cell, domains: Domains, is_closed: IsClosed) -> Closed:
         return all_of(self.child.closed(inner, domains, is_closed) for inner in self._inner(cell, domains))
+
+    @abstractmethod
+    def _inner(self, cell: Cell, domains: Domains) -> Iterator[Cell]:
+        """Yields these cells of the input."""
+
+
+@frozen
+class Folded(ManyToOne):
+    """A projection or an aggregate: all values of what it leaves out feed a cell."""
 
     def _inner(self, cell: Cell, domains: Domains) -> Iterator[Cell]:
         return with_every(self.child, cell, set(self.child.names) - set(self.names), domains)
 
 
 @frozen
-class Windows(Node):
-    child: Node
+class Windows(ManyToOne):
     length: int
     step: int
-
-    def feeders(self, cell: Cell, domains: Domains) -> Iterator[tuple[str, Cell]]:
-        for inner in self._inner(cell, domains):
-            yield from self.child.feeders(inner, domains)
-
-    def closed(self, cell: Cell, domains: Domains, is_closed: IsClosed) -> Closed:
-        return all_of(self.child.closed(inner, domains, is_closed) for inner in self._inner(cell, domains))
 
     def _inner(self, cell: Cell, domains: Domains) -> Iterator[Cell]:
         begin = cell["w"] * self.step
