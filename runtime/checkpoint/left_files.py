@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve
 
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.checkpoint.commits import Progress
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.formats.source import InputFile
@@ -45,14 +45,24 @@ def _present(
     moved = _moved(files, folders, name, changed)
     if any(file.path not in present for file in changed):
         present |= moved
+        if lines and (other := _in_place(left[0], moved)) is not None:
+            raise _replaced(name, left[0], lines, f"it is what {other} was")
     elif lines and (now := moved.get(left[0].path)) is not None:
-        message = (
-            f"{left[0].path} of `{name}` is another file now, after {lines:,} of its lines were read, and {now.path} "
-            "has its bytes"
-        )
-        hint = "that file in its old place; or if it is a backup of a mended one, in another folder"
-        raise failure("RQ452", message, hint=hint)
-    return [_as_found(files, file, present.get(file.path)) if file in changed else file for file in left]
+        raise _replaced(name, left[0], lines, f"{now.path} has its bytes")
+    found = [_as_found(files, file, present.get(file.path)) if file in changed else file for file in left]
+    # One file may be there for two: at the path of a mended one that has moved is another one, which has moved, too.
+    return [*reversed({file.path: file for file in reversed(found)}.values())]
+
+
+def _in_place(file: InputFile, moved: Mapping[str, FoundFile]) -> str | None:
+    """Returns the path of the file that has moved to the path of another one."""
+    return next((path for path, now in moved.items() if now.path == file.path), None)
+
+
+def _replaced(name: str, file: InputFile, lines: int, why: str) -> DiagnosticError:
+    message = f"{file.path} of `{name}` is another file now, after {lines:,} of its lines were read: {why}"
+    hint = "that file in its old place; or if it is a backup of a mended one, in another folder"
+    return failure("RQ452", message, hint=hint)
 
 
 def _is_listed(file: InputFile, now: FoundFile | None) -> bool:

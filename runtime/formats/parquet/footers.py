@@ -96,7 +96,8 @@ def _read(files: Files, settings: Settings, path: str) -> Footer:
         return Footer(problem=f"it is not a Parquet file, or cut off ({error})")
     except DiagnosticError as error:
         refused = error.diagnostics[0]
-        problem, hint = refused.message.replace(path, "it"), refused.help or UNREADABLE_HINT
+        problem = refused.message.removeprefix(f"{path}: ").replace(path, "it")
+        hint = refused.help or UNREADABLE_HINT
         return Footer(problem=problem, code=refused.code, hint=hint)
     try:
         with damage_told():
