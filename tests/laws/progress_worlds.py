@@ -7,9 +7,9 @@ readers do.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from random import Random
 from typing import Any
 
@@ -325,12 +325,13 @@ def check(world: World, output: Output) -> None:
             is_kept = world.shape.reads_kept and len(live) < len(feeders)
             if live and not (at.closed or is_kept) and (is_whole or any(f.has["y"] for f in live)):
                 _check_attribute("y", at, live)
-        together = [f for feeders in every for f in feeders if not f.closed]
+        everything = [f for feeders in every for f in feeders]
+        together = [f for f in everything if not f.closed]
         # What an operator below keeps has the functions of its closed input (docs/limits.md).
-        is_kept = world.shape.reads_kept and any(f.closed for feeders in every for f in feeders)
+        is_kept = world.shape.reads_kept and len(together) < len(everything)
         for at, feeders in zip(group, every, strict=True):
             if not at.closed and any(not feeder.closed for feeder in feeders):
-                _check_attribute("x", at, together, may_stay=is_kept)
+                _check_attribute("x", at, together, everything if is_kept else ())
 
 
 def _feeders(world: World, at: KnownCell) -> Iterator[Feeder]:
@@ -339,12 +340,20 @@ def _feeders(world: World, at: KnownCell) -> Iterator[Feeder]:
             yield world.at(source, cell)
 
 
-def _check_attribute(name: str, at: KnownCell, live: list[Feeder], *, may_stay: bool = False) -> None:
+def _check_attribute(name: str, at: KnownCell, live: list[Feeder], perhaps: Sequence[Feeder] = ()) -> None:
+    """Checks what an attribute of a cell has announced. `perhaps`: feeders of which any may count, by what operators
+    below keep."""
     having = [feeder for feeder in live if feeder.has[name]]
     assert at.has[name] == bool(having), ("presence", name, at)
     if having:
         allowed = _next([feeder.past[name] for feeder in having], *at.was[name])
-        allowed |= {at.was[name][0]} if may_stay else set()
+        histories = [
+            *{tuple(feeder.past[name]): feeder.past[name] for feeder in perhaps if feeder.has[name]}.values()
+        ]
+        for count in range(1, len(histories) + 1):
+            for some in combinations(histories, count):
+                allowed |= _next([*some], *at.was[name])
+        allowed |= {at.was[name][0]} if perhaps else set()
         assert at.function[name] in allowed, ("units", name, at, allowed)
 
 
