@@ -72,6 +72,13 @@ class Slice:
         """Returns its files that may contain tuples, by their numbers."""
         return {number: file for number, file in self.numbered.items() if number not in self.scan.empty}
 
+    @property
+    def read_to_the_end(self) -> Numbered:
+        """Returns the files of which it has the last lines, by their numbers."""
+        low, high = self.between
+        ends = range(file_of(low), file_of(high) if self.high is not None else len(self.files))
+        return {number: file for number, file in self.numbered.items() if number in ends}
+
     def condition(self, position: str) -> str:
         """Returns SQL that is true for the positions that count; an empty text if all do."""
         bounds = [f"{position} >= {self.low}L"] if self.low is not None else []
@@ -106,7 +113,7 @@ class Slice:
     def starting(self, position: int) -> Slice:
         """Returns the slice from a position on. All files remain, because positions depend on the list of files."""
         markers = (marker for marker in self.scan.markers if marker.position >= position)
-        return evolve(self, low=position, scan=Scan(tuple(markers)))
+        return evolve(self, low=position, scan=Scan(tuple(markers), self.scan.empty))
 
     def leaving_out(self, places: frozenset[int]) -> Slice:
         """Returns the slice without the lines at some positions."""
@@ -117,7 +124,7 @@ class Slice:
         if position is None:
             return self
         markers = (marker for marker in self.scan.markers if marker.position < position)
-        return evolve(self, high=position, scan=Scan(tuple(markers)))
+        return evolve(self, high=position, scan=Scan(tuple(markers), self.scan.empty))
 
 
 def rows_before(spark: SparkSession, part: Slice, position: int) -> int:

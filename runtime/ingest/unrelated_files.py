@@ -24,16 +24,15 @@ _LOOKED_AT = 4
 
 
 def unrelated_files(files: Files, source: Source, types: Types, part: Slice) -> Iterator[Diagnostic]:
-    """Yields RQ320 for such files of a slice, except for a file that an earlier epoch has begun. `types`: the types of
+    """Yields RQ320 for such files of a slice, except for a file that a later epoch ends. `types`: the types of
     attributes before the slice, by all of their names.
 
     Only the first line of most files is read, and all lines of the others.
     """
     if not is_asked(source):
         return
-    for number, file in part.numbered.items():
-        is_begun = number == 0 and part.low is not None
-        if file.is_markers or is_begun or number in part.scan.empty:
+    for number, file in part.read_to_the_end.items():
+        if file.is_markers or number in part.scan.empty:
             continue
         attributes = _attributes(part, number, types)
         names = names_read(source, attributes)
@@ -49,7 +48,7 @@ def near_names(
     as for `unrelated_files`."""
     if not lacks_names(source):
         return
-    for number, file in [*part.numbered.items()][-_LOOKED_AT:]:
+    for number, file in [*part.read_to_the_end.items()][-_LOOKED_AT:]:
         if file.is_markers or number in part.scan.empty:
             continue
         keys = _first_keys(files, file, part, source.format)

@@ -116,10 +116,10 @@ def test_a_change_is_told_once_with_its_group_place_and_accent(
 @pytest.mark.parametrize("name", tiered(["°F to °C", "x 1,000", "psi to kPa"]))
 def test_the_cut_into_epochs_decides_nothing(name: str) -> None:
     """A look comes after a number of values of a sequence, in a run as in `cedilla suspect`."""
-    ((*values,),) = sensors([1400], since=700, function=FUNCTIONS[name])
+    ((*values,),) = sensors([2400], seed=2, since=1200, function=FUNCTIONS[name])
     points = [Point((s,), "r.jsonl", {"t": value}, {"t": 1}) for s, value in values]
     state, results = source_state(), list[tuple[list[str], Any]]()
-    for size in (1400, 250, 33):
+    for size in (2400, 250, 33):
         watch, messages = Monitor.of(SOURCE), list[str]()
         for begin in range(0, len(points), size):
             messages += (
@@ -135,7 +135,7 @@ def test_the_cut_into_epochs_decides_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", tiered(["x 1,000", "°C to K", "/ 100", "psi to kPa"], 2))
 def test_every_kind_of_change(name: str) -> None:
     function = FUNCTIONS[name]
-    ((_, warning),) = reported(sensors([300] * 20, since=3000, function=function))
+    ((_, warning),) = reported(sensors([300] * 20, seed=2, since=3000, function=function))
     assert f"jumps like {name}," in warning.message
 
 

@@ -300,7 +300,7 @@ def test_a_new_checkpoint_does_not_write_into_an_older_output(spark: SparkSessio
 # --- files of which nothing is left ---
 
 
-@pytest.mark.parametrize("files_per_epoch", [rest(None), 1])
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
 def test_the_line_of_an_epoch_shows_the_first_line_of_a_file_that_is_all_wrong(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
 ) -> None:
@@ -345,7 +345,7 @@ KNOWN: dict[str, list[Item | str]] = {
 }
 
 
-@pytest.mark.parametrize("files_per_epoch", [rest(None), 1])
+@pytest.mark.parametrize("files_per_epoch", [None, 1])
 def test_a_file_in_which_no_tuple_has_an_attribute_is_warned_of(
     spark: SparkSession, tmp_path: Path, files_per_epoch: int | None
 ) -> None:
