@@ -241,7 +241,8 @@ def source_facts(source: Source) -> list[str]:
     """Lists the promises of a source for people."""
     facts = [f"punctuated on {', '.join(scheme)}" for scheme in source.punctuated]
     if (heartbeat := _heartbeat(source)) is not None:
-        facts.append(f"heartbeat {heartbeat['attribute']} delay {heartbeat['delay']}")
+        guard = f" within {heartbeat['within']} of now" if "within" in heartbeat else ""
+        facts.append(f"heartbeat {heartbeat['attribute']} delay {heartbeat['delay']}{guard}")
     if source.markers is not None:
         facts.append(f'markers {"only " if source.markers_only else ""}"{source.markers}"')
     if source.metrics:
@@ -261,9 +262,10 @@ def source_facts(source: Source) -> list[str]:
 def _heartbeat(source: Source) -> dict[str, str] | None:
     if source.heartbeat is None:
         return None
-    name, delay = source.heartbeat.attribute, source.heartbeat.delay
+    name, delay, within = source.heartbeat.attribute, source.heartbeat.delay, source.heartbeat.within
     timed = any(a.name == name and a.type.name == "timestamp" for a in source.attributes)
-    return {"attribute": name, "delay": f"{delay / 1_000_000} seconds" if timed else str(delay)}
+    guard = {} if within is None else {"within": f"{within / 1_000_000} seconds"}
+    return {"attribute": name, "delay": f"{delay / 1_000_000} seconds" if timed else str(delay), **guard}
 
 
 def _accents(plan: Plan, width: int) -> Iterator[str]:

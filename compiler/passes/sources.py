@@ -128,7 +128,7 @@ def _domain_text(domain: SetPattern | RangePattern | TableColumn | None, type_: 
 def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: Units) -> Heartbeat | None:
     """Builds a heartbeat over attributes of these types.
 
-    Raises RQ102 for an unknown attribute, RQ103 for another type.
+    Raises RQ102 for an unknown attribute, RQ103 for another type, RQ369 for a clock beside what is not a timestamp.
     """
     if node is None:
         return None
@@ -144,7 +144,15 @@ def heartbeat_of(node: syntax.Heartbeat | None, types: dict[str, Type], units: U
         )
         message = f"a heartbeat requires a number or a timestamp, found {type_}"
         raise failure("RQ103", message, node.span, hint=hint)
-    return Heartbeat(node.attribute, Fraction(length_of(type_, node.delay, units.get(node.attribute))))
+    unit = units.get(node.attribute)
+    delay = Fraction(length_of(type_, node.delay, unit))
+    if node.within is None:
+        return Heartbeat(node.attribute, delay)
+    if type_.name != "timestamp":
+        hint = f"`{node.attribute}: timestamp`, or a domain of `{node.attribute}`"
+        message = f"`within ... of now` requires a timestamp, found {type_}"
+        raise failure("RQ369", message, node.within.span, hint=hint)
+    return Heartbeat(node.attribute, delay, Fraction(length_of(type_, node.within, unit)))
 
 
 def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attribute]) -> None:

@@ -140,10 +140,12 @@ class Attribute:
 
 @frozen
 class Heartbeat:
-    """The engine's own punctuation: `attribute < max(attribute) - delay`, in units of the axis."""
+    """The engine's own punctuation: `attribute < max(attribute) - delay`, in units of the axis. `within`: the most that
+    a time may be ahead of the clock of the run."""
 
     attribute: str
     delay: Fraction = field(converter=Fraction)
+    within: Fraction | None = None
 
 
 @frozen

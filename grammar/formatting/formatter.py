@@ -114,13 +114,18 @@ def format_statement(statement: Statement) -> str:
             return f"emit {_laid(relation, _Position(0, len('emit '), len(tail)))}{tail}"
 
 
+def _heartbeat(beat: syntax.Heartbeat) -> str:
+    guard = "" if beat.within is None else f" within {measure_text(beat.within)} of now"
+    return f"heartbeat {beat.attribute} delay {measure_text(beat.delay)}{guard}"
+
+
 def _stream(stream: syntax.StreamDeclaration) -> str:
     head = f"{stream.kind} {stream.name}("
     attributes = [_attribute(attribute) for attribute in stream.attributes]
     clauses = [f"from {stream.format} {quote(stream.path)}"]
     clauses += [f"punctuated on {', '.join(scheme)}" for scheme in stream.punctuated]
     if stream.heartbeat is not None:
-        clauses.append(f"heartbeat {stream.heartbeat.attribute} delay {measure_text(stream.heartbeat.delay)}")
+        clauses.append(_heartbeat(stream.heartbeat))
     if stream.markers is not None:
         clauses.append(f"markers {'only ' if stream.markers_only else ''}{quote(stream.markers)}")
     if stream.metrics:

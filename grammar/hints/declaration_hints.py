@@ -62,6 +62,10 @@ def declaration(slip: Slip) -> Diagnostic | None:
         return slip.unexpected(help)
     if slip.requires("DELAY"):
         return slip.unexpected("a heartbeat requires its attribute and its delay: `heartbeat ts delay 10`")
+    if slip.accepts & {"OF", "NOW"} and "within" in slip.before:
+        return slip.unexpected(
+            "the clock is named, as in `heartbeat ts delay 10 seconds within 1 day of now`"
+        )
     if slip.requires("STRING") and (last in _QUOTED or slip.found not in ("(", ":", ",", "=", "[")):
         if slip.statement[:1] == ["operator"]:
             return slip.unexpected('a function is written in quotes: `from "module:function"`')

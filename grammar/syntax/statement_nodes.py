@@ -54,10 +54,11 @@ class AttributeDeclaration(Node):
 
 @frozen
 class Heartbeat(Node):
-    """`heartbeat ts delay 10 seconds`."""
+    """`heartbeat ts delay 10 seconds within 1 day of now`."""
 
     attribute: str
     delay: Measure
+    within: Measure | None = None
 
 
 @frozen

@@ -139,7 +139,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
         "superseded": _dump_trees(state.superseded, trees, f"{slot} superseded"),
         "reached": None if state.reached is None else str(state.reached),
-        "latest": None if state.latest is None else [str(state.latest.time), state.latest.file],
+        "latest": _dump_latest(state.latest),
     }
 
 
@@ -177,8 +177,12 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
     ).next_epoch()
 
 
-def _load_latest(data: list[str] | None) -> LatestTime | None:
-    return None if data is None else LatestTime(Fraction(data[0]), data[1])
+def _dump_latest(latest: LatestTime | None) -> list[Any] | None:
+    return None if latest is None else [str(latest.time), latest.file, latest.late]
+
+
+def _load_latest(data: list[Any] | None) -> LatestTime | None:
+    return None if data is None else LatestTime(Fraction(data[0]), *data[1:])
 
 
 def _dump_domain(domain: Domain) -> list[Any]:

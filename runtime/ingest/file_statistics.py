@@ -36,11 +36,12 @@ def proven_valid(
     statistics: StatisticsByFile,
     markers_only: Set[int],
     partitions: Mapping[int, int] = _NONE,
+    now: int | None = None,
 ) -> StatisticsByFile | None:
     """Returns the statistics of files by attribute names if they prove all tuples valid, else `None`.
 
     `state`: the source's after all of its markers. `statistics`: statistics of each of its files. `markers_only`: the
-    numbers of files without tuples. `partitions`: those of files of records.
+    numbers of files without tuples. `partitions`: those of files of records. `now`: the clock of the run.
     """
     wrong: Mapping[int, Tree] = {}
     undone = (
@@ -62,7 +63,7 @@ def proven_valid(
         if named is None:
             return None
         statistics, wrong = named
-    are_valid = _are_all_valid(source, state, statistics, markers_only, partitions, wrong)
+    are_valid = _are_all_valid(source, state, statistics, markers_only, partitions, wrong, now)
     return statistics if are_valid else None
 
 
@@ -105,6 +106,7 @@ def _are_all_valid(
     markers_only: Set[int],
     partitions: Mapping[int, int],
     wrong: Mapping[int, Tree],
+    now: int | None,
 ) -> bool:
     if not all(map(partial(_is_kept, state), statistics.values())):
         return False
@@ -120,9 +122,8 @@ def _are_all_valid(
     if not boxes:
         return True
     around = _around([*boxes.values()])
-    rejected = [
-        rejection.region for rejection in rejections(source, state, state.placed_present, state.placed_closed)
-    ]
+    every = rejections(source, state, state.placed_present, state.placed_closed, now)
+    rejected = [rejection.region for rejection in every]
     return all(
         around.lies_outside(altered, region)
         or all(box.lies_outside(altered, region) for box in boxes.values())

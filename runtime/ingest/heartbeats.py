@@ -53,20 +53,22 @@ class Beats:
 
     `closed`: the regions that are closed at its end; `late`: the number of a file with tuples that are late by the
     epoch's earlier files -> the least time that is not; `reached`: the greatest time of a file of which the epoch
-    reads only the beginning; `latest`: the greatest time so far.
+    reads only the beginning; `latest`: the greatest time so far; `moved_in`: the number of its file, `None` if an
+    earlier epoch has read it.
     """
 
     closed: tuple[Tree, ...] = field(default=(), converter=tuple)
     late: Mapping[int, Fraction] = field(factory=dict[int, Fraction])
     reached: Fraction | None = None
     latest: LatestTime | None = None
+    moved_in: int | None = None
 
     @classmethod
     def of(cls, beat: Heartbeat, state: SourceState, part: Slice, times: Mapping[int, Times]) -> Beats:
         """Returns the effect in a slice. `state`: of the source after its markers; `times`: by the file's number."""
         latest: dict[int | None, Fraction] = {}
         late: dict[int, Fraction] = {}
-        moved_by = state.latest
+        moved_by, moved_in = state.latest, None
         reached = state.reached if part.low is not None else None
         for number, file in enumerate(part.files):
             partition, own = partition_of(file), times.get(number)
@@ -75,14 +77,21 @@ class Beats:
                     late[number] = bound
                 reached = _later(reached, own.greatest)
                 if own.greatest is not None and (moved_by is None or own.greatest > moved_by.time):
-                    moved_by = LatestTime(own.greatest, file.shown)
+                    moved_by, moved_in = LatestTime(own.greatest, file.path), number
             if part.high is not None and number == file_of(part.high):
                 break
             if reached is not None:
                 latest[partition] = max(reached, latest.get(partition, reached))
             reached = None
         closed = (_before(beat, state, time, partition) for partition, time in latest.items())
-        return cls(closed, late, reached, moved_by)
+        return cls(closed, late, reached, moved_by, moved_in)
+
+    def counting(self, late: Mapping[int, int]) -> Beats:
+        """Returns it with the late tuples after the greatest time. `late`: late tuples by the file's number."""
+        since = sum(n for file, n in late.items() if self.moved_in is None or file > self.moved_in)
+        if self.latest is None or not since:
+            return self
+        return evolve(self, latest=evolve(self.latest, late=self.latest.late + since))
 
     def applied(self, state: SourceState) -> SourceState:
         """Returns the state of the source at the end of the epoch."""
@@ -94,15 +103,6 @@ class Beats:
 
 
 NO_BEATS = Beats()
-
-
-def about_late(beat: Heartbeat, latest: LatestTime, type_: Type, late: int) -> str:
-    """Returns a note about late tuples, which names the tuple that has moved the heartbeat furthest."""
-    name, tuples = beat.attribute, "1 tuple is" if late == 1 else f"{late:,} tuples are"
-    return (
-        f"{tuples} late (RQ305): the greatest {latest.of(name, type_)}; if a clock was wrong there, a domain keeps "
-        f"such times out, as in `{name}: {type_} in [..., ...)`"
-    )
 
 
 def _before(beat: Heartbeat, state: SourceState, time: Fraction, partition: int | None) -> Tree:

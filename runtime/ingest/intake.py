@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, cached_property, partial
 
 import pyarrow as pa
-from attrs import define, field, frozen
-from pyspark.sql import Column, DataFrame, SparkSession
+from attrs import define
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
@@ -16,6 +16,7 @@ from cedilla.compiler.expressions.types import Type, column, quote
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import PARTITION, POSITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
+from cedilla.runtime.control.sources import wall_clock
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.undecodable import undecodable
 from cedilla.runtime.control.sources.validity import Rejection, rejections
@@ -33,29 +34,17 @@ from cedilla.runtime.ingest.heartbeats import (
     NOT_LATE,
     Beats,
     Times,
-    about_late,
     axis_sql,
     late_table,
 )
+from cedilla.runtime.ingest.late_tuples import LateTuples
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.read_ahead import Asked, ReadAhead
+from cedilla.runtime.ingest.read_counts import FILE, REJECT, ReadCounts, counted
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.records.rejections import OF_VALUES, REPLACED
 from cedilla.runtime.records.values import near_digits_sql
-
-REJECT = "$reject"
-"""A column: null for a tuple; else the code that rejects it, followed by a blank and the invalid attribute, if any."""
-CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
-"""SQL for the two parts."""
-CODES = tuple(
-    f"RQ{number}"
-    for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314, 315, 333, 334, 337, 338)
-)
-"""Codes that can reject a tuple; `rejections.REASONS` has their texts."""
-
-_FILE = f"CAST({column(POSITION)} div {NEXT_FILE}L AS INT)"
-"""SQL for the number of a tuple's file in the slice."""
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -66,16 +55,6 @@ _UNCODED = "$uncoded"
 declared decimal (RQ334) does not take."""
 
 
-@frozen
-class ReadCounts:
-    """The counts of one pass over a slice: tuples kept, tuples rejected by code, and under a heartbeat the times of
-    each file that has some."""
-
-    kept: int
-    rejected: Mapping[str, int]
-    times: Mapping[int, Times] = field(factory=dict[int, Times])
-
-
 @define(eq=False, slots=False)
 class SourceInput:
     """One source's input in an epoch. `slice`: the part of the source that is read. `fields`: the types of raw tuples
@@ -83,7 +62,7 @@ class SourceInput:
     if the driver has parsed them, and all are valid and canonical. `members`: returns the counts of values, after the
     jobs of the epoch. `beats`: the effect of the source's heartbeat. `narrowed`: returns the tuples that satisfy
     conditions on texts, if all tuples are valid and canonical, and that is faster than reading all of them.
-    `about_late`: returns a note about late tuples, if a heartbeat makes them late.
+    `late`: what makes tuples late, if a heartbeat does.
     """
 
     slice: Slice
@@ -96,7 +75,7 @@ class SourceInput:
     members: Callable[[], Members] = dict
     beats: Beats = NO_BEATS
     narrowed: Callable[[Conditions], DataFrame] | None = None
-    about_late: Callable[[int], str] | None = None
+    late: LateTuples | None = None
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -138,26 +117,29 @@ def read(
     asked = Asked(part.format, part.with_tuples, types, part.counted(counted_fields), part.scan.searched)
     batch = ahead.read(source.name, asked, scratch)
     members = jobs.start(batch.members).result if counted_fields else dict
-    is_whole = not (undeclared or part.is_cut)
-    valid = _valid(source, state, part, batch.statistics) if is_whole else None
+    is_whole, now = not (undeclared or part.is_cut), wall_clock.now()
+    valid = _valid(source, state, part, batch.statistics, now) if is_whole else None
 
     def canonical(narrowed: DataFrame | None = None, *, all_valid: bool) -> DataFrame:
         taken = batch.rows if narrowed is None else narrowed
         rows = in_one_part(spark, taken) if isinstance(taken, pa.Table) else taken
         late = beats.late
-        return _canonical(spark, source, state, part, rows, undeclared, all_valid=all_valid, late=late)
+        return _canonical(
+            spark, source, state, part, rows, undeclared, all_valid=all_valid, late=late, now=now
+        )
 
     def of_conditions(narrow: Callable[[Conditions], DataFrame], conditions: Conditions) -> DataFrame:
         return canonical(narrow(conditions), all_valid=True)
 
     known_counts, beats = _known_counts(source, part, valid), NO_BEATS
     if source.heartbeat is not None:
-        name = source.heartbeat.attribute
+        axis = source.heartbeat.attribute, state.types[source.heartbeat.attribute]
         if known_counts is None:
-            known_counts = counted(canonical(all_valid=False), (name, state.types[name]))
+            known_counts = counted(canonical(all_valid=False), axis)
         beats = Beats.of(source.heartbeat, state, part, known_counts.times)
         if beats.late:
-            valid, known_counts = None, counted(canonical(all_valid=False))
+            valid, known_counts = None, counted(canonical(all_valid=False), axis)
+        beats = beats.counting(known_counts.late)
     frame = cache(partial(canonical, all_valid=valid is not None))
 
     def result(
@@ -167,10 +149,10 @@ def read(
         is_canonical = valid is not None and _is_canonical(state)
         table = batch.rows if is_canonical and isinstance(batch.rows, pa.Table) else None
         narrowed = partial(of_conditions, batch.narrowed) if is_canonical and batch.narrowed else None
-        note = None
-        if (beat := source.heartbeat) is not None and beats.latest is not None:
-            note = partial(about_late, beat, beats.latest, state.types[beat.attribute])
-        return SourceInput(part, has_rows, types, region, rows, counts, table, members, beats, narrowed, note)
+        late = None
+        if source.heartbeat is not None and beats.latest is not None:
+            late = LateTuples(spark, source.name, source.heartbeat, state, part.format, beats.latest)
+        return SourceInput(part, has_rows, types, region, rows, counts, table, members, beats, narrowed, late)
 
     if known_counts is not None:
         return result(known_counts.kept > 0, lambda: known_counts)
@@ -197,13 +179,13 @@ def _files_and_types(state: SourceState, undeclared: Mapping[str, str]) -> Types
 
 
 def _valid(
-    source: Source, state: SourceState, part: Slice, statistics: StatisticsByFile | None
+    source: Source, state: SourceState, part: Slice, statistics: StatisticsByFile | None, now: int
 ) -> StatisticsByFile | None:
     """Returns the statistics of files if they prove all of their tuples valid."""
     partitions = {n: p for n, file in part.numbered.items() if (p := partition_of(file)) is not None}
-    return (
-        None if statistics is None else proven_valid(source, state, statistics, part.scan.empty, partitions)
-    )
+    if statistics is None:
+        return None
+    return proven_valid(source, state, statistics, part.scan.empty, partitions, now)
 
 
 def _known_counts(source: Source, part: Slice, statistics: StatisticsByFile | None) -> ReadCounts | None:
@@ -252,7 +234,8 @@ def tuples(
     `state`: the source's state after all markers of the slice; its trees with positions say what applied at each one.
     """
     lines = part.format.tuples(spark, part.with_tuples, _files_and_types(state, undeclared))
-    return _canonical(spark, source, state, part, lines, undeclared, all_valid=False, late={})
+    now = wall_clock.now()
+    return _canonical(spark, source, state, part, lines, undeclared, all_valid=False, late={}, now=now)
 
 
 def _canonical(
@@ -265,9 +248,10 @@ def _canonical(
     *,
     all_valid: bool,
     late: Mapping[int, Fraction],
+    now: int,
 ) -> DataFrame:
     """Returns the canonical tuples of a slice from its raw ones, as `tuples` does. `all_valid`: no tuple is rejected.
-    `late`: that of `Beats`."""
+    `late`: that of `Beats`; `now`: the clock of the run."""
     raw = lines.where(condition) if (condition := part.condition(column(POSITION))) else lines
     kept = [*map(column, (*undeclared, CORRUPT, POSITION))]
     if state.names.of:
@@ -311,12 +295,13 @@ def _canonical(
     if all_valid:
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
     checking = Lookups(tables, state.types, places)
-    rejection = f"{_rejection(source, state, undeclared, checking, late=bool(late))} AS {column(REJECT)}"
+    judged = _rejection(source, state, undeclared, checking, late=bool(late), now=now)
+    rejection = f"{judged} AS {column(REJECT)}"
     raw = checking.joined(raw)
     if late:
         assert source.heartbeat is not None
         bounds = of_table(spark, late_table(late, state.types[source.heartbeat.attribute]))
-        raw = raw.join(F.broadcast(bounds), F.expr(f"{_FILE} = {column(LATE_FILE)}"), "left")
+        raw = raw.join(F.broadcast(bounds), F.expr(f"{FILE} = {column(LATE_FILE)}"), "left")
     return raw.selectExpr(*map(column, state.types), *kept, rejection)
 
 
@@ -332,7 +317,13 @@ def _places(part: Slice) -> dict[str, str]:
 
 
 def _rejection(
-    source: Source, state: SourceState, undeclared: Mapping[str, str], lookups: Lookups, *, late: bool
+    source: Source,
+    state: SourceState,
+    undeclared: Mapping[str, str],
+    lookups: Lookups,
+    *,
+    late: bool,
+    now: int,
 ) -> str:
     coded = [(f"{column(CORRUPT)} = {quote(REPLACED)}", quote(REPLACED))] if source.over else []
     if state.forms or any(attribute.others for attribute in source.attributes):
@@ -343,7 +334,7 @@ def _rejection(
     if state.inexact:
         cases.append((f"{column(_BEYOND)} IS NOT NULL", f"concat('RQ310 ', {column(_BEYOND)})"))
     cases += misnamed(state.names, source.name, lookups)
-    for rejection in rejections(source, state, state.placed_present, state.placed_closed):
+    for rejection in rejections(source, state, state.placed_present, state.placed_closed, now):
         if (test := _rejects(rejection, source.name, lookups)) is not None:
             cases.append((test, _of(rejection.code, rejection.attribute)))
     if late and source.heartbeat is not None:
@@ -369,32 +360,3 @@ def _rejects(rejection: Rejection, source: str, lookups: Lookups) -> str | None:
         return where
     test = f"{column(rejection.attribute)} IS {'NOT ' if rejection.is_defined else ''}NULL"
     return test if where == "true" else f"{test} AND {where}"
-
-
-def counted(frame: DataFrame, heartbeat: tuple[str, Type] | None = None) -> ReadCounts:
-    """Counts a slice in one pass. `heartbeat`: the attribute, with its type, whose times are also returned.
-
-    Runs one Spark job; only counters, and for a heartbeat those of each file, reach the driver.
-    """
-    counts = [F.count_if(F.col(REJECT).isNull()).alias("kept")]
-    counts += [F.count_if(F.expr(f"{CODE} = '{code}'")).alias(code) for code in CODES]
-    if heartbeat is None:
-        rows = frame.agg(*counts).collect()
-    else:
-        rows = frame.groupBy(F.expr(_FILE).alias("file")).agg(*counts, *_ends(*heartbeat)).collect()
-    of_files = [row for row in rows if heartbeat is not None and row["least"] is not None]
-    times = {row["file"]: Times.of(row["least"], row["greatest"]) for row in of_files}
-    rejected = {code: n for code in CODES if (n := sum(row[code] for row in rows))}
-    return ReadCounts(sum(row["kept"] for row in rows), rejected, times)
-
-
-def _ends(name: str, type_: Type) -> Iterator[Column]:
-    """Yields the least time of tuples that may be late, and the greatest finite one of valid tuples: infinities and NaN
-    do not beat. Of a late tuple with an unknown field, RQ305 is the code."""
-    axis = axis_sql(name, type_)
-    is_valid = f"`{REJECT}` IS NULL"
-    may_be_late = f"{is_valid} OR {CODE} IN ('RQ306', 'RQ307')"
-    yield F.min(F.expr(f"CASE WHEN {may_be_late} THEN {axis} END")).alias("least")
-    if type_.name == "double":
-        is_valid += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"
-    yield F.max(F.expr(f"CASE WHEN {is_valid} THEN {axis} END")).alias("greatest")

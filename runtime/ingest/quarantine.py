@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import islice
 
 from attrs import define, field
@@ -17,7 +18,9 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.engines.failures import writing
 from cedilla.runtime.formats.source import CORRUPT
-from cedilla.runtime.ingest.intake import ATTRIBUTE, CODE, SourceInput
+from cedilla.runtime.ingest.intake import SourceInput
+from cedilla.runtime.ingest.late_tuples import Lines
+from cedilla.runtime.ingest.read_counts import ATTRIBUTE, CODE
 from cedilla.runtime.ingest.refused_markers import marker_lines
 from cedilla.runtime.records.json_objects import object_of
 from cedilla.runtime.records.nested import read_from
@@ -51,6 +54,8 @@ class Quarantine:
     """The sources with rejected lines in the epoch that is to be committed."""
     _told: set[str] = field(init=False, factory=set[str])
     """The sources with a warning about the cause of their bad lines."""
+    _lines: Lines = field(init=False, factory=dict[tuple[str, Fraction, str], int | None])
+    """The lines of the tuples that have moved heartbeats."""
 
     def set_aside(
         self, read: Mapping[str, SourceInput], epoch: int, markers: Sequence[SetAside] = ()
@@ -65,7 +70,7 @@ class Quarantine:
         self._aside.clear()
         for name, part in read.items():
             total.update(part.read_counts.rejected)
-            late = _about_late(part)
+            late = self._about_late(part)
             _refuse(self.spark, part, self.settings, late)
             notes += late
             if codes := [c for c in part.read_counts.rejected if not is_ignored(c, self.settings)]:
@@ -77,6 +82,12 @@ class Quarantine:
                     _about_whole_files(self.spark, part, codes, self._folder(name)) if cause is None else ()
                 )
         return total, notes, [*causes, *self._set_markers_aside(read, epoch, markers)]
+
+    def _about_late(self, read: SourceInput) -> list[str]:
+        """Returns a note about late tuples if they are most of what was read: then a clock may have been wrong."""
+        late = read.read_counts.rejected.get(LATE, 0)
+        is_most = late > read.read_counts.kept
+        return [read.late.note(late, self.files, self._lines)] if read.late is not None and is_most else []
 
     def _cause(self, name: str, read: SourceInput, epoch: int) -> Diagnostic | None:
         """Returns RQ346, once for a source, about the lines that an epoch has set aside; from what it has written, so
@@ -202,12 +213,6 @@ def _about_whole_files(
         f"every tuple of {file.shown}{more} is set aside in {folder}, "
         f"line {first['position']['line']} first: {first['reason']} ({first['code']})"
     )
-
-
-def _about_late(read: SourceInput) -> list[str]:
-    """Returns a note about late tuples if they are most of what was read: then a clock may have been wrong."""
-    late = read.read_counts.rejected.get(LATE, 0)
-    return [] if read.about_late is None or late <= read.read_counts.kept else [read.about_late(late)]
 
 
 def _refuse(spark: SparkSession, read: SourceInput, settings: Mapping[str, str], late: Sequence[str]) -> None:

@@ -36,8 +36,9 @@ from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.encode import encoded
 from cedilla.runtime.formats.sinks.sink import Sink
 from cedilla.runtime.ingest import intake
-from cedilla.runtime.ingest.intake import REJECT, SourceInput
+from cedilla.runtime.ingest.intake import SourceInput
 from cedilla.runtime.ingest.read_ahead import ReadAhead
+from cedilla.runtime.ingest.read_counts import REJECT
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.batch_cursor import PlannedEpoch

@@ -29,8 +29,9 @@ from cedilla.runtime.control.sources.text_forms import paths_of
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.formats.source_formats import format_of
-from cedilla.runtime.ingest.intake import REJECT, tuples
+from cedilla.runtime.ingest.intake import tuples
 from cedilla.runtime.ingest.marker_search import MarkerSearch
+from cedilla.runtime.ingest.read_counts import REJECT
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.records.near_markers import problem

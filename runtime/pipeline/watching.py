@@ -24,7 +24,8 @@ from cedilla.runtime.change_detection.monitor_record import dump_monitor, load_m
 from cedilla.runtime.change_detection.points import MAX_TUPLES, MAX_VALUE, TARGET_POINTS, Point, run_bits
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.jobs import Jobs
-from cedilla.runtime.ingest.intake import REJECT, SourceInput
+from cedilla.runtime.ingest.intake import SourceInput
+from cedilla.runtime.ingest.read_counts import REJECT
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import NEXT_FILE, file_of
 from cedilla.runtime.reference.node import key_value

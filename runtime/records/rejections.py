@@ -18,6 +18,7 @@ REASONS = {
     "RQ303": "`{}` is outside its declared domain",
     "RQ304": "`{}` is defined where it does not exist: before its add or after its drop",
     "RQ305": "a punctuation has closed the tuple's region",
+    "RQ368": "`{}` is further ahead of the clock of the run than `within` admits",
     "RQ306": "`{}` was never declared or added",
     "RQ307": "`{}` is a name that no accent can write, so it cannot be added",
     "RQ311": "`{}` is in a unit that its declaration does not name",

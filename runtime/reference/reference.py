@@ -30,6 +30,7 @@ from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.unannounced import add_inferred, inferred, is_name
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops
+from cedilla.runtime.control.sources import wall_clock
 from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -286,6 +287,14 @@ class Reference:
             return "RQ304", misplaced[0]
         if inside(state.closed, row):
             return "RQ305", ""
+        beat = self.plan.source_of[source].heartbeat
+        within = None if beat is None or beat.attribute not in row else beat.within
+        if (
+            beat is not None
+            and within is not None
+            and control(row[beat.attribute]) > wall_clock.now() + within
+        ):
+            return "RQ368", beat.attribute
         drift = self.plan.settings["drift"]
         declared_fields = {*state.field_types, PARTITION}
         unknown = sorted(n for n, v in item.items() if v is not None and n not in declared_fields)

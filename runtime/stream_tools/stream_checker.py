@@ -32,9 +32,10 @@ from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.unannounced import is_name
 from cedilla.runtime.control.markers.undeclared import PassedOver, passed_over, with_passed_over
 from cedilla.runtime.control.markers.warnings import warnings_about
+from cedilla.runtime.control.sources import wall_clock
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
-from cedilla.runtime.control.sources.validity import Rejection, rejections
+from cedilla.runtime.control.sources.validity import Rejection, ahead, rejections
 from cedilla.runtime.records import csv_records, near_markers
 from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.lines import Line
@@ -70,6 +71,7 @@ _HINTS = {
     "RQ302": "`{}?` declares an attribute that may be missing",
     "RQ303": "domains are in canonical units",
     "RQ311": "`unit from` lists the units that a tuple may name",
+    "RQ368": "a wrong clock, or a longer `within`",
     "RQ304": "an add has to come before the tuple, and no drop between them, for descriptions that match it",
 }
 
@@ -268,7 +270,7 @@ class StreamChecker:
 
     def _misplaced(self, row: Row, line: Line) -> list[Diagnostic]:
         diagnostics: list[Diagnostic] = []
-        for rejection in self._rejections():
+        for rejection in (*self._rejections(), *ahead(self._source, wall_clock.now())):
             if rejection.rejects(row.canonical):
                 message = reason(rejection.code, rejection.attribute, self._source.paths) + (
                     self._closed_by(row) if not rejection.attribute else ""

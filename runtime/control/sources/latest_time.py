@@ -10,6 +10,7 @@ from attrs import frozen
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions.affine import exact
+from cedilla.runtime.records.record_files import record_file
 
 if TYPE_CHECKING:
     from cedilla.runtime.control.sources.source_state import SourceState
@@ -17,14 +18,19 @@ if TYPE_CHECKING:
 
 @frozen
 class LatestTime:
-    """The greatest time of a source so far, and its file, as messages name it."""
+    """The greatest time of a source so far, and the path of its file. `late`: the number of tuples that are late
+    since."""
 
     time: Fraction
     file: str
+    late: int = 0
 
-    def of(self, attribute: str, type_: Type) -> str:
-        """Describes it as a value of an attribute."""
-        return f"`{attribute}` is {type_.wire(exact(self.time))}, in {self.file}"
+    def of(self, attribute: str, type_: Type, line: int | None = None) -> str:
+        """Describes it as a value of an attribute. `line`: that of its tuple, if known."""
+        records = record_file(self.file)
+        at = (self.file if records is None else records.place) + ("" if line is None else f":{line}")
+        since = f", and {self.late:,} {'is' if self.late == 1 else 'are'} late since" if self.late else ""
+        return f"`{attribute}` is {type_.wire(exact(self.time))}, in {at}{since}"
 
 
 def with_latest(closed: str | None, source: Source, state: SourceState) -> str | None:

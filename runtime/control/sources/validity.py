@@ -1,4 +1,4 @@
-"""Rules for rejecting tuples by their canonical values, stated once (theory 2.7 G34; RQ302 to RQ305).
+"""Rules for rejecting tuples by their canonical values, stated once (theory 2.7 G34; RQ302 to RQ305, RQ368).
 
 The engine's SQL, the comparison with file statistics and the stream checker are built from them. The plain reference
 states them independently, as the oracle.
@@ -15,6 +15,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import ABSENT, PRESENT
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions.affine import exact
 from cedilla.compiler.units.own import short
 from cedilla.runtime.control.sources.source_state import SourceState
 
@@ -49,12 +50,12 @@ class Rejection:
 
 
 def rejections(
-    source: Source, state: SourceState, present: Mapping[str, Tree], closed: Tree
+    source: Source, state: SourceState, present: Mapping[str, Tree], closed: Tree, now: int | None = None
 ) -> Iterator[Rejection]:
     """Yields the rejections of a source; the first one that matches a tuple gives the code.
 
     `present`, `closed`: those of the state, at the position of the tuple (`SourceState.present`) or over all positions
-    of a slice (`SourceState.placed_present`).
+    of a slice (`SourceState.placed_present`). `now`: the clock, for `ahead`.
     """
     for attribute in source.attributes:
         name = attribute.name
@@ -68,3 +69,13 @@ def rejections(
     for name in state.types:
         yield Rejection("RQ304", present.get(name, ABSENT), ABSENT, name)
     yield Rejection("RQ305", closed, True)
+    if now is not None:
+        yield from ahead(source, now)
+
+
+def ahead(source: Source, now: int) -> Iterator[Rejection]:
+    """Yields the rejection of times that are further ahead of a clock than the heartbeat admits. `now`: in
+    microseconds since 1970."""
+    if (beat := source.heartbeat) is not None and beat.within is not None:
+        after = regions.interval(beat.attribute, (exact(now + beat.within), 1), None)
+        yield Rejection("RQ368", after, True, beat.attribute)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,13 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.regions import PARTITION
+from cedilla.runtime.control.sources import wall_clock
 from cedilla.runtime.engines import costs
 from cedilla.runtime.ingest import intake
+from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.stream_tools.schema import Schema
+from cedilla.runtime.stream_tools.stream_checker import StreamChecker
 from tests.kit.command import cedilla
 from tests.kit.errors import errors_of
 from tests.kit.query import Query
@@ -158,7 +163,7 @@ def test_nothing_is_counted_twice_unless_a_file_has_late_tuples(
     run.write("r", [{"ts": 60, "v": 1}])
     run.write("r", [{"ts": 50, "v": 2}, {"ts": 70, "v": 3}])
     run.go_on(executor, 1)
-    assert counts == [1]
+    assert counts == [2]
 
 
 def test_a_partition_is_late_by_its_own_files() -> None:
@@ -189,17 +194,16 @@ def test_late_tuples_name_the_time_that_has_moved_the_heartbeat(spark: SparkSess
     run.write("r", [{"ts": "2024-01-01T00:04:00Z", "v": 3}])
     run.run()
     notes = [[note for note in report.notes if "greatest" in note] for report in run.reports]
-    named = f'the greatest `ts` is "2038-01-19T03:14:07Z", in file:{tmp_path}/in/r/00002.jsonl'
+    greatest = f'the greatest `ts` is "2038-01-19T03:14:07Z", in file:{tmp_path}/in/r/00002.jsonl'
+    named = f"{greatest}:1, and"
     assert [*map(len, notes)] == [0, 0, 1, 1], notes
     assert notes[2][0].startswith("2 tuples are late (RQ305)")
-    assert named in notes[2][0]
+    assert f"{named} 2 are late since" in notes[2][0]
     assert notes[3][0].startswith("1 tuple is late (RQ305)")
-    assert named in notes[3][0]
-    assert "a domain keeps such times out" in notes[-1][0]
-    assert (
-        f'closed: ts < "2038-01-19T03:13:57Z"; {named}'
-        in cedilla("status", str(tmp_path / "checkpoint")).output
-    )
+    assert f"{named} 3 are late since" in notes[3][0], "the other run counts on"
+    assert "`within 1 day of now` after its delay, or a domain" in notes[-1][0]
+    status = cedilla("status", str(tmp_path / "checkpoint")).output
+    assert f'closed: ts < "2038-01-19T03:13:57Z"; {greatest}, and 3 are late since' in status
 
 
 def test_a_run_that_ends_by_late_tuples_names_it_too(spark: SparkSession, tmp_path: Path) -> None:
@@ -208,3 +212,78 @@ def test_a_run_that_ends_by_late_tuples_names_it_too(spark: SparkSession, tmp_pa
         run.write("r", [{"ts": time, "v": 1}])
     (error,) = errors_of(lambda: run.process(files_per_epoch=1))
     assert "the greatest `ts` is 10, in " in error.notes[-1]
+
+
+@pytest.mark.parametrize("kind", [*tiered(["decimal(20, 3)", "double", "long"], 1)])
+def test_the_line_of_the_greatest_time_is_found_for_every_kind_of_time(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    """Late tuples of its own file come before it, and do not count as late since."""
+    run = Query(spark, tmp_path, query(kind, "2"))
+    for times in ([10], [3, 11, 1e6, 12], [13, 14]):
+        run.write("r", [{"ts": time, "v": 1} for time in times])
+    run.run()
+    (note,) = (note for report in run.reports for note in report.notes if "greatest" in note)
+    assert "00002.jsonl:3, and 2 are late since; if a clock" in note
+    assert note.startswith("3 tuples are late")
+
+
+def test_a_greatest_time_whose_file_is_gone_has_no_line(spark: SparkSession, tmp_path: Path) -> None:
+    run = Query(spark, tmp_path, query())
+    path = run.write("r", [{"ts": 1000, "v": 1}])
+    run.run()
+    path.unlink()
+    run.write("r", [{"ts": 1, "v": 1}])
+    run.run()
+    assert any(f"in/r/{path.name}, and 1 is late since" in note for note in run.reports[-1].notes)
+
+
+NOW = 1_704_067_200_000_000  # 2024-01-01
+GUARDED = """
+stream r(ts: timestamp, v: int) from json "in" heartbeat ts delay 10 seconds within 1 day of now;
+emit r to json "out";
+"""
+AHEAD = [
+    [{"ts": "2023-12-31T23:00:00Z", "v": 1}, {"ts": "2024-01-02T00:00:00Z", "v": 2}],
+    [{"ts": "2024-01-02T00:00:00.000001Z", "v": 3}, {"ts": "2024-01-02T00:00:00Z", "v": 4}],
+    [{"ts": "2038-01-19T03:14:07Z", "v": 5}],
+    [{"ts": "2024-01-01T23:59:50Z", "v": 6}, {"ts": "2024-01-01T23:59:49Z", "v": 7}],
+]
+
+
+@pytest.mark.parametrize("parsed", [True, *tiered([False], 0)], ids=["driver", "tasks"])
+@pytest.mark.parametrize("files_per_epoch", [1, *tiered([None, 2], 0)])
+def test_a_time_ahead_of_the_clock_does_not_beat(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files_per_epoch: int | None,
+    parsed: bool,
+) -> None:
+    """It is set aside; a tuple that is as far ahead as `within` admits counts. Later ones are late by that one only."""
+    if not parsed:
+        monkeypatch.setattr(costs, "PARSED_BY_DRIVER", 0)
+    monkeypatch.setattr(wall_clock, "now", lambda: NOW)
+    run = Query(spark, tmp_path, GUARDED)
+    assert both(run, AHEAD, files_per_epoch) == [
+        [1, 2, 4, 6],
+        [("00002.jsonl:1", "RQ368"), ("00003.jsonl:1", "RQ368"), ("00004.jsonl:2", "RQ305")],
+    ]
+
+
+def test_a_replay_takes_what_is_no_longer_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wall_clock, "now", lambda: NOW * 2)
+    run = Query.without_engine(tmp_path, GUARDED)
+    for items in AHEAD:
+        run.write("r", items)
+    assert run.simulate().codes == ["RQ305"] * 2
+
+
+def test_validate_judges_by_the_clock_of_each_tuple(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A producer lives for long: what is ahead today is not tomorrow."""
+    monkeypatch.setattr(wall_clock, "now", lambda: NOW)
+    checker = StreamChecker(Schema(compile_query(GUARDED).plan.sources[0], declared=True))
+    line = Line(json.dumps(AHEAD[1][0]), "1")
+    assert [d.code for d in checker.take(line)[1]] == ["RQ368"]
+    monkeypatch.setattr(wall_clock, "now", lambda: NOW + 1)
+    assert checker.take(line)[1] == []
