@@ -9,7 +9,7 @@ from typing import ClassVar
 from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions import counters, expressions
+from cedilla.compiler.expressions import expressions
 from cedilla.compiler.expressions.aggregate_calls import Call
 from cedilla.compiler.expressions.aggregates.aggregate_function import Carry
 from cedilla.compiler.expressions.aggregates.aggregate_functions import FUNCTIONS as AGGREGATES
@@ -19,6 +19,7 @@ from cedilla.compiler.expressions.aggregates.aggregate_parts import (
     scaled_alter,
     slope_of_alter,
 )
+from cedilla.compiler.expressions.counters import INCREASE, INCREASE_SINCE, INCREASES, Counter
 from cedilla.compiler.expressions.scalars import type_hints
 from cedilla.compiler.expressions.types import LONG, STRING, Type
 from cedilla.compiler.expressions.unit_conversions.conversions import unit_of_call
@@ -54,18 +55,17 @@ from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.formatting.expression_formatter import called, format_expression, unit_text
 from cedilla.grammar.syntax import AggregateCall, Attribute, Expression
 
-INCREASE = "increase"
 LAST = ("lag", "delta", "delta resets")
 """The functions of the tuple before; their state is its value."""
 FUNCTIONS: dict[str, Carry] = {
     "lag": same_alter,
     "delta": slope_of_alter,
     "delta resets": scaled_alter,
-    INCREASE: scaled_alter,
+    **dict.fromkeys(INCREASES, scaled_alter),
     **{name: AGGREGATES[name].carry for name in ("sum", "count", "min", "max", "avg")},
 }
 """Function -> the Alter of its result for one of its argument; `None` absorbs it (theory 2.8, N14)."""
-_COUNTERS = ("delta resets", INCREASE)
+_COUNTERS = ("delta resets", *INCREASES)
 """Functions of counters, which begin again at zero."""
 _DIFFERENCES = ("delta", *_COUNTERS)
 _MAX_DIGITS = 28
@@ -108,7 +108,7 @@ class Running(Operator):
         """Returns the unit of a result. Raises RQ142 for a counter in a unit whose zero is a point, as degC."""
         alike = {"lag": "min", "delta": "stddev", **dict.fromkeys(_COUNTERS, "sum")}
         alike = alike.get(call.function, call.function)
-        unit = unit_of_call(alike, units)
+        unit = unit_of_call(alike, units[:1])
         if call.function in _COUNTERS and units and units[0] is not None and unit is None:
             message = f"a counter begins at zero, and the zero of {unit_text(units[0])} is a point of a scale"
             raise failure(
@@ -135,7 +135,8 @@ class Running(Operator):
     def _check_call(self, call: Call, source: Facts) -> None:
         span = call.span or self.span
         if call.function not in FUNCTIONS:
-            usages = [called(name, (Attribute("x", span=_NOWHERE),)) for name in FUNCTIONS]
+            named = (name for name in FUNCTIONS if name != INCREASE_SINCE)
+            usages = [called(name, (Attribute("x", span=_NOWHERE),)) for name in named]
             guess = did_you_mean(call.function, FUNCTIONS, "functions")
             raise failure(
                 "RQ109",
@@ -146,15 +147,13 @@ class Running(Operator):
         if call.where is not None or call.distinct:
             hint = "tuples are selected before: `running[...](select[t > 90](R))`"
             raise failure("RQ109", "a running function has no condition and no `distinct`", span, hint=hint)
-        counts = {"count": (0, 1), INCREASE: (1, 2)}.get(call.function, (1,))
+        counts = {"count": (0, 1), INCREASE: (1, 2), INCREASE_SINCE: (2, 3)}.get(call.function, (1,))
         if len(call.arguments) not in counts:
-            usage = called(call.function, (Attribute("x", span=_NOWHERE),))
+            arguments = [Attribute(name, span=_NOWHERE) for name in ("x", "begin")][: counts[0] or 1]
+            usage = called(call.function, tuple(arguments))
             raise failure("RQ109", f"{call.function} requires one argument", span, hint=f"as in `{usage}`")
-        for temporality in call.arguments[1:]:
-            if (type_ := expressions.type_of(temporality, source.types)) != STRING:
-                message = f"the temporality of a point is a string, found {type_}"
-                hint = "`increase(x, temporality)`, of tuples with `delta` or `cumulative`"
-                raise failure("RQ103", message, temporality.span, hint=hint)
+        if call.function in INCREASES:
+            _check_counter(Counter.of(call.function, call.arguments), source.types)
         for argument in call.arguments[:1]:
             type_ = expressions.type_of(argument, source.types)
             if call.function in ("sum", "avg", *_DIFFERENCES) and not type_.is_numeric:
@@ -179,15 +178,24 @@ class Running(Operator):
         """Returns the column of the last reading of a counter that differs from the one `before`."""
         return f"{name}$earlier"
 
-    def columns(self, name: str) -> tuple[str, ...]:
-        """Returns the columns that `difference` reads in addition to attributes."""
-        earlier = (self.earlier(name),) if self.calls[name].function == INCREASE else ()
-        return (self.before(name), *earlier)
+    def since(self, name: str) -> str:
+        """Returns the column of the latest start of a counter's readings before."""
+        return f"{name}$since"
 
-    def reading(self, name: str) -> Expression:
-        """Returns the reading of a counter, which points of temporality `delta` do not have."""
-        value, *temporality = self.calls[name].arguments
-        return counters.when_cumulative(value, temporality[0]) if temporality else value
+    def columns(self, name: str, types: Mapping[str, Type]) -> dict[str, Type]:
+        """Returns the columns that `difference` reads in addition to attributes of these types."""
+        call = self.calls[name]
+        type_ = expressions.type_of(call.arguments[0], types)
+        if call.function not in INCREASES:
+            return {self.before(name): type_}
+        read = {self.before(name): type_, self.earlier(name): type_}
+        if (start := self.counter(name).start) is not None:
+            read[self.since(name)] = expressions.type_of(start, types)
+        return read
+
+    def counter(self, name: str) -> Counter:
+        """Returns the counter of a call."""
+        return Counter.of(self.calls[name].function, self.calls[name].arguments)
 
     def differs(self, value: str, before: str) -> Expression:
         """Returns whether two readings of a counter differ, by column; equal ones decide nothing (theory N14)."""
@@ -196,11 +204,12 @@ class Running(Operator):
 
     def difference(self, name: str) -> Expression:
         """Returns the difference of a value and the one `before`; a counter that fell began again at zero."""
-        value, *temporality = self.calls[name].arguments
-        if self.calls[name].function == INCREASE:
-            readings = (Attribute(column, span=_NOWHERE) for column in self.columns(name))
-            return counters.increase(value, *readings, *temporality)
-        before = Attribute(self.before(name), span=_NOWHERE)
+        before, earlier, since = (
+            Attribute(column(name), span=_NOWHERE) for column in (self.before, self.earlier, self.since)
+        )
+        if self.calls[name].function in INCREASES:
+            return self.counter(name).increase(before, earlier, since)
+        (value,) = self.calls[name].arguments
         is_delta = self.calls[name].function == "delta"
         text = "value - before" if is_delta else "if(value < before, value, value - before)"
         return expressions.written(text, _NOWHERE, value=value, before=before)
@@ -212,17 +221,17 @@ class Running(Operator):
             return LONG
         argument = expressions.type_of(call.arguments[0], types)
         if call.function in _DIFFERENCES:
-            before = dict.fromkeys(self.columns(name), argument)
-            return expressions.type_of(self.difference(name), {**types, **before})
+            read = self.columns(name, types)
+            return expressions.type_of(self.difference(name), {**types, **read})
         return argument_type(argument) if call.function == "lag" else AGGREGATES[call.function].type(argument)
 
     def combines_values(self, name: str) -> bool:
         return name in self.calls and self.calls[name].function in ("sum", *_DIFFERENCES)
 
     def readings(self) -> Iterator[tuple[str, Span | None]]:
-        for call in self.calls.values():
-            if call.function == INCREASE and len(call.arguments) == 1:
-                yield from ((name, call.span) for name in sorted(call.computed_from))
+        for name, call in self.calls.items():
+            if call.function in INCREASES and (counter := self.counter(name)).temporality is None:
+                yield from ((read, call.span) for read in sorted(expressions.attributes(counter.value)))
 
     def sums(self, source: Facts) -> Iterator[tuple[str, Tree, Span | None]]:
         for call in self.calls.values():
@@ -265,10 +274,10 @@ class Running(Operator):
             present[name] = PRESENT
             if call.function == "count":
                 continue
-            argument = call.arguments[0]
-            presence = (presence_of(source, name_read) for name_read in call.arguments)
+            arguments = call.arguments[:-1] if call.function == INCREASE_SINCE else call.arguments
+            presence = (presence_of(source, argument) for argument in arguments)
             present[name] = fold_presence(source, reduce(_if_both, presence), over)
-            form = expressions.affine(argument)
+            form = expressions.affine(call.arguments[0])
             if form is not None and form[0] in source.units:
                 onto = carried(form[1], is_difference=name in self.differences)
                 units[name] = map_history(
@@ -307,6 +316,22 @@ class Running(Operator):
         """Returns the promises of the input, up to where all earlier tuples have passed."""
         onto = frozenset({*self.per, self.on})
         return both(promised[0], folded_onto(onto, inputs[0], promised[0]))
+
+
+def _check_counter(counter: Counter, types: Mapping[str, Type]) -> None:
+    """Raises RQ103 for a temporality that is no text, or a start that is no time."""
+    if counter.temporality is not None:
+        type_ = expressions.type_of(counter.temporality, types)
+        if type_ != STRING:
+            message = f"the temporality of a point is a string, found {type_}"
+            hint = "`increase(x, temporality)`, of tuples with `delta` or `cumulative`"
+            raise failure("RQ103", message, counter.temporality.span, hint=hint)
+    if counter.start is not None:
+        type_ = expressions.type_of(counter.start, types)
+        if type_.name not in ("timestamp", "int", "long"):
+            message = f"the start of a counter is a timestamp or a whole number, found {type_}"
+            hint = "`increase(x since begin)`, with `begin: timestamp`"
+            raise failure("RQ103", message, counter.start.span, hint=hint)
 
 
 def _if_both(one: Tree, other: Tree) -> Tree:

@@ -12,32 +12,38 @@ from typing import TypeGuard
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.expressions import expressions
+from cedilla.compiler.expressions.counters import INCREASE, INCREASE_SINCE, INCREASES, RATE, RATE_SINCE
 from cedilla.compiler.expressions.expressions import written
-from cedilla.compiler.operators.running import INCREASE
 from cedilla.compiler.passes.report import fresh, own_name
 from cedilla.compiler.regions.affine import exact
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.syntax import AggregateCall, Attribute, Binary, Expression, ProjectItem, Scalar
 
-RATE = "rate"
 MEAN = f"avg {syntax.WEIGHTED}"
+
+_COUNTED = (*INCREASES, RATE, RATE_SINCE)
 
 
 def functions_over_time(node: syntax.Aggregate) -> set[str]:
     """Returns the functions of an aggregate that need the reading before a window."""
     used = {part.name for call in node.calls for part in _parts(call.expression) if isinstance(part, Scalar)}
-    return used & {INCREASE, RATE, MEAN}
+    return used & {*_COUNTED, MEAN}
 
 
 def over_window(node: syntax.Aggregate, functions: set[str], input: syntax.Relation | None) -> syntax.Window:
     """Returns the window below an aggregate. Raises RQ155 if its input is not one."""
     if isinstance(input, syntax.Window):
         return input
-    function = "avg(x) weighted by duration" if MEAN in functions else f"{min(functions)}(x)"
+    function = "avg(x) weighted by duration" if MEAN in functions else _called(min(functions))
     hint = f"`aggregate[{function} as y by k, w](window[1 hour on at as w](R))`; tuples are selected below"
     message = f"`{function}` needs a window as its input, because it reads the value before each window"
     raise failure("RQ155", message, node.span, hint=hint)
+
+
+def _called(function: str) -> str:
+    name, _, word = function.partition(" ")
+    return f"{name}(x {word} begin)" if word else f"{name}(x)"
 
 
 @frozen
@@ -78,10 +84,10 @@ class OverTime:
     # --- increases ---
 
     def _increases(self) -> syntax.Aggregate:
-        calls: dict[tuple[Expression, ...], AggregateCall] = {}
+        calls: dict[tuple[str, tuple[Expression, ...]], AggregateCall] = {}
 
         def replaced(expression: Expression) -> Expression:
-            if not isinstance(expression, Scalar) or expression.name not in (INCREASE, RATE):
+            if not isinstance(expression, Scalar) or expression.name not in _COUNTED:
                 return expressions.rebuilt(expression, replaced)
             span = expression.span
             if expression.distinct or expression.where is not None:
@@ -90,12 +96,12 @@ class OverTime:
                     "RQ109", f"`{expression.name}` has no condition and no `distinct`", span, hint=hint
                 )
             name = own_name(self.name, f"increase{len(calls) or ''}")
-            call = calls.setdefault(
-                expression.arguments, AggregateCall(INCREASE, expression.arguments, name, span=span)
-            )
+            function = INCREASE if expression.name in (INCREASE, RATE) else INCREASE_SINCE
+            key = function, expression.arguments
+            call = calls.setdefault(key, AggregateCall(*key, name, span=span))
             total = Scalar("sum", (Attribute(call.alias, span=span),), span=span)
             return (
-                total if expression.name == INCREASE else Binary("/", total, self._seconds(span), span=span)
+                total if expression.name in INCREASES else Binary("/", total, self._seconds(span), span=span)
             )
 
         results = tuple(_with(call, replaced(call.expression)) for call in self.node.calls)

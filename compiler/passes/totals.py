@@ -75,7 +75,7 @@ def _check_increases(plan: Plan, field: str, names: _Names) -> None:
                     "RQ161",
                     f"increase of `{name}`: `{field}` of a delta data point is an increase already",
                     span or operator.span,
-                    hint=f"`increase({name}, temporality)` takes both; `temporality: string in "
+                    hint=f"`increase({name}, temporality since start)` takes both; `temporality: string in "
                     '{"cumulative"}` in the declaration sets delta points aside, and `select` leaves them out',
                 )
 

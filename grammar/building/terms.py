@@ -240,6 +240,16 @@ class TermBuilder(Transformer_NonRecursive[Token, Any]):
             self.scalar(meta, name, None, arguments, None), name=f"{name} resets".lower(), written=None
         )
 
+    def since(
+        self, meta: Meta, name: Token, arguments: tuple[Expression, ...], start: Expression
+    ) -> syntax.Scalar:
+        """`increase(x since begin)` is the function `increase since` of `x` and `begin`."""
+        if name.lower() not in syntax.COUNTED:
+            hint = "as in `increase(x since begin)`; `begin` is the time from which the counter counts"
+            self._report("RQ370", f"`since` is for `increase` and `rate`, found `{name}`", meta, hint)
+        called = self.scalar(meta, name, None, (*arguments, start), None)
+        return evolve(called, name=f"{name} {syntax.SINCE}".lower(), written=None)
+
     def case(self, meta: Meta, *parts: Any) -> syntax.Case:
         *branches, otherwise = parts
         return syntax.Case(tuple(branches), otherwise, span=self._span(meta))

@@ -88,10 +88,14 @@ def called(
     distinct: bool = False,
     where: Expression | None = None,
 ) -> str:
-    """A call of a function. The word of `delta resets` comes last, `delta(x resets)`, and `weighted by` after it."""
+    """A call of a function. The word of `delta resets` comes last, `delta(x resets)`, that of `increase since` before
+    its last argument, and `weighted by` after it."""
     name, _, word = function.partition(" ")
     if word == syntax.WEIGHTED:
         return f"{called(name, arguments, distinct, where)} {word}"
+    if word == syntax.SINCE:
+        *others, start = map(format_expression, arguments)
+        return f"{name}({', '.join(others)} {word} {start})"
     words = ["distinct"] if distinct else []
     words += [", ".join(map(format_expression, arguments))] if arguments else []
     words += [f"where {format_expression(where)}"] if where is not None else []

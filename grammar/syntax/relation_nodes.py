@@ -266,6 +266,9 @@ class Window(OneInput):
 
 
 WEIGHTED = "weighted by duration"
+SINCE = "since"
+COUNTED = ("increase", "rate")
+"""The functions of a counter, which take the time `since` which it counts."""
 """The words after `avg(x)` of a mean over time."""
 
 

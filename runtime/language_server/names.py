@@ -236,7 +236,7 @@ class _Reader:
             case "attribute", [Token() as qualifier, Token() as name]:
                 self._refer(qualifier)
                 self._attribute(name, scope)
-            case (("scalar" | "resetting"), [Token() as name, *rest]):
+            case (("scalar" | "resetting" | "since"), [Token() as name, *rest]):
                 self._add(name, "function", self.symbols.new())
                 for child in rest:
                     self._attributes(child, scope)

@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
 from cedilla.compiler.expressions import expression_sql, expressions
+from cedilla.compiler.expressions.counters import INCREASES
 from cedilla.compiler.expressions.types import DOUBLE, LONG, Type, column
-from cedilla.compiler.operators.running import INCREASE, LAST, Running
+from cedilla.compiler.operators.running import LAST, Running
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.engines.columns import Columns, columns_of, conformed
 from cedilla.runtime.engines.frames import (
@@ -130,9 +131,13 @@ def _partials(operator: Running, types: Mapping[str, Type]) -> dict[str, tuple[s
             expressions.type_of(call.arguments[0], types),
         )
         match call.function:
-            case "increase":
-                value = f"CAST({expression_sql.sql(operator.reading(name), types)} AS {type_.spark})"
+            case "increase" | "increase since":
+                counter = operator.counter(name)
+                value = f"CAST({expression_sql.sql(counter.reading, types)} AS {type_.spark})"
                 partials[f"{name}$y"] = f"CAST(NULL AS {type_.spark})", type_
+                if (started := counter.started) is not None:
+                    start = expression_sql.sql(started, types), expressions.type_of(started, types)
+                    partials[f"{name}$z"] = start
             case "count":
                 value, type_ = f"IF(({value}) IS NULL, 0L, 1L)", LONG
             case "avg":
@@ -165,7 +170,7 @@ def _computed(
     for name, (_, type_) in _partials(operator, types).items():
         result, _, _ = name.partition("$")
         function, part = operator.calls[result].function, F.col(column(name))
-        if function == INCREASE:
+        if function in INCREASES:
             continue
         if function in LAST:
             made[operator.before(result)] = F.lag(part).over(in_order)
@@ -179,12 +184,14 @@ def _computed(
 def _with_readings(
     operator: Running, rows: DataFrame, types: Mapping[str, Type], in_order: WindowSpec, so_far: WindowSpec
 ) -> DataFrame:
-    """Returns the rows with the last two different readings of counters before each, and up to each in `$x` and `$y`.
+    """Returns the rows with the last two different readings of counters before each, and up to each in `$x` and `$y`;
+    and with the latest start, up to each in `$z`.
 
-    Tuples without a reading change neither, and a reading equal to the one before does not change `$y`.
+    Tuples without a reading change none, and a reading equal to the one before does not change `$y`. A reading of a
+    later start is in both, so that no fall before it waits.
     """
     kinds = _partials(operator, types)
-    for name in (name for name, call in operator.calls.items() if call.function == INCREASE):
+    for name in (name for name, call in operator.calls.items() if call.function in INCREASES):
         x, y = column(f"{name}$x"), column(f"{name}$y")
         before = column(operator.before(name))
         has_reading = F.col(x).isNotNull()
@@ -194,7 +201,13 @@ def _with_readings(
         compared = dict.fromkeys((f"{name}$x", operator.before(name)), kinds[f"{name}$x"][1])
         differs = F.expr(expression_sql.sql(operator.differs(*compared), compared))
         is_read = F.col(column(f"{name}$read")) & (F.col(_IS_NEW) == 1) & differs
-        reading = F.when(F.col(_IS_NEW) == 0, F.col(y)).when(is_read, F.col(before))
+        reading = F.when(F.col(_IS_NEW) == 0, F.col(y))
+        if f"{name}$z" in kinds:
+            latest, since = F.col(column(f"{name}$z")), column(operator.since(name))
+            rows = rows.withColumn(f"{name}$z", F.max(latest).over(so_far))
+            rows = rows.withColumn(operator.since(name), F.lag(latest).over(in_order))
+            reading = reading.when((F.col(_IS_NEW) == 1) & (latest > F.col(since)), F.col(x))
+        reading = reading.when(is_read, F.col(before))
         rows = rows.withColumn(f"{name}$y", F.last(reading, ignorenulls=True).over(so_far))
         rows = rows.withColumn(operator.earlier(name), F.lag(F.col(y)).over(in_order))
     return rows
@@ -220,10 +233,9 @@ def _finished(operator: Running, name: str, types: Mapping[str, Type]) -> str:
     match call.function:
         case "lag":
             return column(operator.before(name))
-        case "delta" | "delta resets" | "increase":
-            type_ = expressions.type_of(call.arguments[0], types)
-            before = dict.fromkeys(operator.columns(name), type_)
-            return expression_sql.sql(operator.difference(name), {**types, **before})
+        case "delta" | "delta resets" | "increase" | "increase since":
+            read = operator.columns(name, types)
+            return expression_sql.sql(operator.difference(name), {**types, **read})
         case "avg":
             return f"nanvl({partial_}, double('NaN')) / nullif({column(f'{name}$n')}, 0)"
         case "sum" if type_ != DOUBLE:

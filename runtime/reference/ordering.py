@@ -7,10 +7,11 @@ from functools import cmp_to_key
 from typing import Any
 
 from cedilla.compiler import regions
+from cedilla.compiler.expressions.counters import INCREASES
 from cedilla.compiler.expressions.expressions import type_of
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.facts import Facts, fold_closed
-from cedilla.compiler.operators.running import INCREASE, LAST
+from cedilla.compiler.operators.running import LAST
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.reference.aggregate_results import ORDER, result
 from cedilla.runtime.reference.evaluate import evaluate
@@ -123,7 +124,7 @@ class Running(Node):
 
     def _result(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
         call, row = self.operator.calls[name], so_far[-1]
-        if call.function == INCREASE:
+        if call.function in INCREASES:
             return self._increase(name, so_far, types)
         if call.function not in LAST:
             return result(call, so_far, types, self.operator.type_of(name, types))
@@ -136,17 +137,21 @@ class Running(Node):
         return evaluate(self.operator.difference(name), only_defined({**row, column: before}), widened)
 
     def _increase(self, name: str, so_far: Rows, types: Mapping[str, Type]) -> Any:
-        reading = self.operator.reading(name)
-        columns = self.operator.columns(name)
-        widened = {**types, **dict.fromkeys(columns, type_of(self.operator.calls[name].arguments[0], types))}
-        readings: list[Any] = []
+        counter, read = self.operator.counter(name), self.operator.columns(name, types)
+        widened, columns = {**types, **read}, (self.operator.before(name), self.operator.earlier(name))
+        readings, since = list[Any](), None
         for row in so_far[:-1]:
-            if (value := evaluate(reading, row, types)) is None:
+            if (value := evaluate(counter.reading, row, types)) is None:
                 continue
             pair = dict(zip(columns, (value, *readings[-1:]), strict=False))
-            if not readings or evaluate(self.operator.differs(*columns), pair, widened):
+            start = None if counter.started is None else evaluate(counter.started, row, types)
+            is_later = since is not None and start is not None and start > since
+            if is_later:
+                readings = [value, value]
+            elif not readings or evaluate(self.operator.differs(*columns), pair, widened):
                 readings.append(value)
-        last = dict(zip(columns, reversed(readings[-2:]), strict=False))
+            since = start if since is None or is_later else since
+        last = dict(zip(columns, reversed(readings[-2:]), strict=False)) | {self.operator.since(name): since}
         return evaluate(self.operator.difference(name), only_defined({**so_far[-1], **last}), widened)
 
     def stored(self) -> Iterable[Row]:

@@ -77,6 +77,7 @@ INCREASES = [
     "EMIT aggregate[increase(value) as n by service, w](window[1 minute on time as w](r))",
     "EMIT aggregate[rate(m) as n by service, w](window[1 minute on time as w](rename[count as m](r)))",
     "EMIT running[increase(sum) as n per service on time](select[count > 1](r))",
+    "EMIT running[increase(sum since time) as n per service on time](r)",
 ]
 
 

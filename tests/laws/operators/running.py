@@ -15,6 +15,8 @@ from tests.laws.edges import result_of
 CERTAIN = ("running[sum(x) as total, lag(x) as before per k on x](r)", False)
 SAFE = "running[lag(v) as before, sum(v) as total per k on ts](c)"
 
+_STARTS = ("int", "long", "timestamp")
+
 Row = dict[str, Any]
 
 
@@ -22,11 +24,13 @@ def text(
     rng: Random, input: str, types: Mapping[str, str], values: Sequence[str], on: str, per: str, number: int
 ) -> str:
     """A random relation; `values`: attributes that are numbers; `number`: that of its line."""
-    calls = ["count() as n"]
+    calls, whole = ["count() as n"], [name for name, type_ in types.items() if type_ in _STARTS]
     for function in ("sum", "avg", "delta", "delta", "sum", "increase"):
         x = rng.choice(values or [on])
-        resets = rng.choice(["", " resets"]) if function == "delta" else ""
-        calls.append(f"{function}({x}{resets}) as {result_of(x, f'{function}{number}_{len(calls)}')}")
+        more = rng.choice(["", " resets"]) if function == "delta" else ""
+        if function == "increase" and whole:
+            more = rng.choice(["", f" since {rng.choice(whole)}"])
+        calls.append(f"{function}({x}{more}) as {result_of(x, f'{function}{number}_{len(calls)}')}")
     for function in ("lag", "lag", "min", "max", "count"):
         x = rng.choice(list(types))
         calls.append(f"{function}({x}) as {result_of(x, f'{function}{number}_{len(calls)}')}")
@@ -54,12 +58,17 @@ def meaning(operator: Any, rows: Sequence[Row]) -> list[Row]:
     return out
 
 
-def _increase(values: Sequence[Any]) -> Any:
-    """Reading by reading: the value that counts, and a lower one that waits for the next reading."""
-    counted, waiting, grown = None, None, None
-    for value in values:
+def _increase(readings: Sequence[tuple[Any, Any]]) -> Any:
+    """Reading by reading: the value that counts, and a lower one that waits for the next reading. A later start than
+    all before begins anew."""
+    counted, waiting, grown, since = None, None, None, None
+    for value, start in readings:
+        is_later = None not in (since, start) and start > since
+        since = start if since is None or is_later else since
         if counted is None:
             counted = value
+        elif is_later:
+            grown, counted, waiting = value, value, None
         elif rank(value) >= rank(counted):
             grown, counted, waiting = value - counted, value, None
         elif waiting is None:
@@ -74,9 +83,11 @@ def _increase(values: Sequence[Any]) -> Any:
 
 
 def _result(call: Any, rows: Sequence[Row]) -> Any:
-    if call.function == "increase":
-        values = [evaluate(call.arguments[0], row) for row in rows]
-        return None if values[-1] is None else _increase([value for value in values if value is not None])
+    if call.function in ("increase", "increase since"):
+        value, *starts = call.arguments
+        begins = [evaluate(starts[0], row) if starts else None for row in rows]
+        readings = [(evaluate(value, row), begin) for row, begin in zip(rows, begins, strict=True)]
+        return None if readings[-1][0] is None else _increase([r for r in readings if r[0] is not None])
     if call.function not in ("lag", "delta", "delta resets"):
         return result(call, rows)
     before, value = ([None, None] + [evaluate(call.arguments[0], row) for row in rows])[-2:]

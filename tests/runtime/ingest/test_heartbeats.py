@@ -223,7 +223,7 @@ def test_the_line_of_the_greatest_time_is_found_for_every_kind_of_time(
     for times in ([10], [3, 11, 1e6, 12], [13, 14]):
         run.write("r", [{"ts": time, "v": 1} for time in times])
     run.run()
-    (note,) = (note for report in run.reports for note in report.notes if "greatest" in note)
+    (note,) = (note for report in run.reports for note in report.notes if "tuples are late" in note)
     assert "00002.jsonl:3, and 2 are late since; if a clock" in note
     assert note.startswith("3 tuples are late")
 
