@@ -6,6 +6,8 @@ from cedilla.compiler.passes.report import Report
 from cedilla.compiler.passes.totals import check_totals
 from cedilla.compiler.plan import Plan, check_paths
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
+from cedilla.grammar.diagnostics.suggestions import unknown_attribute
+from cedilla.grammar.syntax import Setting
 
 DEEPEST = 200
 """The greatest number of operators on the way from a source to an output: engines plan them by recursion."""
@@ -23,7 +25,16 @@ def check(plan: Plan, report: Report) -> Plan:
         check_paths(plan)
         _check_depth(plan)
         check_totals(plan)
+        _check_grouping(plan, report)
     return plan
+
+
+def _check_grouping(plan: Plan, report: Report) -> None:
+    """Raises RQ102 for a group of `suspect` that no stream has as an attribute."""
+    stated = (s for s in report.query.statements if isinstance(s, Setting) and s.name == "suspect")
+    for setting in stated:
+        if (name := plan.unknown_group(setting.value)) is not None:
+            raise unknown_attribute(name, plan.stream_attributes, setting.span, "in `set suspect`")
 
 
 def _check_emits(plan: Plan) -> None:

@@ -18,7 +18,7 @@ from cedilla.compiler.plan.sources import Source
 from cedilla.compiler.plan.topics import TOPIC
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Span
-from cedilla.grammar.syntax.settings import SETTINGS, size
+from cedilla.grammar.syntax.settings import SETTINGS, size, word_and_names
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
@@ -67,6 +67,16 @@ class Plan:
     def longest_line(self) -> int:
         """Returns the greatest number of bytes of a line of a source."""
         return size(self.settings["longest_line"])
+
+    @property
+    def stream_attributes(self) -> list[str]:
+        """Returns the declared attributes of streams."""
+        return [attribute.name for s in self.sources if not s.table for attribute in s.attributes]
+
+    def unknown_group(self, suspect: str) -> str | None:
+        """Returns the first attribute of a value of `suspect`, `warn by shop, sensor`, that no stream has."""
+        _, names = word_and_names(suspect)
+        return next((name for name in names if name not in self.stream_attributes), None)
 
     @cached_property
     def source_of(self) -> dict[str, Source]:

@@ -15,7 +15,7 @@ from cedilla.grammar.building.clauses import ClauseBuilder
 from cedilla.grammar.hints import synonyms
 from cedilla.grammar.parsing.lalr import per_rule
 from cedilla.grammar.syntax.operator_forms import FORMS
-from cedilla.grammar.syntax.settings import SETTINGS, SIZES, as_stored, size_fault
+from cedilla.grammar.syntax.settings import SETTINGS, SIZES, as_stored, grouping_fault, size_fault
 
 if TYPE_CHECKING:
     from cedilla.grammar.syntax import Expression, Relation
@@ -199,8 +199,11 @@ class Builder(ClauseBuilder):
             )
         return syntax.OperatorDeclaration(str(name), inputs, text, **values, span=self._span(meta))
 
-    def setting(self, meta: Meta, name: Token, value: Token, unit: Token | None = None) -> syntax.Setting:
-        text = value if unit is None else f"{value} {unit}"
+    def setting(
+        self, meta: Meta, name: Token, value: Token, *parts: Token | tuple[str, ...] | None
+    ) -> syntax.Setting:
+        *unit, by = parts
+        text = " ".join(str(part) for part in (value, *unit) if part is not None)
         if self._check_known("RQ004", "setting", name, SETTINGS):
             if name not in SIZES:
                 at = Token.new_borrow_pos(value.type, text, value)
@@ -209,6 +212,10 @@ class Builder(ClauseBuilder):
                 self._report("RQ004", fault[0], value, fault[1])
             else:
                 text = as_stored(name, text)
+        if by is not None:
+            text = f"{text} by {', '.join(by)}"
+            if (fault := grouping_fault(name, text)) is not None:
+                self._report("RQ004", fault[0], meta, fault[1])
         return syntax.Setting(str(name), str(text), span=self._span(meta))
 
     def let(self, meta: Meta, name: Token, value: syntax.Literal) -> syntax.Let:

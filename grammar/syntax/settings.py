@@ -28,7 +28,8 @@ SETTING_MEANINGS: dict[str, str] = {
     "attribute of all tuples, with the type of its first value: a whole number gives a `long`, another number a "
     "`double`, a list or an object its text as a `string`; a later value of another type is set aside (RQ301). "
     "`quarantine` sets its tuples aside (RQ306); `abort` ends the query.",
-    "suspect": "`warn` reports jumps that look like a change of unit without an accent (RQ223). It changes no result.",
+    "suspect": "`warn` reports jumps that look like a change of unit without an accent (RQ223); `warn by shop, sensor` "
+    "groups tuples by these attributes. It changes no result.",
     "gaps": "Lost records of a topic (RQ446) or deleted rows of a Delta table (RQ438) end the query; `skip` continues "
     "after them.",
     "bad_markers": "A bad marker ends the query; `quarantine` sets it aside and names each unit that stays (RQ235).",
@@ -43,6 +44,7 @@ SETTING_MEANINGS: dict[str, str] = {
 SIZES = frozenset({"longest_line"})
 """Settings that are a number of bytes."""
 
+_BY = " by "
 _SIZE = re.compile(r"([0-9]{1,9}) ?(KiB|MiB)")
 _BYTES = {"KiB": 1 << 10, "MiB": 1 << 20}
 SMALLEST, LARGEST = 1 << 10, 256 << 20
@@ -61,8 +63,25 @@ def size_text(number: int) -> str:
 
 
 def as_stored(name: str, value: str) -> str:
-    """Returns a valid value as plans contain it: `64MiB` is `64 MiB`."""
-    return _SIZE.sub(r"\1 \2", value) if name in SIZES else value
+    """Returns a valid value as plans contain it: `64MiB` is `64 MiB`, and `warn by a,b` is `warn by a, b`."""
+    if name in SIZES:
+        return _SIZE.sub(r"\1 \2", value)
+    word, names = word_and_names(value)
+    return f"{word}{_BY}{', '.join(names)}" if names else value
+
+
+def word_and_names(value: str) -> tuple[str, tuple[str, ...]]:
+    """Returns the word of a value, and the attributes after `by`: of `warn by shop, sensor` two."""
+    word, _, names = value.partition(_BY)
+    return word, tuple(name.strip() for name in names.split(",")) if names else ()
+
+
+def grouping_fault(name: str, value: str) -> tuple[str, str] | None:
+    """Returns message and hint for a value with groups that its setting does not take, else `None`."""
+    word, names = word_and_names(value)
+    if not names or (name, word) == ("suspect", "warn"):
+        return None
+    return f"`by` is for `suspect = warn`, found `{name} = {word}`", f"`set {name} = {word};`"
 
 
 def size_fault(name: str, value: str) -> tuple[str, str] | None:

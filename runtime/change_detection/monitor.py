@@ -18,6 +18,7 @@ from cedilla.compiler.facts.markers import accent_text
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.syntax.settings import word_and_names
 from cedilla.runtime.change_detection.groups import (
     MAX_SERIES,
     Group,
@@ -73,8 +74,18 @@ class MonitoredSeries:
 def monitored_sources(plan: Plan) -> list[Source]:
     """Returns the sources that `set suspect = warn` or `set doubtful = abort` monitors: streams, because tables have no
     order."""
-    is_monitored = plan.settings["suspect"] == "warn" or plan.settings["doubtful"] == "abort"
+    is_monitored = (
+        word_and_names(plan.settings["suspect"])[0] == "warn" or plan.settings["doubtful"] == "abort"
+    )
     return [s for s in plan.sources if not s.table] if is_monitored else []
+
+
+def grouping(plan: Plan, source: Source) -> tuple[str, ...]:
+    """Returns the attributes that identify the groups of a source: those that the query names and the source has, else
+    those that accents likely describe."""
+    _, names = word_and_names(plan.settings["suspect"])
+    own = {attribute.name for attribute in source.attributes}
+    return tuple(name for name in names if name in own) or tuple(described_by(source))
 
 
 @define
@@ -90,10 +101,10 @@ class Monitor:
     reported: tuple[ReportedChange, ...] = ()
     groups: dict[Group, dict[str, MonitoredSeries]] = field(factory=dict[Group, dict[str, MonitoredSeries]])
 
-    @classmethod
-    def of(cls, source: Source) -> Monitor:
-        """Returns a new monitor."""
-        return cls(source, tuple(described_by(source)))
+    def text(self) -> str:
+        """Names the groups, and the setting that chooses others."""
+        by = f"by {', '.join(self.by)}" if self.by else "as a whole"
+        return f"jumps of `{self.source.name}` are looked for {by}; `set suspect = warn by NAME;` chooses"
 
     def attributes(self, state: SourceState) -> list[str]:
         """Returns the monitored attributes: numbers that neither identify groups nor are codes."""

@@ -52,11 +52,11 @@ def dump_monitor(monitor: Monitor) -> dict[str, Any]:
     }
 
 
-def load_monitor(source: Source, data: Mapping[str, Any] | None) -> Monitor:
+def load_monitor(source: Source, by: tuple[str, ...], data: Mapping[str, Any] | None) -> Monitor:
     """Restores the monitor that `dump_monitor` wrote; starts a new one without a record, or with other group
     attributes.
     """
-    monitor = Monitor.of(source)
+    monitor = Monitor(source, by)
     if data is None:
         return monitor
     monitor.reported = reported_changes(data)

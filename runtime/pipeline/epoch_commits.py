@@ -90,7 +90,7 @@ class EpochCommitter:
             written=counts,
             waiting=rows_that_wait(self._releases, segments, running.after, number),
             warnings=(*self.tables.warnings(), *running.report.warnings, *bad, *suspects),
-            notes=(*notes, *self.topics.notes(), *running.report.notes, *rejected),
+            notes=(*notes, *self.watches.notes(), *self.topics.notes(), *running.report.notes, *rejected),
             phases={
                 "plan": running.report.seconds,
                 "compute": computed - waited,

@@ -19,7 +19,7 @@ from cedilla.compiler.expressions.types import column
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import POSITION, Level
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.change_detection.monitor import MAX_GROUPS, Monitor, monitored_sources
+from cedilla.runtime.change_detection.monitor import MAX_GROUPS, Monitor, grouping, monitored_sources
 from cedilla.runtime.change_detection.monitor_record import dump_monitor, load_monitor
 from cedilla.runtime.change_detection.points import MAX_TUPLES, MAX_VALUE, TARGET_POINTS, Point, run_bits
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -59,13 +59,20 @@ class Watches:
     jobs: Jobs
     _watches: dict[str, Monitor] = field(factory=dict[str, Monitor])
     _denser: dict[str, float] = field(factory=dict[str, float])
+    _is_told: bool = False
 
     @classmethod
     def of(cls, plan: Plan, jobs: Jobs, recorded: Mapping[str, Any]) -> Watches:
         """The watches as the last commit has left them."""
-        return cls(
-            plan, jobs, {s.name: load_monitor(s, recorded.get(s.name)) for s in monitored_sources(plan)}
-        )
+        watches = {
+            s.name: load_monitor(s, grouping(plan, s), recorded.get(s.name)) for s in monitored_sources(plan)
+        }
+        return cls(plan, jobs, watches)
+
+    def notes(self) -> tuple[str, ...]:
+        """Returns by what each source is grouped, once a run."""
+        is_first, self._is_told = not self._is_told, True
+        return tuple(watch.text() for watch in self._watches.values()) if is_first else ()
 
     def start(
         self, epoch: int, read: Mapping[str, SourceInput], states: Mapping[str, SourceState]

@@ -10,7 +10,7 @@ from attrs import define, field
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.change_detection.groups import Group
-from cedilla.runtime.change_detection.monitor import Monitor, monitored_sources
+from cedilla.runtime.change_detection.monitor import Monitor, grouping, monitored_sources
 from cedilla.runtime.change_detection.points import MAX_TUPLES, points_of, run_bits
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.reference.node import Row, key_value
@@ -26,7 +26,7 @@ class SimulatedWatches:
     @classmethod
     def of(cls, plan: Plan) -> SimulatedWatches:
         """Returns the monitors at the start of a plan."""
-        return cls({source.name: Monitor.of(source) for source in monitored_sources(plan)})
+        return cls({s.name: Monitor(s, grouping(plan, s)) for s in monitored_sources(plan)})
 
     def add(self, source: str, row: Row, location: str) -> None:
         """Takes a canonical tuple that was not rejected."""

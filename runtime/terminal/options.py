@@ -16,7 +16,7 @@ from cedilla.compiler import ENGINES, Engine
 from cedilla.compiler.plan import Plan, at_paths, folders
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
-from cedilla.grammar.syntax.settings import SETTINGS, SIZES, size_fault
+from cedilla.grammar.syntax.settings import SETTINGS, SIZES, grouping_fault, size_fault, word_and_names
 from cedilla.runtime.terminal.permissions import allowed_folders, check_permitted, folder_of
 
 Texts = Mapping[str, str]
@@ -84,11 +84,16 @@ class Options:
             if name in SIZES:
                 if (fault := size_fault(name, value)) is not None:
                     raise wrong(f"--set: {fault[0]}", fault[1])
-            elif value not in SETTINGS[name]:
+            elif (word := word_and_names(value)[0]) not in SETTINGS[name]:
                 raise wrong(
                     f"--set: unknown value of `{name}`: `{value}`",
-                    did_you_mean(value, SETTINGS[name], "values"),
+                    did_you_mean(word, SETTINGS[name], "values"),
                 )
+            elif (fault := grouping_fault(name, value)) is not None:
+                raise wrong(f"--set: {fault[0]}", fault[1])
+            elif (group := plan.unknown_group(value)) is not None:
+                guess = did_you_mean(group, plan.stream_attributes, "attributes")
+                raise wrong(f"--set: unknown attribute `{group}`", guess)
         for option, number in (
             ("--files-per-epoch", self.files_per_epoch),
             ("--records-per-epoch", self.records_per_epoch),

@@ -20,7 +20,7 @@ from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.change_detection import monitor as monitor_module
 from cedilla.runtime.change_detection.conversions import CONVERSIONS
-from cedilla.runtime.change_detection.groups import new_series
+from cedilla.runtime.change_detection.groups import described_by, new_series
 from cedilla.runtime.change_detection.monitor import Monitor
 from cedilla.runtime.change_detection.monitor_record import MAX_STORED, dump_monitor, load_monitor
 from cedilla.runtime.change_detection.points import MAX_TUPLES, TARGET_POINTS, Point, points_of, run_bits
@@ -72,14 +72,16 @@ def reported(
 ) -> list[Told]:
     """Returns the reports of a watch over epochs of sensors and values, with the epoch; medians are those of the
     engine."""
-    state, watch = state or source_state(), watch or Monitor.of(SOURCE)
+    state, watch = state or source_state(), watch or Monitor(SOURCE, tuple(described_by(SOURCE)))
     result: list[Told] = []
     for number, values in enumerate(epochs):
         tuples = (((s,), f"epoch {number}", {"t": value}) for s, value in values)
         points = list(points_of(tuples, run_bits(len(values), 3) if len(values) > MAX_TUPLES else 0))
         result += [(number, report) for report in watch.take(points, watch.share, state, state)]
         if restart:
-            watch = load_monitor(SOURCE, json.loads(json.dumps(dump_monitor(watch))))
+            watch = load_monitor(
+                SOURCE, tuple(described_by(SOURCE)), json.loads(json.dumps(dump_monitor(watch)))
+            )
     return result
 
 
@@ -120,7 +122,7 @@ def test_the_cut_into_epochs_decides_nothing(name: str) -> None:
     points = [Point((s,), "r.jsonl", {"t": value}, {"t": 1}) for s, value in values]
     state, results = source_state(), list[tuple[list[str], Any]]()
     for size in (2400, 250, 33):
-        watch, messages = Monitor.of(SOURCE), list[str]()
+        watch, messages = Monitor(SOURCE, tuple(described_by(SOURCE))), list[str]()
         for begin in range(0, len(points), size):
             messages += (
                 w.message for w in watch.take(points[begin : begin + size], watch.share, state, state)
@@ -224,7 +226,7 @@ def test_the_accent_is_in_the_units_in_force() -> None:
 
 
 def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> None:
-    watch, state = Monitor.of(SOURCE), source_state("t")
+    watch, state = Monitor(SOURCE, tuple(described_by(SOURCE))), source_state("t")
     epochs = list(sensors([600] * 8, since=2400))
     assert reported(epochs[:4], state, watch=watch) == []
     before = state
@@ -232,7 +234,7 @@ def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> No
         state = with_accent(state, read_accent(text, state.types), 0).next_epoch()
     tuples = (((s,), "epoch 4", {"t": value}) for s, value in epochs[4])
     assert watch.take(list(points_of(tuples, 0)), 1, before, before.next_epoch()) != []
-    watch = Monitor.of(SOURCE)
+    watch = Monitor(SOURCE, tuple(described_by(SOURCE)))
     assert reported(epochs[:4], before, watch=watch) == []
     dropped = with_accent(before, read_accent("[[s = 2, -(t)]]", before.types), 0).next_epoch()
     assert watch.take([], 1, before, dropped) == []
@@ -244,7 +246,7 @@ def test_an_attribute_that_is_dropped_and_added_may_come_in_another_unit() -> No
 def test_of_many_groups_one_in_so_many_is_watched_which_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monitor_module, "MAX_GROUPS", 10)
     source = evolve(compile_query(QUERY.replace("s: int in {1, 2, 3}", "s: string")).plan.sources[0])
-    watch, state = Monitor.of(source), SourceState.start(source, frozenset())
+    watch, state = Monitor(source, tuple(described_by(source))), SourceState.start(source, frozenset())
 
     def take(names: Iterable[int], share: int) -> list[Diagnostic]:
         return watch.take([Point((str(n),), "", {"t": 1.0}, {"t": 1}) for n in names], share, state, state)
@@ -256,24 +258,26 @@ def test_of_many_groups_one_in_so_many_is_watched_which_is_said_once(monkeypatch
     assert take(range(100), 1) == []  # of an epoch that began before
     assert (take(range(9), 4), len(watch.groups)) == ([], 9)
     assert take(range(20, 30), 4) == []
-    assert load_monitor(source, dump_monitor(watch)).share == watch.share == 8
+    assert load_monitor(source, tuple(described_by(source)), dump_monitor(watch)).share == watch.share == 8
 
 
 def test_a_checkpoint_keeps_a_bounded_part() -> None:
-    rng, watch, state = random.Random(1), Monitor.of(SOURCE), source_state()
+    rng, watch, state = random.Random(1), Monitor(SOURCE, tuple(described_by(SOURCE))), source_state()
     for number in range(3):
         tuples = (((s,), f"epoch {number}", {"t": rng.random()}) for s in range(900) for _ in range(3))
         watch.take(list(points_of(tuples, 0)), 1, state, state)
     assert dump_monitor(watch)["series"] == []  # too few of each to go on with
-    watch = Monitor.of(SOURCE)
+    watch = Monitor(SOURCE, tuple(described_by(SOURCE)))
     for number in range(12):
         tuples = (((s,), f"epoch {number}", {"t": rng.random()}) for s in range(200) for _ in range(10))
         watch.take(list(points_of(tuples, 0)), 1, state, state)
     text = json.dumps(dump_monitor(watch))
     assert len(text) < 8 * MAX_STORED
-    assert json.dumps(dump_monitor(load_monitor(SOURCE, json.loads(text)))) == text
+    assert (
+        json.dumps(dump_monitor(load_monitor(SOURCE, tuple(described_by(SOURCE)), json.loads(text)))) == text
+    )
     regrouped = evolve(SOURCE, attributes=[evolve(a, domain=None) for a in SOURCE.attributes])
-    assert load_monitor(regrouped, json.loads(text)).groups == {}
+    assert load_monitor(regrouped, tuple(described_by(regrouped)), json.loads(text)).groups == {}
 
 
 def test_points_are_few_however_many_tuples() -> None:
@@ -329,6 +333,47 @@ def test_simulate_tells_of_a_change_at_its_line(tmp_path: Path) -> None:
     assert simulate_messages(tmp_path, at_line) == ""
 
 
+SHOPS = (
+    QUERY.replace("s: int in {1, 2, 3}", 's: string, day: string in {"mon", "tue"}')
+    .replace("except ts, s](", "except ts, s, day](")
+    .replace("p?: double", "n?: int")
+)
+
+
+@pytest.mark.parametrize(
+    ("by", "where"), [("s", "s = s2"), *tiered([("s,n", "s = s2"), ("day, s", "day = mon, s = s2")], 0)]
+)
+def test_the_setting_says_by_what_tuples_are_grouped(tmp_path: Path, by: str, where: str) -> None:
+    """The domain of another attribute would choose that one alone, and the change of a shop is blurred by it."""
+    run = Query.without_engine(tmp_path, SHOPS)
+    stream: list[Item] = [
+        {**item, "s": f"s{item['s']}", "day": "mon"} if "s" in item else item
+        for item in minutes_of_sensors(range(12), since=7)
+    ]
+    run.write("readings", stream)
+    run.simulate(suspect=f"warn by {by}")
+    (warning,) = run.simulated.warnings
+    assert warning.message.startswith(f"`t` of {where} jumps like °F to °C")
+
+
+def test_by_names_attributes_of_streams(tmp_path: Path) -> None:
+    path = tmp_path / "q.rq"
+    path.write_text(QUERY.replace("= warn", "= warn by s , minute"))
+    assert "RQ102" in cedilla("check", str(path)).output
+    path.write_text(QUERY.replace("= warn", "= warn by s,ts"))
+    assert cedilla("check", str(path)).exit_code == 0
+    assert cedilla("fmt", str(path)).exit_code == 0
+    assert "set suspect = warn by s, ts;" in path.read_text()
+    for value, complaint in {
+        "suspect=warn by minute": "unknown attribute `minute`",
+        "suspect=off by s": "`by` is for `suspect = warn`",
+        "drop=eager by s": "`by` is for `suspect = warn`",
+    }.items():
+        result = cedilla("simulate", str(path), "--set", value)
+        assert result.exit_code != 0
+        assert complaint in result.output
+
+
 def test_an_unknown_value_of_the_setting(tmp_path: Path) -> None:
     (tmp_path / "q.rq").write_text(QUERY.replace("= warn", "= yes"))
     result = cedilla("check", str(tmp_path / "q.rq"))
@@ -359,6 +404,8 @@ def test_a_run_tells_of_a_change_once(spark: SparkSession, tmp_path: Path, minut
     assert end.startswith(f"epoch {epoch}, ")
     assert end.endswith(f"/in/readings/{epoch + 1:05d}.jsonl")
     assert number - epoch <= 3 // minutes
+    grouped = "jumps of `readings` are looked for by s; `set suspect = warn by NAME;` chooses"
+    assert all(report.notes.count(grouped) == 1 for report in run.reports), "each is a run"
     shown = status_text(read_status(str(tmp_path / "checkpoint")))
     assert "jumps that no accent announces" in shown
     assert f"source readings: {end}: `t` of s = 2 jumps like °F to °C: {ANNOUNCED}" in shown
