@@ -13,6 +13,8 @@ from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.storage.files import Files, FoundFile
 
+_FILE = "file:"
+
 
 def present_files(
     files: Files,
@@ -36,10 +38,11 @@ def present_files(
 def _present(
     files: Files, folders: KnownFolders, name: str, left: Sequence[InputFile], lines: int
 ) -> Sequence[InputFile]:
-    in_folders = [file for file in left if record_file(file.path) is None]
-    parents = {file.path.rpartition("/")[0] for file in in_folders}
-    present = {file.path: file for parent in parents for file in files.list(parent)}
-    changed = [file for file in in_folders if not _is_listed(file, present.get(file.path))]
+    parents = {file.path.rpartition("/")[0] for file in left}
+    as_known = {file.path.removeprefix(_FILE): file.path for file in left}  # records of topics have no scheme
+    found = [file for parent in parents for file in files.list(parent)]
+    present = {as_known.get(file.path.removeprefix(_FILE), file.path): file for file in found}
+    changed = [file for file in left if not _is_listed(file, present.get(file.path))]
     if not changed:
         return left
     moved = _moved(files, folders, name, changed)
@@ -49,9 +52,9 @@ def _present(
             raise _replaced(name, left[0], lines, f"it is what {other} was")
     elif lines and (now := moved.get(left[0].path)) is not None:
         raise _replaced(name, left[0], lines, f"{now.path} has its bytes")
-    found = [_as_found(files, file, present.get(file.path)) if file in changed else file for file in left]
+    now_left = [_as_found(files, file, present.get(file.path)) if file in changed else file for file in left]
     # One file may be there for two: at the path of a mended one that has moved is another one, which has moved, too.
-    return [*reversed({file.path: file for file in reversed(found)}.values())]
+    return [*reversed({file.path: file for file in reversed(now_left)}.values())]
 
 
 def _in_place(file: InputFile, moved: Mapping[str, FoundFile]) -> str | None:
@@ -66,12 +69,16 @@ def _replaced(name: str, file: InputFile, lines: int, why: str) -> DiagnosticErr
 
 
 def _is_listed(file: InputFile, now: FoundFile | None) -> bool:
-    return now is not None and (file.length, file.modified) == (now.length, now.modified)
+    if now is None or file.length != now.length:
+        return False
+    return file.modified == now.modified or record_file(file.path) is not None
 
 
 def _as_found(files: Files, file: InputFile, now: FoundFile | None) -> InputFile:
     if now is None:  # its reader says so
         return file
+    if record_file(file.path) is not None:
+        return evolve(file, length=now.length)
     return evolve(
         file,
         path=now.path,
