@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types.decimals import is_exact
+from cedilla.compiler.expressions.unit_conversions.exact_conversions import have_common_type
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import (
@@ -34,7 +35,7 @@ from cedilla.compiler.facts.schemes import (
     without_finite,
 )
 from cedilla.compiler.operators.shared.base import KINDS, Invariants, Kept, Operator, Rules, require
-from cedilla.compiler.operators.shared.equality import floating
+from cedilla.compiler.operators.shared.equality import floating, no_decimal
 from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import ANYTHING, UNION, Box, Domain, Tree, Universe
 from cedilla.grammar.diagnostics import Diagnostic, failure
@@ -60,12 +61,15 @@ class Matching(Operator):
         for a, b in self.on:
             require((a,), left, self.span, "the left input of the join")
             require((b,), right, self.span, "the right input of the join")
-            if left.types[a] != right.types[b] and not (is_exact(left.types[a]) and is_exact(right.types[b])):
-                difference = f"`{a}` is {left.types[a]} on the left, `{b}` is {right.types[b]} on the right"
-                hint = (
-                    f"`extend[{left.types[a].name}({b}) as {b}_key](R)` converts one of them before the join"
-                )
+            ours, theirs = left.types[a], right.types[b]
+            if ours == theirs:
+                continue
+            difference = f"`{a}` is {ours} on the left, `{b}` is {theirs} on the right"
+            if not (is_exact(ours) and is_exact(theirs)):
+                hint = f"`extend[{ours.name}({b}) as {b}_key](R)` converts one of them before the join"
                 raise failure("RQ103", f"a join requires equal types: {difference}", self.span, hint=hint)
+            if not have_common_type(ours, theirs):
+                raise no_decimal(f"a join requires a common type: {difference}", (ours, theirs), self.span)
         return floating((a for a, _ in self.on), left.types, self.span)
 
     @property

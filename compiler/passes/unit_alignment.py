@@ -20,6 +20,7 @@ from cedilla.compiler.expressions.unit_conversions.exact_conversions import (
     as_double,
     exact_type,
     exactly_applied,
+    have_common_type,
 )
 from cedilla.compiler.expressions.unit_inference import Units
 from cedilla.compiler.operators import Project
@@ -63,7 +64,7 @@ def align_units(
                 ours,
                 as_double(function, other) if is_exact(types[1]) else applied(function, other, right[1]),
             )
-        elif exact_type(types[1], function) is not None:
+        elif (exact := exact_type(types[1], function)) and have_common_type(types[0], exact):
             changed[1][b] = ours, exactly_applied(function, other)
         else:
             changed[0][a] = ours, as_double(IDENTITY, syntax.Attribute(a, span=node.span))

@@ -16,6 +16,7 @@ from typing import Any
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, finite
 from cedilla.compiler.facts.facts import Facts, fold_closed
+from cedilla.compiler.operators.shared.equality import common_types
 from cedilla.compiler.operators.shared.vacancies import Vacancy
 from cedilla.compiler.regions import Tree
 from cedilla.runtime.records.rejections import beyond
@@ -104,12 +105,11 @@ class Node:
         raise NotImplementedError
 
     def in_common_types(self, rows: Rows, inputs: tuple[Facts, ...]) -> Rows:
-        """Returns rows of two inputs with doubles for numbers that meet doubles.
+        """Returns rows of two inputs with doubles for numbers whose common type is double.
 
         Raises RQ310 if a double may not keep a value, unless the query itself makes the output's attribute a double.
         """
-        left, right = (facts.types for facts in inputs)
-        widened = {n for n, type_ in left.items() if n in right and DOUBLE in (type_, right[n])}
+        widened = {n for n, type_ in common_types(inputs).items() if type_ == DOUBLE}
         return [{n: self._double(n, v) if n in widened else v for n, v in row.items()} for row in rows]
 
     def _double(self, name: str, value: Any) -> Any:

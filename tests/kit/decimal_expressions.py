@@ -23,6 +23,7 @@ SCHEMA = {
     "v": "decimal(18,4)",
     "q": "decimal(38,18)",
     "w": "decimal(38,0)",
+    "z": "decimal(32,30)",
     "x": "double",
     "f": "boolean",
 }
@@ -49,10 +50,11 @@ _EDGES: dict[str, tuple[Any, ...]] = {
     "v": ("99999999999999.9999", "-99999999999999.9999", "0.0001", None),
     "q": ("9" * 20 + "." + "9" * 18, "-9." + "9" * 18, "0." + "0" * 17 + "1", "9007199254740993.1", None),
     "w": ("9" * 38, "-" + "9" * 38, "9" * 37, "1" + "0" * 19, "9007199254740993", None),
+    "z": ("99." + "9" * 30, "-99." + "9" * 30, "8." + "0" * 29 + "1", "0." + "0" * 29 + "1", None),
     "x": (0.1 + 0.2, 1e300, -0.0, None),
     "f": (True, False, None),
 }
-_PLACES = {"d": 2, "v": 4, "q": 18, "w": 0}
+_PLACES = {"d": 2, "v": 4, "q": 18, "w": 0, "z": 30}
 CONSTANTS = (
     "0",
     "1",
@@ -91,13 +93,14 @@ def _value(rng: Random, name: str) -> Any:
         case _:
             places = _PLACES[name]
             whole, _, after = text.partition(".")
+            whole = whole[-2:] if name == "z" else whole  # it has two digits there
             return Decimal(f"{whole}.{after[:places]}" if places else whole)
 
 
 def number(rng: Random, size: int) -> str:
     """An expression of a number."""
     if size <= 0:
-        return rng.choice((*"bndvqwx", *"bndvn", *CONSTANTS))
+        return rng.choice((*"bndvqwzx", *"bndvn", *CONSTANTS))
     return rng.choice(_NUMBERS)(rng, size - 1)
 
 
@@ -134,7 +137,7 @@ def expression(rng: Random) -> str:
 
 def _exact(rng: Random, size: int) -> str:
     """An expression of a number that is no double, whose texts have a notation of their own."""
-    x = rng.choice("bndvqw")
+    x = rng.choice("bndvqwz")
     return rng.choice((x, f"({x} {rng.choice('+-*%')} {rng.choice(CONSTANTS[:8])})"))
 
 

@@ -7,12 +7,14 @@ exactly.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from math import floor
 from random import Random
 from typing import Any
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.expressions.types import decimal_notation
 from cedilla.compiler.units.units import conversion
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.stream import Item, is_tuple
@@ -134,6 +136,45 @@ def random_case(rng: Random) -> tuple[Ends, list[Any], list[Any]]:
         if abs(close_by) < 2**31 and rng.random() < 0.7:
             left.append(int(close_by) if step == 1 else float(close_by))
     return (f"{types[0]} unit {ours}", f"{types[1]} unit {theirs}"), left, right
+
+
+WIDE = (
+    *("decimal(38, 0)", "decimal(38, 18)", "decimal(20, 4)", "decimal(32, 30)", "decimal(25, 16)"),
+    *("decimal(32, 32)", "decimal(20, 18)", "decimal(19, 0)", "decimal(30, 19)", "long", "int"),
+)
+
+
+def random_wide_case(rng: Random) -> tuple[Ends, list[Any], list[Any]]:
+    """Types of one unit with up to 38 digits, and values of which some differ in the last digit only."""
+    types = [rng.choice(WIDE) for _ in range(2)]
+    right = [_wide_value(rng, types[1]) for _ in range(rng.randint(1, 5))]
+    left = [_wide_value(rng, types[0]) for _ in range(rng.randint(0, 3))]
+    before, after = digits(types[0])
+    for value in right:
+        near = floor(value * 10**after) + rng.choice([0, 0, 1, -1])
+        if abs(near) < 10**after * min(10**before, 2**31):
+            left.append(Fraction(near, 10**after))
+    ours, theirs = ([_as_written(value) for value in values] for values in (left, right))
+    return (f"{types[0]} unit s", f"{types[1]} unit s"), ours, theirs
+
+
+def digits(type_: str) -> tuple[int, int]:
+    """The digits before and after the point; those of a whole number under any Alter."""
+    if not type_.startswith("decimal"):
+        return 19, 0
+    precision, scale = map(int, type_[len("decimal(") : -1].split(","))
+    return precision - scale, scale
+
+
+def _wide_value(rng: Random, type_: str) -> Fraction:
+    before, after = digits(type_)
+    unit = rng.choice([0, 1, 7, rng.randrange(10**after), 10**after - 1]) if after else 0
+    most = 10 ** min(before, 9)
+    return rng.choice([0, 7 % most, 8 % most, rng.randrange(most)]) + Fraction(unit, 10**after)
+
+
+def _as_written(value: Fraction) -> Decimal:
+    return Decimal(decimal_notation(value) or "")
 
 
 def random_value(rng: Random, type_: str) -> Any:

@@ -45,8 +45,14 @@ def exact_type(type_: Type, function: Affine) -> Type | None:
     return _decimal(len(str(int(most))), places)
 
 
+def have_common_type(a: Type, b: Type) -> bool:
+    """Returns True if a decimal holds the numbers of two exact types, whatever an Alter makes of whole numbers."""
+    one, other = (digits_of_type(LONG if type_.is_integral else type_) for type_ in (a, b))
+    return _decimal(max(one.before, other.before), max(one.after, other.after)) is not None
+
+
 def common_type(a: Type, b: Type) -> Type:
-    """Returns the type that holds the numbers of two exact types, exactly if possible."""
+    """Returns the type that holds the numbers of two exact types: a double only where units leave no decimal."""
     if a.is_integral and b.is_integral:
         return a if a == b else LONG
     one, other = digits_of_type(a), digits_of_type(b)

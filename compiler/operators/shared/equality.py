@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cedilla.compiler.expressions.types import DOUBLE, Type
-from cedilla.compiler.expressions.types.decimals import is_exact
-from cedilla.compiler.expressions.unit_conversions.exact_conversions import common_type
+from cedilla.compiler.expressions.types import DOUBLE, MAX_DIGITS, Type
+from cedilla.compiler.expressions.types.decimals import digits_of_type, is_exact
+from cedilla.compiler.expressions.unit_conversions.exact_conversions import common_type, have_common_type
 from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.facts.schemes import Memory, Schemes, beyond, both, ordered, within
 from cedilla.compiler.operators.shared.vacancies import Vacancy
-from cedilla.grammar.diagnostics import Diagnostic, Span, failure
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, Span, failure
 
 
 def common_types(inputs: Iterable[Facts]) -> dict[str, Type]:
@@ -35,11 +35,14 @@ def largest_in_counts(type_: Type) -> float:
 def clash(inputs: tuple[Facts, Facts]) -> str | None:
     """An attribute that has types in the inputs which no common type holds."""
     left, right = inputs
-    for name in (name for name in left.types if name in right.types):
-        a, b = left.types[name], right.types[name]
-        if a != b and not (a.is_numeric and b.is_numeric):
-            return name
-    return None
+    both = (name for name in left.types if name in right.types)
+    return next((name for name in both if not _is_common(left.types[name], right.types[name])), None)
+
+
+def _is_common(a: Type, b: Type) -> bool:
+    if a == b or not (a.is_numeric and b.is_numeric):
+        return a == b
+    return DOUBLE in (a, b) or have_common_type(a, b)
 
 
 def check_types(inputs: tuple[Facts, Facts], of: str, span: Span | None) -> None:
@@ -47,12 +50,20 @@ def check_types(inputs: tuple[Facts, Facts], of: str, span: Span | None) -> None
     if (name := clash(inputs)) is not None:
         a, b = (facts.types[name] for facts in inputs)
         message = f"`{name}` is {a} in one input of the {of} and {b} in the other"
-        raise failure(
-            "RQ103",
-            message,
-            span,
-            hint=f"`{b.name}({name}) as {name}` in a `project` of the first converts it",
-        )
+        if is_exact(a) and is_exact(b):
+            raise no_decimal(message, (a, b), span)
+        hint = f"`{b.name}({name}) as {name}` in a `project` of the first converts it"
+        raise failure("RQ103", message, span, hint=hint)
+
+
+def no_decimal(message: str, types: tuple[Type, Type], span: Span | None) -> DiagnosticError:
+    """Returns RQ103 for exact numbers of two inputs that would be rounded where they meet."""
+    before, after = map(max, zip(*map(digits_of_type, types), strict=True))
+    hint = (
+        f"no decimal has {before} digits before the point and {after} after it: declare at most {MAX_DIGITS} "
+        "together, or take `double(x)` of both in a `project`, which rounds"
+    )
+    return failure("RQ103", message, span, hint=hint)
 
 
 def vacancies(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cedilla.compiler import compile_query, regions
-from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING
+from cedilla.compiler.expressions.types import DOUBLE, LONG, STRING, Type
 from cedilla.compiler.facts.facts import LATENT, ORIGINAL, PRESENT, Facts, StateFacts
 from cedilla.compiler.operators import Distinct, Intersect, Limit, Minus, Rename, Union
 from cedilla.compiler.operators.shared.reactions import reaction
@@ -214,12 +214,15 @@ def test_types_of_both_inputs_have_a_common_one() -> None:
         compile_query(query.format("int", "long", operator))
         with pytest.raises(DiagnosticError, match="RQ103"):
             compile_query(query.format("int", "string", operator))
-    facts = [Facts({"a": t}, {}, {"a": PRESENT}) for t in (LONG, DOUBLE, STRING)]
+    long, short = Type("decimal", (38, 0)), Type("decimal", (38, 18))
+    facts = [Facts({"a": t}, {}, {"a": PRESENT}) for t in (LONG, DOUBLE, STRING, long, short)]
     assert Intersect(**NAMES).facts((facts[0], facts[1])).types == {"a": DOUBLE}
     assert Minus(**NAMES).facts((facts[0], facts[1])).types == {"a": LONG}
     for kind in (Intersect, Minus, Union):
         assert kind(**NAMES).conflict((facts[0], facts[1])) is None
         assert kind(**NAMES).conflict((facts[0], facts[2])) == "a", "added with a type of its own"
+        assert kind(**NAMES).conflict((facts[0], facts[4])) is None
+        assert kind(**NAMES).conflict((facts[3], facts[4])) == "a", "no decimal has 56 digits"
 
 
 # --- limit ---

@@ -51,6 +51,7 @@ ROW = {
     "v": Decimal("5.5"),
     "q": Decimal("9" * 20 + ".5"),
     "w": Decimal("9" * 38),
+    "z": Decimal("8.5"),
     "x": 0.1,
     "f": None,
 }
