@@ -113,9 +113,12 @@ def boolean(arguments: Sequence[str], types: Sequence[Type]) -> str:
 
 
 def date(arguments: Sequence[str], types: Sequence[Type]) -> str:
-    """Converts a moment, or the text of a date, to its day."""
+    """Converts a moment, or the text of a moment or a date, to its day."""
     (x,) = arguments
-    return _of_text(x, moments.DAY.pattern, "DATE") if types[0] == STRING else f"CAST({x} AS DATE)"
+    if types[0] != STRING:
+        return f"CAST({x} AS DATE)"
+    day = _matches(_trimmed(x), moments.DAY.pattern)
+    return f"IF({day}, try_cast({_trimmed(x)} AS DATE), CAST({timestamp(arguments, types)} AS DATE))"
 
 
 def timestamp(arguments: Sequence[str], types: Sequence[Type]) -> str:

@@ -80,8 +80,7 @@ def _java(value: float) -> str:
 
 
 def _to_date(value: Any) -> date | None:
-    if isinstance(value, str):
-        return _of_text(moments.day_of, value)
+    value = _of_text(moments.moment_of, value) if isinstance(value, str) else value
     return value.astimezone(UTC).date() if isinstance(value, datetime) else value
 
 

@@ -63,8 +63,15 @@ def test_a_cast_takes_the_moments_that_a_source_takes(text: Any, expected: datet
         assert cast("timestamp", text) == expected
 
 
-@pytest.mark.parametrize(("text", "expected"), DAYS.items())
-def test_a_cast_takes_the_days_that_a_source_takes(text: Any, expected: date | None) -> None:
+OF_A_MOMENT = {text: moment and moment.date() for text, moment in MOMENTS.items()}
+OF_A_MOMENT["2020-01-02T00:00:00Z"] = date(2020, 1, 2)
+
+
+@pytest.mark.parametrize(("text", "expected"), (DAYS | OF_A_MOMENT).items())
+def test_a_cast_takes_the_days_that_a_source_takes_and_those_of_moments(
+    text: Any, expected: date | None
+) -> None:
+    """A text with a time was undefined. The day is that of the moment in UTC, as of `date(timestamp(s))`."""
     if isinstance(text, str) and text == text.strip():
         assert cast("date", text) == expected
 
