@@ -256,7 +256,8 @@ def _as_spark_has_it(values: pa.Array, kind: pa.DataType) -> _Column:
     if isinstance(values, pa.DictionaryArray):
         values = values.dictionary_decode()
     if kind == pa.string():
-        return _texts(values.cast(pa.binary()))
+        has_bytes = not (pa.types.is_time(values.type) or pa.types.is_decimal256(values.type))
+        return _texts(values.cast(pa.binary()) if has_bytes else values)
     column = _Column(values) if values.type == kind else _cast(values, kind)
     if pa.types.is_floating(kind):  # NaN has several forms, and only one equals NaN to Sail
         nan = pa.scalar(float("nan"), kind)

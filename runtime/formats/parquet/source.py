@@ -17,7 +17,7 @@ from copy import copy
 from functools import partial, reduce
 from typing import Any, ClassVar
 
-from attrs import frozen
+from attrs import evolve, frozen
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import AtomicType, DataType, NullType, StringType, StructField, StructType
@@ -226,15 +226,19 @@ class Parquet(ReadBySpark):
             by_file = threads.map(lambda n: _markers(n, files[n], looked[files[n].path]), files)
             return sorted((marker for markers in by_file for marker in markers), key=lambda m: m.position)
 
+    def located(self, spark: SparkSession, files: Numbered, bad: DataFrame, types: Types) -> DataFrame:
+        """As of other formats. The type of a column that no engine reads is the reason, not the text of its value."""
+        kinds = (item for footer in self._footers(spark, files).values() for item in footer.columns.items())
+        unknown = {name for name, kind in kinds if isinstance(kind, Unknown)}
+        return super().located(spark, files, bad, {n: t for n, t in types.items() if n not in unknown})
+
     def lines(self, spark: SparkSession, files: Numbered) -> DataFrame:
         """Returns the rows: `raw` is the row as JSON, `line` its index in the file from 0."""
         footers = self._footers(spark, files)
         parts: list[DataFrame] = []
-        for group in _groups(footers, lambda footer: tuple(footer.columns)):
+        for group in map(_shown, _groups(footers, lambda footer: tuple(footer.columns))):
             values = ", ".join(
-                f"{readable(quoted(name), kind)} AS {quoted(name)}"
-                for name, kind in group.columns
-                if not isinstance(kind, Unknown)
+                f"{readable(quoted(name), kind)} AS {quoted(name)}" for name, kind in group.columns
             )
             raw = f"to_json(struct({values}), {JSON_OPTIONS})" if values else "'{}'"
             rows = self._placed(spark, files, group, [f"{raw} AS raw"], of_messages=True)
@@ -306,7 +310,7 @@ class Parquet(ReadBySpark):
         scanned = {
             number: file
             for number, file in chosen.items()
-            if self.is_scanned(spark, file) and _is_plain(group.footers[number])
+            if self.is_scanned(spark, file) and _is_plain(group.footers[number], group)
         }
         frames: list[DataFrame] = []
         if scanned:
@@ -348,9 +352,16 @@ class Parquet(ReadBySpark):
 # --- scans ---------------------------------------------------------------------------------------------------
 
 
-def _is_plain(footer: Footer) -> bool:
-    """Returns True for a file whose values a scan of the engine reads."""
-    return not (is_beyond(footer) or footer.has_halves)
+def _is_plain(footer: Footer, group: _Group) -> bool:
+    """Returns True for a file of a group whose values a scan of the engine reads."""
+    unknown = {name for name, kind in footer.columns.items() if isinstance(kind, Unknown)}
+    return not (is_beyond(footer) or footer.has_halves or unknown & {field.name for field in group.schema})
+
+
+def _shown(group: _Group) -> _Group:
+    """Returns a group in whose columns messages find each value that has a form to be shown in."""
+    kinds = ((name, kind.shown if isinstance(kind, Unknown) else kind) for name, kind in group.columns)
+    return evolve(group, columns=tuple((name, kind) for name, kind in kinds if kind is not None))
 
 
 def _groups(

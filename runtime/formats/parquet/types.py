@@ -79,10 +79,12 @@ def has_halves(schema: Any) -> bool:
 
 
 class Unknown(DataType):
-    """A type that Spark does not have, with its name in Arrow, like `halffloat`."""
+    """A type that Spark does not have, with its name in Arrow, like `time32[ms]`. `shown`: the type in which messages
+    and the quarantine show its values, if they can."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, shown: DataType | None = None) -> None:
         self._name = name
+        self.shown = shown
 
     def simpleString(self) -> str:
         return self._name
@@ -139,7 +141,7 @@ class _Kinds:
 
     def column(self, arrow: pa.DataType) -> Column:
         first = self._next
-        kind = self._kind(arrow) or Unknown(str(arrow))
+        kind = self._kind(arrow) or Unknown(str(arrow), _shown(_stored(arrow)))
         if isinstance(kind, IntegerType) and pa.types.is_null(_stored(arrow)):
             kind = NullType()  # Spark has the type of numbers that its nulls are stored as
         return Column(kind, None if pa.types.is_nested(_stored(arrow)) else first)
@@ -163,6 +165,13 @@ class _Kinds:
             return None if element is None else ArrayType(element)
         self._next += 1
         return _leaf(self._schema.column(self._next - 1), self._settings)
+
+
+def _shown(arrow: pa.DataType) -> DataType | None:
+    """Returns the type that shows the values of a type of Arrow that Spark does not have."""
+    if pa.types.is_fixed_size_binary(arrow):
+        return BinaryType()
+    return StringType() if pa.types.is_time(arrow) or pa.types.is_decimal256(arrow) else None
 
 
 def _stored(arrow: pa.DataType) -> pa.DataType:

@@ -146,10 +146,12 @@ def test_two_fields_of_one_name_inside_of_a_column_are_told(spark: SparkSession,
 
 
 TYPES = {
-    "decimal256": "decimal256(76, 3)",
-    "time32": "time32[ms]",
-    "identity": "extension<arrow.uuid>",
+    "time32": ("time32[ms]", ["00:00:00.001", "00:00:00.002", "00:00:00.003"]),
+    "time64": ("time64[us]", ["00:00:00.000001", "00:00:00.000002", "00:00:00.000003"]),
+    "decimal256": ("decimal256(76, 3)", ["1.000", "2.000", None]),
+    "identity": ("extension<arrow.uuid>", ["YWFhYWFhYWFhYWFhYWFhYQ=="] * 3),
 }
+"""A type by its name, and its values as the quarantine has them."""
 
 
 @pytest.mark.either_engine
@@ -157,12 +159,15 @@ TYPES = {
 def test_a_type_that_no_engine_reads_is_told_with_its_column(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
+    """And the quarantine has its values: `raw` was without them."""
     run = Query(spark, tmp_path, OF_PARQUET)
     run.write_table("r", table_of(x=COLUMNS[name]), 1)
     run.process()
-    assert {row.text for row in run.rejections()} == {
-        f"RQ301 `x` is no double: a value of a column of type {TYPES[name]}"
-    }
+    type_, values = TYPES[name]
+    rows = sorted(run.rejections(), key=lambda row: row.line)
+    assert {row.text for row in rows} == {f"RQ301 `x` is no double: a value of a column of type {type_}"}
+    shown = [{"n": n} | ({} if value is None else {"x": value}) for n, value in enumerate(values, start=1)]
+    assert [json.loads(row.raw) for row in rows] == shown
 
 
 @pytest.mark.either_engine
