@@ -318,6 +318,8 @@ def _impact(
         return evolve(impact, code="RQ209", why=why)
     if kind == "drop" and attribute in source.tied:
         return evolve(impact, code="RQ209", why="aborts: each tuple names a unit (N5)")
+    if kind == "add" and declared is not None and declared.unit_from is not None:
+        return evolve(impact, code="RQ365", why="aborts: each tuple names its unit (N5)")
     emits = [emit for emit in plan.emits if source in plan.ancestors(emit.relation)]
     outcomes = tuple(_outcome(plan, emit, kind, steps, arrived) for emit in emits)
     why = "after a drop" if kind == "add" and declared is not None and not declared.optional else None

@@ -13,12 +13,14 @@ from cedilla.runtime.stream_tools.stream_checker import Row, StreamChecker
 from tests.kit.lines import as_lines
 from tests.kit.stream import Item
 
+OPTIONAL_UNITS = "s: int in {1, 2}, u?: string, t?: double unit from u in {degF, degC}"
 SCHEMAS = [
     "s: int in {1, 2, 3}, t: double, p?: double",
     "s: int in {1, 2, 3}, k?: int in {1, 2}, t: double",
     "s: int, k: int in {1, 2}, t: double in [0, 50]",
     "s: int in {1, 2}, t?: double unit degC",
     "s: int in {1, 2}, u: string, t: double unit from u in {degF, degC}",
+    OPTIONAL_UNITS,
 ]
 FUNCTIONS = ["y -> y * 2", "y -> y / 2", "y -> y + 8", "y -> y * 4 - 16"]
 CONSTANTS = (0, 2, 4, 8, 16, 60)
@@ -39,7 +41,7 @@ def drawn(rng: Random, declared: set[str]) -> Item:
     roll = rng.random()
     if roll < 0.12:
         row: Item = {n: rng.choice([1, 2, 3]) for n in "sk" if n in declared and rng.random() < 0.9}
-        row |= {"u": rng.choice(["degC", "degF"])} if "u" in declared else {}
+        row |= {"u": rng.choice(["degC", "degF"])} if "u" in declared and rng.random() < 0.9 else {}
         return row | {n: rng.randrange(0, 60) / 1 for n in "tpq" if rng.random() < 0.5}
     name = rng.choice([n for n in "ppppqqttk" if n in declared | {"p", "q"}])
     others = [n for n in "sssktpqu" if n in declared | {"p", "q"} and n != name]
@@ -48,8 +50,10 @@ def drawn(rng: Random, declared: set[str]) -> Item:
     if roll < 0.3:
         return {"$punctuation": f"[{', '.join(conditions or ['s = 1'])}]"}
     change = f"+({name}: {'int' if name == 'k' else 'double'})"
-    if roll > 0.65:
-        stays = name == "t" and "u" in declared  # what has units of its own is always there (RQ144)
+    stays = (
+        name == "t" and "u" in declared
+    )  # what has units of its own is neither dropped nor added (RQ209, RQ365)
+    if roll > 0.65 or stays:
         change = f"-({name})" if roll < 0.8 and not stays else f"alter({name}, {rng.choice(FUNCTIONS)})"
     return {"$accent": f"[[{', '.join([*conditions, change])}]]"}
 

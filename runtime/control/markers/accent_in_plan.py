@@ -12,14 +12,15 @@ from cedilla.compiler.operators.shared.base import Kind
 from cedilla.compiler.plan import Plan, derive, follow
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.formatting.expression_formatter import unit_text
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import check_meetings
 
 
 def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, accent: Accent) -> None:
-    """Raises `DiagnosticError` if an operator cannot continue after an accent (RQ209, RQ210; Foundation, J2), or must
-    not (RQ211, `set accents = strict`). Raises `EpochMustEnd` if the epoch must end before it."""
+    """Raises `DiagnosticError` if an operator cannot continue after an accent (RQ209, RQ210, RQ365; Foundation, J2, N5), or
+    must not (RQ211, `set accents = strict`). Raises `EpochMustEnd` if the epoch must end before it."""
     primitive = accent.primitive
     if isinstance(primitive, AtSource):
         return  # the source undoes it (N2, N3, N11)
@@ -55,6 +56,13 @@ def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, acc
             "RQ209",
             f"`{name}` cannot be dropped: each tuple names a unit (N5)",
             hint="a declaration with one `unit` lets accents tell which one is in force",
+        )
+    if kind == "add" and declared is not None and declared.unit_from is not None:
+        raise failure(
+            "RQ365",
+            f"`{name}` cannot be added: each tuple names its unit, and an Add would give all of them one (N5)",
+            hint=f"`{name}` may come without an Add; `unit({name}, {unit_text(declared.unit_from[1][0])})` tells of one "
+            "unit from here on",
         )
     if isinstance(primitive, Add) and plan.settings["accents"] == "strict":
         _check_functions(plan, source, primitive)

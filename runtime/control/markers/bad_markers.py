@@ -35,7 +35,7 @@ from cedilla.runtime.records.rejections import FOREIGN, REASONS
 
 _DOUBTFUL = ("RQ217", "RQ218", "RQ223")
 """Warnings that end the query under `set doubtful = abort`."""
-_RIGHT = ("RQ209", "RQ210", "RQ211", "RQ222", "RQ463", "RQ466", "RQ467", *_DOUBTFUL)
+_RIGHT = ("RQ209", "RQ210", "RQ211", "RQ222", "RQ365", "RQ463", "RQ466", "RQ467", *_DOUBTFUL)
 """Codes of markers that may be right, but that this query cannot follow. They always end the query, because its results
 would be wrong without them."""
 _FILES = ("RQ224", "RQ319", "RQ404", "RQ414", "RQ426", "RQ431")
