@@ -152,6 +152,7 @@ def _call(rng: Random, size: int) -> str:
             f"floor({x})",
             f"ceil({x})",
             f"round({x}, {rng.randint(0, 5)})",
+            f"round({rng.choice('bndvzx')}, -{rng.randint(1, 15)})",
             f"abs({x})",
             f"mod({x}, {y})",
             f"pmod({x}, {y})",

@@ -211,7 +211,8 @@ def _fits(kind: str, argument: Expression, type_: Type, node: Scalar) -> bool:
         case "dated":
             return type_.name in ("timestamp", "date", "string")
         case "digits":
-            return type_ == INT and isinstance(constant, int) and constant <= 15
+            digits = whole_constant(argument)
+            return type_ == INT and digits is not None and abs(digits) <= 15
         case "factor" | "coefficient" | "divisor":
             number = whole_constant(argument)
             return number is not None and (

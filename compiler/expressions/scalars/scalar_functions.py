@@ -17,6 +17,8 @@ from attrs import frozen
 from cedilla.compiler.expressions.scalars import conversion_sql, scalar_sql
 from cedilla.compiler.expressions.scalars.scalar_sql import LENGTHS, MONTHS, Writer
 from cedilla.compiler.expressions.types import BOOLEAN, DOUBLE, LONG, STRING, TIMESTAMP, Type, decimals
+from cedilla.compiler.expressions.unit_conversions.conversions import whole_constant
+from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.syntax import Expression
 
 Defined = OneOf["every", "some", "rest", "first", "always"]
@@ -58,7 +60,7 @@ ARGUMENTS = {
     "any": Kind("a value"),
     "plain": Kind("a number, a string or a condition", "s"),
     "dated": Kind("a timestamp, a date or a string", "d"),
-    "digits": Kind("a constant from 0 to 15", "2", "as in `round(x, 2)`"),
+    "digits": Kind("a constant from -15 to 15", "2", "as in `round(x, 2)`, or `round(x, -2)` for hundreds"),
     "factor": Kind("a whole constant other than 0"),
     "coefficient": Kind("a whole constant"),
     "divisor": Kind("a whole constant above 0"),
@@ -149,9 +151,16 @@ def _absolute(arguments: Sequence[tuple[Expression, Type]]) -> Type:
 
 
 def _rounded(arguments: Sequence[tuple[Expression, Type]]) -> Type:
-    (_, type_), *digits = arguments
-    places = [value for argument, _ in digits if isinstance(value := getattr(argument, "value", None), int)]
-    return decimals.rounded_type(type_, *places or [0]) if type_.name == "decimal" else type_
+    (rounded, type_), *digits = arguments
+    places = next((value for argument, _ in digits if (value := whole_constant(argument)) is not None), 0)
+    if type_.name != "decimal":
+        return LONG if places < 0 and type_.is_integral else type_
+    if places < 0 and type_.parameters[0] > decimals.DIGITS:
+        message = f"a decimal is rounded to tens with at most {decimals.DIGITS} digits, found {type_}"
+        raise failure(
+            "RQ103", message, rounded.span, hint=f"a `decimal` of {decimals.DIGITS} digits, or `double(x)`"
+        )
+    return decimals.rounded_type(type_, places)
 
 
 def _remainder(operator: str) -> Given:

@@ -154,7 +154,9 @@ def rounded(name: str) -> Writer:
     """
 
     def sql(arguments: Sequence[str], types: Sequence[Type]) -> str:
-        x, digits = arguments[0], arguments[1] if len(arguments) > 1 else "0"
+        x, digits = arguments[0], arguments[1].strip("()") if len(arguments) > 1 else "0"
+        if digits.startswith("-"):
+            return _rounded_to_tens(name, x, types[0], int(digits[1:]))
         if types[0].name == "decimal":
             return decimals.rounded_sql(name, x, types[0], int(digits))
         if types[0] != DOUBLE:
@@ -169,6 +171,33 @@ def rounded(name: str) -> Writer:
         )
 
     return sql
+
+
+def _rounded_to_tens(name: str, x: str, type_: Type, zeros: int) -> str:
+    """Rounds to a multiple of a power of ten, by the remainder, which is exact in every type."""
+    mark = "BD" if type_.name == "decimal" else "D" if type_ == DOUBLE else "L"
+    step, half, twice = (f"{number}{mark}" for number in (10**zeros, 5 * 10 ** (zeros - 1), 2 * 10**zeros))
+    x = x if type_.name != "int" else f"CAST({x} AS BIGINT)"
+    rest, kept = f"{x} % {step}", f"({x} - {x} % {step})"
+    is_odd = f" AND {kept} % {twice} != 0"
+    above, below = f"{rest} > {half}", f"{rest} < -{half}"
+    above += f" OR ({rest} = {half}{is_odd if name == 'bround' else ''})"
+    below += f" OR ({rest} = -{half}{is_odd if name == 'bround' else ''})"
+    if type_ == DOUBLE:
+        moved = f"{kept} + CASE WHEN {above} THEN {step} WHEN {below} THEN -{step} ELSE 0D END + 0D"
+        return f"CASE WHEN abs({x}) < {2.0**63!r}D THEN {moved} ELSE {x} END"
+    if type_.is_integral:
+        last = (2**63 - 1) // 10**zeros * 10**zeros
+        more, less = (
+            f"IF({kept} = {last}L, NULL, {kept} + {step})",
+            f"IF({kept} = -{last}L, NULL, {kept} - {step})",
+        )
+        return f"CASE WHEN {above} THEN {more} WHEN {below} THEN {less} ELSE {kept} END"
+    before, wanted = decimals.digits_of_type(type_).before, decimals.rounded_type(type_, -zeros).spark
+    if before < zeros:  # less than half of the power
+        return f"IF({x} IS NULL, NULL, CAST(0 AS {wanted}))"
+    whole = f"CAST({kept} AS DECIMAL({before}, 0))"
+    return f"CAST({whole} + CASE WHEN {above} THEN {step} WHEN {below} THEN -{step} ELSE 0BD END AS {wanted})"
 
 
 _WRITTEN_OUT = 1e-4

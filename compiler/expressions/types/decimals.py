@@ -128,7 +128,7 @@ def common_type(digits_of_each: Iterable[Digits]) -> Type:
 def rounded_type(type_: Type, places: int) -> Type:
     """Returns the type of a decimal rounded to `places` digits after the point."""
     before, after = digits_of_type(type_)
-    return type_ if places >= after else Type("decimal", (before + 1 + places, places))
+    return type_ if places >= after else Type("decimal", (before + 1 + max(places, 0), max(places, 0)))
 
 
 # --- SQL ---

@@ -19,7 +19,7 @@ from cedilla.runtime.control.sources.unit_names import check_meetings
 
 
 def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, accent: Accent) -> None:
-    """Raises `DiagnosticError` if an operator cannot continue after an accent (RQ209, RQ210, RQ365; Foundation, J2, N5), or
+    """Raises `DiagnosticError` if an operator cannot continue after an accent (RQ209, RQ210, RQ365; Foundation, J2), or
     must not (RQ211, `set accents = strict`). Raises `EpochMustEnd` if the epoch must end before it."""
     primitive = accent.primitive
     if isinstance(primitive, AtSource):
@@ -61,8 +61,8 @@ def check_accent(plan: Plan, states: Mapping[str, SourceState], source: str, acc
         raise failure(
             "RQ365",
             f"`{name}` cannot be added: each tuple names its unit, and an Add would give all of them one (N5)",
-            hint=f"`{name}` may come without an Add; `unit({name}, {unit_text(declared.unit_from[1][0])})` tells of one "
-            "unit from here on",
+            hint=f"`{name}` may come without an Add; `unit({name}, {unit_text(declared.unit_from[1][0])})` tells of "
+            "one unit from here on",
         )
     if isinstance(primitive, Add) and plan.settings["accents"] == "strict":
         _check_functions(plan, source, primitive)

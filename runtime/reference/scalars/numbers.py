@@ -19,15 +19,29 @@ from cedilla.runtime.reference.scalars.arithmetic import (
 
 def rounded(value: Any, digits: int = 0, mode: str = ROUND_HALF_UP) -> Any:
     """Rounds a number to `digits` decimal places of its shortest decimal. A zero has no sign."""
-    if isinstance(value, int) or is_odd(value):
+    if is_odd(value) or (isinstance(value, int) and digits >= 0):
         return value
-    if isinstance(value, Fraction):
-        units = round(value * 10**digits) if mode == ROUND_HALF_EVEN else _half_up(value * 10**digits)
-        return Fraction(units, 10**digits)
+    if digits < 0 and isinstance(value, float):
+        return _rounded_to_tens(value, 10.0**-digits, mode)
+    if isinstance(value, int | Fraction):
+        scaled = value * Fraction(10) ** digits
+        result = (round(scaled) if mode == ROUND_HALF_EVEN else _half_up(scaled)) / Fraction(10) ** digits
+        return in_range(int(result)) if isinstance(value, int) else result
     exact = Decimal(repr(value))
     if abs(exact) >= 2**52:
         return float(exact)
     return float(exact.quantize(Decimal(1).scaleb(-digits), mode, _ALL_DIGITS)) + 0.0
+
+
+def _rounded_to_tens(value: float, step: float, mode: str) -> float:
+    """Rounds a double to a multiple of a power of ten by its remainder, in the steps that engines take."""
+    if abs(value) >= 2**63:
+        return value
+    rest = math.fmod(value, step)
+    kept = value - rest
+    is_tie = abs(rest) == step / 2
+    is_away = kept % (2 * step) != 0 if is_tie and mode == ROUND_HALF_EVEN else abs(rest) >= step / 2
+    return kept + (math.copysign(step, value) if is_away else 0.0) + 0.0
 
 
 _ALL_DIGITS = Context(prec=40)

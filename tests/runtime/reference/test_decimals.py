@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cedilla.compiler import compile_query
+from cedilla.compiler.expressions import expressions
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_expression
 from cedilla.runtime.reference.evaluate import evaluate
 from cedilla.runtime.reference.reference import Reference
@@ -79,6 +82,11 @@ WORTH: list[tuple[str, Any]] = [
     ("round(v, 0)", 6),
     ("bround(v * 0.1 + 1.95)", 2),
     ("round(d, 0) = 0", True),
+    ("round(v, -1)", 10),
+    ("round(b, -1) + round(-v, -1)", -10),
+    ("round(n, -1)", None),
+    ("bround(v - 0.5, -1)", 0),
+    ("round(x * 150, -1)", 20.0),
     ("long(v) = 5", True),
     ("not (int(w) = 5)", None),
     ("int(0.3 * 60 - b * 0.000000000000000001)", 17),
@@ -110,6 +118,29 @@ def test_the_reference_computes_as_on_paper() -> None:
 @pytest.mark.either_engine
 def test_engines_compute_as_on_paper(spark: SparkSession) -> None:
     assert mismatches(spark, [text for text, _ in WORTH], [ROW]) == []
+
+
+NUMBERS: dict[str, tuple[Any, ...]] = {
+    "b": (2**31 - 1, -(2**31), 5, -5, 14),
+    "n": (15, 25, -15, -25, 150, 250, 49, 50, 51, 2**63 - 1, 2**63 - 6, -(2**63), -(2**63) + 5),
+    "d": tuple(map(Decimal, ("15.00", "25.00", "-25.00", "24.99", "-15.01", "99999999.99"))),
+    "x": (15.0, -25.0, 14.999, 4.9, 0.0, -5e-300, 1e300, 2.0**53 + 5, 2.0**62, 5e18, math.inf, math.nan),
+}
+
+
+@pytest.mark.either_engine
+@pytest.mark.parametrize("digits", tiered([(-1, -3), (-2,), (-9,), (-15,)]), ids=str)
+def test_numbers_are_rounded_to_tens(spark: SparkSession, digits: tuple[int, ...]) -> None:
+    """Halves too, the greatest numbers, and those that are no number; `round(x, -1)` was refused."""
+    rows = [ROW | {name: values[k % len(values)] for name, values in NUMBERS.items()} for k in range(13)]
+    of = [f"{name}({x}, {n})" for name in ("round", "bround") for x in (*"bndvx", "n % 100") for n in digits]
+    assert mismatches(spark, of, rows) == []
+
+
+@pytest.mark.parametrize("text", ["round(w, -1)", "bround(q, -2)"])
+def test_a_decimal_of_38_digits_is_not_rounded_to_tens(text: str) -> None:
+    with pytest.raises(DiagnosticError, match="RQ103"):
+        expressions.type_of(parse_expression(text), TYPES)
 
 
 # --- in a query ---
