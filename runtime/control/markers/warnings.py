@@ -25,6 +25,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.accents.codes import left_out, writable
 from cedilla.runtime.control.accents.trees import CACHE_SIZE
 from cedilla.runtime.control.descriptions.region_texts import joined_texts, region_texts
+from cedilla.runtime.control.markers.added_types import narrower_types
 from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -37,7 +38,7 @@ _MAX_CODES = 20
 
 def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]:
     """Returns warnings about an accent at the current position of `state`: RQ217, RQ218, RQ229, RQ230, RQ232,
-    RQ243.
+    RQ243, RQ366.
 
     Raises `DiagnosticError` RQ216 if the declared domains allow no tuple that matches its description.
     """
@@ -46,7 +47,7 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
         raise DiagnosticError([_impossible(state, accent, where)])
     repeated = (*_versions(state, accent), *_repeated(state, accent, where), *_recodes(state, accent, where))
     doubts = (*_outside(state, accent, where), *repeated, *_dropped_distinctions(state, accent, where))
-    return doubts or tuple(_without_effect(state, accent, where))
+    return doubts or (*_without_effect(state, accent, where), *narrower_types(state, accent))
 
 
 def with_statement(source: str, warning: Diagnostic) -> Diagnostic:

@@ -402,3 +402,27 @@ def test_an_epoch_shows_ten_of_its_rq218(capsys: pytest.CaptureFixture[str], cod
     assert output.count(f"{code}]") == 10
     assert "another" in output
     assert output.endswith(f"and 3 warnings {code} more\n")
+
+
+# --- types of Adds ---
+
+
+@pytest.mark.parametrize(
+    ("before", "added", "warned"),
+    [
+        ("int", "long", True),
+        ("int", "int", False),
+        ("long", "int", False),
+        ("long", "double", True),
+        ("double", "long", False),
+        ("decimal(10, 2)", "decimal(10, 3)", True),
+        ("decimal(12, 3)", "decimal(10, 2)", False),
+        ("decimal(21, 2)", "long", False),
+        ("string", "string", False),
+    ],
+)
+def test_an_add_of_a_wider_type_than_declared_is_told(before: str, added: str, warned: bool) -> None:
+    """A producer that widens an `int` heard nothing, and its values were set aside as no `int`."""
+    lines = as_lines([marker("[[-(id)]]"), marker(f"[[+(id: {added})]]")])
+    verdict = validate(lines, declared_schema(f"id?: {before}"))
+    assert (verdict.valid, verdict.warnings) == (True, {"RQ366": 1} if warned else {})
