@@ -25,7 +25,7 @@ from cedilla.runtime.checkpoint.read_files import (
 from cedilla.runtime.checkpoint.recognition import Looked, Recognition, Told
 from cedilla.runtime.formats.listing import ByName, in_order
 from cedilla.runtime.formats.source import InputFile
-from cedilla.runtime.records.file_names import disorder_note, path_keys
+from cedilla.runtime.records.file_names import disorder_note
 from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.storage.files import FoundFile
 
@@ -62,8 +62,6 @@ class Arrivals:
     """Of each stream that is ordered by name the place of the last file, `KnownFolders.place`."""
     _noted: set[str] = field(init=False, factory=set[str])
     """The streams that notes were about."""
-    _has_keys: set[str] = field(init=False, factory=set[str])
-    """The streams that a warning about keys in paths was about."""
     _told: Told = field(init=False, factory=dict[str, Looked])
     notes: list[str] = field(init=False, factory=list[str])
     """Notes on the order of files, one for each stream of a run."""
@@ -138,11 +136,6 @@ class Arrivals:
         if listed.by_name and new:
             self._check_names(name, new)
         paths = [file.path for file in new if not file.is_markers and record_file(file.path) is None]
-        folder = self.checkpoint.folders.folder(name)
-        at = None if folder is None or name in self._has_keys else folder.at
-        if at is not None and (warning := path_keys(name, at, paths)) is not None:
-            self._has_keys.add(name)
-            self.warnings.append(warning)
         by_name = listed.by_name is not None
         if name not in self._noted and (note := disorder_note(name, paths, by_name=by_name)) is not None:
             self._noted.add(name)

@@ -24,6 +24,7 @@ from cedilla.runtime.control.sources.latest_time import LatestTime
 from cedilla.runtime.control.sources.partitions import within
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.jsonl.records import partition_of
+from cedilla.runtime.formats.source import StatisticsByFile
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import file_of
 
@@ -140,3 +141,18 @@ def _double_from(time: Fraction) -> float:
     """Returns the least double that is not below a time."""
     nearest = float(time)
     return nearest if nearest >= time else nextafter(nearest, inf)
+
+
+def times_in(statistics: StatisticsByFile, name: str) -> Mapping[int, Times] | None:
+    """Returns the times of files by their numbers; `None` if some file does not have them in its statistics."""
+    times: dict[int, Times] = {}
+    for number, file in statistics.items():
+        if name not in file.ranges:
+            return None
+        values = file.ranges[name]
+        if values.nulls == file.rows:
+            continue
+        if values.least is None or values.greatest is None:
+            return None
+        times[number] = Times(Fraction(values.least), Fraction(values.greatest))
+    return times

@@ -33,11 +33,12 @@ from cedilla.runtime.ingest.heartbeats import (
     NO_BEATS,
     NOT_LATE,
     Beats,
-    Times,
     axis_sql,
     late_table,
+    times_in,
 )
 from cedilla.runtime.ingest.late_tuples import LateTuples
+from cedilla.runtime.ingest.path_keys import PathKeys
 from cedilla.runtime.ingest.raw_names import by_attributes, came, misnamed
 from cedilla.runtime.ingest.read_ahead import Asked, ReadAhead
 from cedilla.runtime.ingest.read_counts import FILE, REJECT, ReadCounts, counted
@@ -116,6 +117,8 @@ def read(
     types = _files_and_types(state, undeclared)
     asked = Asked(part.format, part.with_tuples, types, part.counted(counted_fields), part.scan.searched)
     batch = ahead.read(source.name, asked, scratch)
+    if keys := PathKeys.of(part.keys, state.field_types, part.format.paths):
+        batch = keys.batch(spark, batch)
     members = jobs.start(batch.members).result if counted_fields else dict
     is_whole, now = not (undeclared or part.is_cut), wall_clock.now()
     valid = _valid(source, state, part, batch.statistics, now) if is_whole else None
@@ -203,23 +206,8 @@ def _known_counts(source: Source, part: Slice, statistics: StatisticsByFile | No
         )
     if source.heartbeat is None:
         return ReadCounts(kept, {})
-    times = _times(statistics, source.heartbeat.attribute)
+    times = times_in(statistics, source.heartbeat.attribute)
     return None if times is None else ReadCounts(kept, {}, times)
-
-
-def _times(statistics: StatisticsByFile, name: str) -> Mapping[int, Times] | None:
-    """Returns the times of files by their numbers; `None` if some file does not have them in its statistics."""
-    times: dict[int, Times] = {}
-    for number, file in statistics.items():
-        if name not in file.ranges:
-            return None
-        values = file.ranges[name]
-        if values.nulls == file.rows:
-            continue
-        if values.least is None or values.greatest is None:
-            return None
-        times[number] = Times(Fraction(values.least), Fraction(values.greatest))
-    return times
 
 
 def tuples(
@@ -234,6 +222,8 @@ def tuples(
     `state`: the source's state after all markers of the slice; its trees with positions say what applied at each one.
     """
     lines = part.format.tuples(spark, part.with_tuples, _files_and_types(state, undeclared))
+    if keys := PathKeys.of(part.keys, state.field_types, part.format.paths):
+        lines = keys.frame(spark, lines)
     now = wall_clock.now()
     return _canonical(spark, source, state, part, lines, undeclared, all_valid=False, late={}, now=now)
 
@@ -295,7 +285,9 @@ def _canonical(
     if all_valid:
         return raw.selectExpr(*map(column, state.types), *kept, f"CAST(NULL AS STRING) AS {column(REJECT)}")
     checking = Lookups(tables, state.types, places)
-    judged = _rejection(source, state, undeclared, checking, late=bool(late), now=now)
+    judged = _rejection(
+        source, state, undeclared, checking, late=bool(late), has_keys=bool(part.keys), now=now
+    )
     rejection = f"{judged} AS {column(REJECT)}"
     raw = checking.joined(raw)
     if late:
@@ -323,10 +315,11 @@ def _rejection(
     lookups: Lookups,
     *,
     late: bool,
+    has_keys: bool,
     now: int,
 ) -> str:
     coded = [(f"{column(CORRUPT)} = {quote(REPLACED)}", quote(REPLACED))] if source.over else []
-    if state.forms or any(attribute.others for attribute in source.attributes):
+    if has_keys or state.forms or any(attribute.others for attribute in source.attributes):
         coded += ((f"{column(CORRUPT)} LIKE '{code} %'", column(CORRUPT)) for code in OF_VALUES)
     cases = [*coded, (f"{column(CORRUPT)} IS NOT NULL", quote("RQ301"))]
     if state.codes or state.bent or state.numbers.raw_types:

@@ -20,7 +20,27 @@ CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
 """SQL for the two parts."""
 CODES = tuple(
     f"RQ{number}"
-    for number in (301, 302, 303, 304, 305, 306, 307, 310, 311, 312, 313, 314, 315, 333, 334, 337, 338, 368)
+    for number in (
+        301,
+        302,
+        303,
+        304,
+        305,
+        306,
+        307,
+        310,
+        311,
+        312,
+        313,
+        314,
+        315,
+        333,
+        334,
+        337,
+        338,
+        349,
+        368,
+    )
 )
 """Codes that can reject a tuple; `rejections.REASONS` has their texts."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 from pyspark.sql import SparkSession
@@ -20,6 +20,7 @@ from cedilla.runtime.formats.source import (
 )
 from cedilla.runtime.records.marker import NEXT_FILE, MarkerLine, file_of
 from cedilla.runtime.records.nested import Paths
+from cedilla.runtime.records.path_keys import Keys
 
 
 @frozen
@@ -32,6 +33,8 @@ class Slice:
     scan: Scan = field(factory=Scan)
     low: int | None = None
     high: int | None = None
+    keys: Mapping[int, Keys] = field(factory=dict[int, Keys])
+    """The keys in the paths of the files that have some, by the numbers of the files."""
     without: frozenset[int] = frozenset()
     """The positions of lines that are quarantined as bad markers; they would be bad tuples, too."""
 

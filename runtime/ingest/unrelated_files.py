@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cedilla.compiler.plan import Source
-from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute, RenameAttribute
 from cedilla.runtime.formats.source import InputFile, Types
@@ -14,6 +14,7 @@ from cedilla.runtime.records.foreign import Unreadable, damage_told
 from cedilla.runtime.records.lines import unpacked
 from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.records.near_names import NearNames, first_keys, lacks_names
+from cedilla.runtime.records.path_keys import UnreadKeys
 from cedilla.runtime.records.unrelated_files import is_asked, keys_of, names_read, unrelated_file
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import read_metadata
@@ -36,6 +37,8 @@ def unrelated_files(files: Files, source: Source, types: Types, part: Slice) -> 
             continue
         attributes = _attributes(part, number, types)
         names = names_read(source, attributes)
+        if not names.isdisjoint(part.keys.get(number, ())):
+            continue
         keys = _columns(files, file) if part.format.columnar else _keys(files, file, source.format, names)
         if keys is not None and names.isdisjoint(keys):
             yield unrelated_file(source, file.shown, keys, attributes)
@@ -51,8 +54,15 @@ def near_names(
     for number, file in [*part.read_to_the_end.items()][-_LOOKED_AT:]:
         if file.is_markers or number in part.scan.empty:
             continue
-        keys = _first_keys(files, file, part, source.format)
+        keys = (*_first_keys(files, file, part, source.format), *part.keys.get(number, ()))
         yield from near.of(source, keys, _attributes(part, number, types), file.shown)
+
+
+def unread_keys(source: Source, types: Types, part: Slice, unread: UnreadKeys) -> Iterator[Diagnostic]:
+    """Yields RQ347 for the first file of a slice with a key in its path that no attribute reads. `types`: as for
+    `unrelated_files`."""
+    for number, keys in part.keys.items():
+        yield from unread.of(source, keys, _attributes(part, number, types), part.files[number].shown)
 
 
 def _first_keys(files: Files, file: InputFile, part: Slice, form: str) -> Sequence[str]:
@@ -72,9 +82,15 @@ def _attributes(part: Slice, number: int, types: Types) -> set[str]:
 
 
 def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:
-    """Yields the name that an accent introduces."""
-    if marker.kind == "accent":
-        match parse_accent(marker.wire(types)).primitives[0]:
+    """Yields the names that an accent introduces; a bad one, which is set aside, introduces none."""
+    if marker.kind != "accent":
+        return
+    try:
+        primitives = parse_accent(marker.wire(types)).primitives
+    except DiagnosticError:
+        return
+    for primitive in primitives:
+        match primitive:
             case AddAttribute(name):
                 yield name
             case RenameAttribute(_, field):

@@ -15,12 +15,14 @@ from cedilla.runtime.control.markers.advance import MarkerEffects, Stop, advance
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest.marker_search import MarkerSearch
+from cedilla.runtime.ingest.path_keys import keys_of_files
 from cedilla.runtime.ingest.slices import Slice, place_after, rows_before
-from cedilla.runtime.ingest.unrelated_files import near_names, unrelated_files
+from cedilla.runtime.ingest.unrelated_files import near_names, unread_keys, unrelated_files
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop
 from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.records.near_names import NearNames
+from cedilla.runtime.records.path_keys import UnreadKeys
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.topics.query_topics import Read, Topics
 
@@ -60,6 +62,7 @@ class BatchCursor:
     """True if the texts of the next epoch are tested, because one of them is not UTF-8."""
     base: Commit = field(factory=Commit)
     near: NearNames = field(factory=NearNames)
+    unread: UnreadKeys = field(factory=UnreadKeys)
 
     def of(self, name: str) -> Progress:
         """Returns the position up to which a source is read."""
@@ -83,7 +86,8 @@ class BatchCursor:
             part = listed[done : done + min(limit or MAX_FILES, MAX_FILES)]
             if part := tuple(part[: self.topics.in_epoch(part)] if source.is_topic else part):
                 format_ = format_of(self.plan, source)
-                slices[name] = Slice(format_.with_tests_of_texts() if self.tests_texts else format_, part)
+                format_ = format_.with_tests_of_texts() if self.tests_texts else format_
+                slices[name] = Slice(format_, part, keys=keys_of_files(self.files, source, part))
         return slices
 
     def looked(self, slices: Mapping[str, Slice]) -> tuple[dict[str, Slice], MarkerEffects]:
@@ -119,10 +123,14 @@ class BatchCursor:
         )
 
     def unrelated_files(self, parts: Mapping[str, Slice]) -> Iterator[Diagnostic]:
-        """Yields warnings about files of an epoch without tuples that have an attribute, and about near misses."""
+        """Yields warnings about files of an epoch without tuples that have an attribute, and about names that are not
+        read."""
         drift = self.plan.settings["drift"]
-        for name, part in parts.items() if drift != "infer" else ():
+        for name, part in parts.items():
             source, types = self.plan.source_of[name], self.base.sources[name].field_types
+            yield from unread_keys(source, types, part, self.unread)
+            if drift == "infer":
+                continue
             yield from unrelated_files(self.files, source, types, part)
             if drift == "ignore":
                 yield from near_names(self.files, source, types, part, self.near)

@@ -31,6 +31,7 @@ from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest.intake import tuples
 from cedilla.runtime.ingest.marker_search import MarkerSearch
+from cedilla.runtime.ingest.path_keys import keys_of_files
 from cedilla.runtime.ingest.read_counts import REJECT
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import MarkerLine
@@ -99,7 +100,8 @@ class TableDomains:
         files = tuple(listed_files(self.files, table.path))
         if not files:
             return dict.fromkeys(names, frozenset[Value]())
-        part = self.marker_search.at({table.name: Slice(format_, files)})[table.name]
+        part = Slice(format_, files, keys=keys_of_files(self.files, table, files))
+        part = self.marker_search.at({table.name: part})[table.name]
         state = starting_state(table, plan.droppable[table.name])
         for marker in (
             m for m in part.scan.markers if m.kind != "columns"

@@ -27,6 +27,7 @@ REASONS = {
     "RQ315": "`{}` has a value that the function of the last accent among tuples like this does not take",
     "RQ334": "`{}` has more digits than its type, in the unit before its accents",
     "RQ314": "`{}` has a value that the last recode among tuples like this does not list",
+    "RQ349": "`{}` has another value in the path of its file",
     "RQ333": "its request has a newer metric of this instance and time, too",
     "RQ326": "the line is a marker, and the stream takes markers from its marker folder only",
     TWICE_SHOWN: "`{}` is a local time without an offset that its clock shows twice",
@@ -92,7 +93,9 @@ TWICE = "RQ312"
 """The code of a tuple with two values of an attribute."""
 NO_MOMENT = (TWICE_SHOWN, SKIPPED)
 """The codes of tuples with a local time without one moment (theory N13)."""
-OF_VALUES = (TWICE, *NO_MOMENT)
+OTHER_KEY = "RQ349"
+"""The code of a tuple with another value of an attribute than the path of its file."""
+OF_VALUES = (TWICE, OTHER_KEY, *NO_MOMENT)
 """The codes of faults that name an attribute."""
 REPLACED = "RQ333"
 """The code of a data point that another metric replaces; such points are counted, and neither bad nor set aside."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
+from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.records import csv_records
-from cedilla.runtime.records.lines import Line
+from cedilla.runtime.records.lines import Line, local_path
 from cedilla.runtime.records.near_markers import KINDS, marker_of
+from cedilla.runtime.records.path_keys import KEYS, Keys, keys_in, may_have_keys
 from cedilla.runtime.records.rejections import no_object
 from cedilla.runtime.reference.reference import Item
 
@@ -57,6 +60,21 @@ def parsed(source: Source, line: Line) -> Input:
     elif item is None:
         item = {"$corrupt": line.text, **({"$fault": fault} if fault else {})}
     return Input(source.name, item, line)
+
+
+def keys_of_file(source: Source, file: Path) -> Keys:
+    """Returns the keys in the path of a local file of a source."""
+    root = source.path if Path(source.path).exists() else local_path(source.path)
+    return keys_in(str(Path(root)), str(file)) if root is not None and may_have_keys(source) else {}
+
+
+def with_keys(read: Input, keys: Keys) -> Input:
+    """Returns a tuple with the keys in the path of its file; a marker is unchanged."""
+    if not keys or is_marker(read.item):
+        return read
+    item: Any = copy(read.item)
+    item[KEYS] = keys
+    return evolve(read, item=item)
 
 
 def _of_record(line: Line) -> Item:

@@ -40,6 +40,7 @@ from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, outp
 from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.marker import STRAY, MarkerLine
 from cedilla.runtime.records.nested import after_renames
+from cedilla.runtime.records.path_keys import KEYS, Keys
 from cedilla.runtime.records.rejections import FOREIGN, NO_OBJECT, is_ignored, of_fault, reason
 from cedilla.runtime.records.values import near_digits
 from cedilla.runtime.reference.aggregate_results import ORDER
@@ -49,7 +50,7 @@ from cedilla.runtime.reference.nodes import node_of
 from cedilla.runtime.reference.raw_values import NO_CODE, canonical_values, value_at
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd
 from cedilla.runtime.reference.scalars.decoded import nearest
-from cedilla.runtime.reference.values import misfit_of, read_value
+from cedilla.runtime.reference.values import fault_of_keys, misfit_of, read_value
 
 Item = Mapping[str, Any]
 """One line of a stream: a tuple, or `{"$accent": text}`, or `{"$punctuation": text}`; or `{"$end": True}`, where one of
@@ -126,7 +127,9 @@ class Reference:
         marker ends the query; then nothing of the step counts.
         """
         arrived: dict[str, Rows] = {}
-        quiet = not any(name.startswith("$") and name != PARTITION for _, item in items for name in item)
+        quiet = not any(
+            name.startswith("$") and name not in (PARTITION, KEYS) for _, item in items for name in item
+        )
         states = self.states if quiet else {name: s.next_epoch() for name, s in self.states.items()}
         began = {name: state.closed for name, state in states.items()}
         rejected: list[tuple[str, str, Item]] = []
@@ -206,6 +209,7 @@ class Reference:
             return {}, (FOREIGN, reason(FOREIGN, ""))
         types = state.field_types
         partition = {PARTITION: item[PARTITION]} if PARTITION in item else {}
+        keys: Keys = item.get(KEYS, {})
         paths = paths_of(self.plan.source_of[source], state)
         try:
             item = with_fields(item, types)
@@ -218,6 +222,8 @@ class Reference:
             }
         except ValueError:
             return {}, of_fault(misfit_of(item, types), paths)
+        if keys and (fault := fault_of_keys(keys, types, paths, fields)) is not None:
+            return {}, of_fault(fault, paths)
         raw = {n: v for n, v in fields.items() if n in state.types}
         raw |= partition  # trees distinguish tuples of a topic by it
         for name, attribute in state.names.of.items():
@@ -253,7 +259,7 @@ class Reference:
         if "$corrupt" in item or "$foreign" in item:
             return []
         within = outer_keys(paths_of(self.plan.source_of[source], state).values())
-        names = item.keys() - state.field_types.keys() - {PARTITION, *within}
+        names = item.keys() - state.field_types.keys() - {PARTITION, KEYS, *within}
         return sorted(name for name in names if item[name] is not None and is_name(name))
 
     def _rejection(
@@ -296,7 +302,7 @@ class Reference:
         ):
             return "RQ368", beat.attribute
         drift = self.plan.settings["drift"]
-        declared_fields = {*state.field_types, PARTITION}
+        declared_fields = {*state.field_types, PARTITION, KEYS}
         unknown = sorted(n for n, v in item.items() if v is not None and n not in declared_fields)
         if not unknown or drift == "ignore":
             return None

@@ -11,12 +11,11 @@ from attrs import evolve, frozen
 
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import PARTITION
-from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.records.csv_lines import lines_in
-from cedilla.runtime.records.file_names import disorder_note, path_keys
+from cedilla.runtime.records.file_names import disorder_note
 from cedilla.runtime.records.lines import Line, files_of, stream_files
 from cedilla.runtime.records.tuple_lines import tuples_of
-from cedilla.runtime.reference.inputs import Input, is_marker, parsed
+from cedilla.runtime.reference.inputs import Input, is_marker, keys_of_file, parsed, with_keys
 from cedilla.runtime.topics.topic_lines import RecordedTopic, place_of
 
 Offsets = Mapping[str, Mapping[int, int]]
@@ -68,7 +67,8 @@ class SimulatedSources:
             if source.table:
                 for file in files_of(source.path, allowed=self.plan.allowed):
                     lines = tuples_of(lines_in(file, source.format, _names(source), longest), source)
-                    yield from (parsed(source, line) for line in lines)
+                    keys = keys_of_file(source, file)
+                    yield from (with_keys(parsed(source, line), keys) for line in lines)
                 yield Input(source.name, {"$punctuation": "[]"}, Line("[]", source.path))
         waiting = {s.name: list(self._parts(s)) for s in self.plan.sources if not s.table}
         while any(waiting.values()):
@@ -98,13 +98,15 @@ class SimulatedSources:
 
 
 def _lines(source: Source, file: Any, longest: int, *, is_markers: bool) -> Iterator[Input]:
+    keys = {} if is_markers else keys_of_file(source, file)
     lines = lines_in(file, "json" if is_markers else source.format, _names(source), longest)
     for line in lines if is_markers else tuples_of(lines, source):
         read = parsed(source, line)
         if source.markers_only and not is_markers and is_marker(read.item) and not line.is_header:
             read = evolve(read, item={"$foreign": line.text})
-        # In a folder of markers a tuple ends the query (RQ224).
-        yield read if not is_markers or is_marker(read.item) else evolve(read, item={"$stray": line.text})
+        if is_markers and not is_marker(read.item):  # ends the query (RQ224)
+            read = evolve(read, item={"$stray": line.text})
+        yield with_keys(read, keys)
 
 
 def order_notes(plan: Plan) -> Iterator[str]:
@@ -115,15 +117,6 @@ def order_notes(plan: Plan) -> Iterator[str]:
             note = disorder_note(source.name, (str(file) for file in files), by_name=source.by_name)
             if note is not None:
                 yield note
-
-
-def key_warnings(plan: Plan) -> Iterator[Diagnostic]:
-    """Yields the warnings about keys in the paths of files that `run` also gives."""
-    for source in plan.sources:
-        if not (source.table or source.is_topic or source.path == "-"):
-            files = (str(file) for file in files_of(source.path, allowed=plan.allowed))
-            if (warning := path_keys(source.name, source.path, files)) is not None:
-                yield warning
 
 
 def _names(source: Source) -> frozenset[str]:

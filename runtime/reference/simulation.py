@@ -20,7 +20,7 @@ from cedilla.runtime.records.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.reference import Output, Reference
 from cedilla.runtime.reference.simulated_changes import SimulatedChanges
-from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources, key_warnings
+from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources
 from cedilla.runtime.reference.strangers import SimulatedStrangers
 from cedilla.runtime.reference.table_domains import FORMATS_READ, with_domains
 from cedilla.runtime.reference.unreadable import SimulatedCauses
@@ -100,8 +100,6 @@ def replay(
     plan = sources.plan
     reference, watches, strangers = Reference(plan), SimulatedWatches.of(plan), SimulatedStrangers(plan)
     causes, changes = SimulatedCauses(plan), SimulatedChanges(plan)
-    for warning in key_warnings(plan):
-        on_warning(warning)
     for lines in _steps(sources):
         rejected_before, warned, before = len(reference.rejected), len(reference.warnings), reference.states
         of = {id(line.item): line for line in lines}

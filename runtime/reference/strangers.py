@@ -11,6 +11,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.json_objects import parse_line
 from cedilla.runtime.records.near_names import NearNames, lacks_names
+from cedilla.runtime.records.path_keys import KEYS, UnreadKeys
 from cedilla.runtime.records.unrelated_files import is_asked, names_read, unrelated_file
 from cedilla.runtime.reference.inputs import Input, is_marker
 
@@ -23,16 +24,20 @@ class SimulatedStrangers:
     _files: dict[tuple[str, str], list[str] | None] = field(factory=dict[tuple[str, str], list[str] | None])
     """Source and file -> the keys of its first tuple; `None` after a tuple with an attribute."""
     _near: NearNames = field(factory=NearNames)
+    _unread: UnreadKeys = field(factory=UnreadKeys)
     _keys: set[tuple[str, ...]] = field(factory=set[tuple[str, ...]])
     """The source and the keys of every kind of tuple so far."""
 
     def see(self, lines: Iterable[Input], states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
-        """Takes lines, and yields RQ361 for near misses in them; `states`: of the sources then."""
+        """Takes lines, and yields RQ361 for near misses in them, and RQ347 for keys in the paths of their files.
+        `states`: of the sources then."""
         for line in lines:
             source = self._plan.source_of[line.source]
             if is_marker(line.item) or "$corrupt" in line.item:
                 continue
             file, attributes = line.line.place.rpartition(":")[0], states[line.source].field_types
+            path_keys = line.item.get(KEYS, {})
+            yield from self._unread.of(source, path_keys, attributes, file)
             if self._plan.settings["drift"] == "ignore" and lacks_names(source):
                 yield from self._near_names(source, line, attributes, file)
             if not is_asked(source):
@@ -41,7 +46,7 @@ class SimulatedStrangers:
             if self._files.get(key, ()) is None:
                 continue
             keys = [*parse_line(line.line.text)]
-            if names_read(source, attributes).isdisjoint(keys):
+            if names_read(source, attributes).isdisjoint((*keys, *path_keys)):
                 self._files.setdefault(key, keys)
             else:
                 self._files[key] = None
@@ -52,7 +57,8 @@ class SimulatedStrangers:
         keys = line.source, *line.item
         if keys not in self._keys:
             self._keys.add(keys)
-            yield from self._near.of(source, line.item, attributes, file)
+            keys_in_path = line.item.get(KEYS, {})
+            yield from self._near.of(source, (*line.item, *keys_in_path), attributes, file)
 
     def end(self, states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
         """Yields RQ320 for each file without such a tuple."""

@@ -14,7 +14,7 @@ from cedilla.runtime.records.csv_lines import lines_in
 from cedilla.runtime.records.lines import files_of
 from cedilla.runtime.records.lines import local_path as local
 from cedilla.runtime.records.tuple_lines import tuples_of
-from cedilla.runtime.reference.inputs import is_marker, parsed
+from cedilla.runtime.reference.inputs import is_marker, keys_of_file, parsed, with_keys
 from cedilla.runtime.reference.node import control
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.permissions import check_permitted
@@ -70,7 +70,8 @@ def _read(plan: Plan, table: Source, names: tuple[str, ...]) -> Mapping[str, fro
     values_of: dict[str, set[Value]] = {name: set() for name in names}
     for file in files_of(table.path, allowed=plan.allowed):
         lines = lines_in(file, table.format, limit=plan.longest_line)
-        for line in (parsed(table, text) for text in tuples_of(lines, table)):
+        keys = keys_of_file(table, file)
+        for line in (with_keys(parsed(table, text), keys) for text in tuples_of(lines, table)):
             if is_marker(line.item):
                 try:
                     reference.step([(table.name, line.item)])

@@ -13,8 +13,11 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.expressions.types.moments import day_of, moment_of
 from cedilla.compiler.expressions.types.versions import key_of
 from cedilla.runtime.records.json_objects import is_text, json_text, read_strings, word
-from cedilla.runtime.records.rejections import NO_OBJECT, fault_in
+from cedilla.runtime.records.nested import Paths
+from cedilla.runtime.records.path_keys import Keys, key_values
+from cedilla.runtime.records.rejections import NO_OBJECT, OTHER_KEY, fault_in
 from cedilla.runtime.records.values import decimal_of_json, elements_of, whole_of_json
+from cedilla.runtime.reference.node import control
 from cedilla.runtime.reference.scalars.arithmetic import double
 from cedilla.runtime.reference.scalars.versions import Version
 
@@ -98,3 +101,16 @@ def _fits(type_: Type, value: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def fault_of_keys(keys: Keys, types: Mapping[str, Type], paths: Paths, fields: dict[str, Any]) -> str | None:
+    """Adds the values of keys in the path of a file to the fields of a tuple; returns the first fault of them."""
+    read: dict[str, Any] = {}
+    for name, value, fault in key_values(keys, types, paths):
+        try:
+            read[name] = read_value(types[name], value)
+        except ValueError:
+            return fault
+    differing = (name for name in read if control(fields.setdefault(name, read[name])) != control(read[name]))
+    name = next(differing, None)
+    return None if name is None else f"{OTHER_KEY} {name}"

@@ -4,12 +4,15 @@ or an accent announces late, markers of all kinds, bad lines, and operators that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from random import Random
 from typing import Any
+from urllib.parse import quote
 
 from attrs import frozen
 
 from tests.kit.lines import marker
+from tests.kit.query import Query
 from tests.kit.stream import Item
 
 Line = Item | str
@@ -18,10 +21,17 @@ Files = list[list[Line]]
 
 @frozen
 class CutWorld:
-    """A query over `r`, and the files of it in order."""
+    """A query over `r`, and the files of it in order. `folders`: of each file, if they are not all in one."""
 
     query: str
     files: Files
+    folders: Sequence[str] = ()
+
+    def write(self, run: Query, begin: int = 0, end: int | None = None) -> None:
+        """Writes some of the files."""
+        folders = self.folders or [""] * len(self.files)
+        for number, items in [*enumerate(self.files)][begin:end]:
+            run.write("r", items, f"{folders[number]}{number:05d}.jsonl")
 
     def text(self) -> str:
         """Returns all of it, for a failure."""
@@ -89,6 +99,27 @@ def cut_world(rng: Random) -> CutWorld:
     )
     files: Files = [_file(rng, 3 * n) for n in range(rng.randint(3, 5))]
     return CutWorld(query, [*files[:-1], [*files[-1], marker("[]")]])
+
+
+def with_path_keys(rng: Random, world: CutWorld) -> tuple[CutWorld, CutWorld]:
+    """Returns a world whose files have one value of an attribute each, and the same with the value in the path."""
+    name = rng.choice(["k", "ts", "v", "text"])
+
+    def folder(line: Line) -> str:
+        value = line.get(name) if isinstance(line, dict) else None
+        return "" if value is None else f"{name}={quote(str(value), safe='')}/"
+
+    pieces = [(at, [*lines]) for file in world.files for at, lines in groupby(file, folder)]
+    flat = [lines for _, lines in pieces]
+    stays = rng.random() < 0.2
+    keyed = [
+        [
+            {n: v for n, v in line.items() if stays or n != name} if isinstance(line, dict) else line
+            for line in lines
+        ]
+        for lines in flat
+    ]
+    return CutWorld(world.query, flat), CutWorld(world.query, keyed, [at for at, _ in pieces])
 
 
 def _file(rng: Random, begin: int) -> list[Line]:

@@ -21,7 +21,7 @@ from tests.kit.query import Query, canonical_rows
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, is_tuple, read_output
 from tests.kit.tiers import tiered
-from tests.laws.cut_worlds import CutWorld, cut_world
+from tests.laws.cut_worlds import CutWorld, cut_world, with_path_keys
 
 CUTS = ((None, 1), (1, 1), (2, 1), (None, 2), (1, 3))
 """Files of an epoch, and the runs that share the files."""
@@ -64,8 +64,7 @@ def of_engine(
     run, ended = Query(spark, root, world.query), list[str]()
     for number in range(runs):
         begin, end = (len(world.files) * n // runs for n in (number, number + 1))
-        for items in world.files[begin:end]:
-            run.write("r", items)
+        world.write(run, begin, end)
         try:
             run.go_on(run.executor(files_per_epoch), number)
         except DiagnosticError as error:
@@ -77,8 +76,7 @@ def of_engine(
 
 
 def written(run: Query, world: CutWorld) -> Query:
-    for items in world.files:
-        run.write("r", items)
+    world.write(run)
     return run
 
 
@@ -111,6 +109,31 @@ def types_of(rows: Iterable[Item], output: Iterable[Item]) -> set[str]:
     announced = {added for accent in accents for added in re.findall(r"\+\((.*?)\)", accent)}
     names = {name for row in rows for name in row}
     return {added for added in announced if added.partition(":")[0] in names}
+
+
+def check_path_keys(spark: SparkSession, root: Path, seed: int) -> None:
+    rng = Random(seed)
+    flat, keyed = with_path_keys(rng, cut_world(rng))
+    expected = of_reference(flat, root / "flat")
+    answers = {"simulated": of_reference(keyed, root / "reference")}
+    files_per_epoch, runs = rng.choice(CUTS)
+    answers["run"] = of_engine(spark, keyed, root / "run", files_per_epoch, runs)
+    for by, actual in answers.items():
+        for name in expected:
+            assert actual[name] == expected[name], f"{name}, seed {seed}, {by}\n{keyed.text()}"
+
+
+@pytest.mark.parametrize("seed", tiered(range(8)))
+def test_an_attribute_in_the_paths_is_one_in_the_files(sail: SparkSession, tmp_path: Path, seed: int) -> None:
+    check_path_keys(sail, tmp_path, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", soak_seeds(200))
+def test_an_attribute_in_the_paths_is_one_in_the_files_in_many_cases(
+    sail: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    check_path_keys(sail, tmp_path, seed)
 
 
 @pytest.mark.parametrize("seed", tiered(range(12)))

@@ -153,7 +153,7 @@ class TextBatches(ABC):
         row: dict[str, Any] = {}
         for name, type_ in self.types.items():
             try:
-                row[name] = None if item.get(name) is None else _value(type_, texts[name])
+                row[name] = None if item.get(name) is None else arrow_value(type_, texts[name])
             except ValueError:
                 return {}, fault_in(item, name, type_)
         return row, None
@@ -305,11 +305,11 @@ def moments_of(texts: pa.Array, type_: Type) -> pa.Array | None:
         return None
 
 
-def _value(type_: Type, value: Any) -> Any:
+def arrow_value(type_: Type, value: Any) -> Any:
     """Converts a JSON value for Arrow. Raises `ValueError` if it is not of the type."""
     if type_.element is not None:
         element = type_.element
-        return [_value(element, item) for item in elements_of(value)]
+        return [arrow_value(element, item) for item in elements_of(value)]
     read = value_of_json(type_, value)
     match type_.name:
         case "double":

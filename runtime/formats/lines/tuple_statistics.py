@@ -19,7 +19,7 @@ from cedilla.runtime.storage.parquet import ColumnStatistics, merged
 
 pc: Any = pyarrow.compute
 
-_AXES = {"int": pa.int32(), "long": pa.int64(), "timestamp": pa.int64(), "date": pa.int32()}
+AXES = {"int": pa.int32(), "long": pa.int64(), "timestamp": pa.int64(), "date": pa.int32()}
 """The types whose values lie on an axis of whole numbers, as in regions."""
 
 
@@ -80,7 +80,7 @@ def _ranges(column: pa.ChunkedArray, type_: str, begins: Places) -> list[ColumnS
     nulls = [0] * len(begins)
     if column.null_count:
         nulls = np.add.reduceat(column.is_null().to_numpy(), begins, dtype=np.int64).tolist()
-    axis = _AXES.get(type_)
+    axis = AXES.get(type_)
     if axis is None or column.null_count == len(column):
         return [*map(ColumnStatistics, nulls)]
     values, limits = column.cast(axis), np.iinfo(axis.to_pandas_dtype())

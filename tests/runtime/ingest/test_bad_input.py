@@ -18,7 +18,7 @@ from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
-from tests.kit.tiers import rest, tiered
+from tests.kit.tiers import tiered
 
 pytestmark = pytest.mark.either_engine
 

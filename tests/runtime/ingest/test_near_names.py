@@ -61,6 +61,14 @@ def test_a_column_of_parquet_is_named_and_a_renamed_one_is_not(spark: SparkSessi
     assert "`rename(Fee, fee)`" in (hint or "")
 
 
+def test_a_bad_accent_that_is_set_aside_brings_no_name(spark: SparkSession, tmp_path: Path) -> None:
+    query = Query(spark, tmp_path, "set bad_markers = quarantine;" + QUERY.format("", "json"))
+    query.write("r", [{"$accent": "[[alter(v, y -> "}, {"k": 1, "Fee": 1, "v": 1}])
+    query.run()
+    warnings = [w for report in query.reports for w in report.warnings]
+    assert sorted(warning.code for warning in warnings) == ["RQ235", "RQ361"]
+
+
 @pytest.mark.parametrize("key", ["free", "ks", "fees_of_others", "V2"])
 def test_other_fields_are_not_near(spark: SparkSession, tmp_path: Path, key: str) -> None:
     query = Query(spark, tmp_path, QUERY.format("", "json").replace("fee?", "power?"))
