@@ -87,6 +87,11 @@ def outer_keys(paths: Iterable[FieldPath]) -> set[str]:
     return {path[0] for keys in paths for path in alternatives(keys)}
 
 
+def levels(paths: Iterable[FieldPath]) -> set[FieldPath]:
+    """Returns the objects in which paths end, as the keys that lead there; the tuple itself has none."""
+    return {path[:-1] for keys in paths for path in alternatives(keys)}
+
+
 TEXT = "text"
 """The word before the path of a number inside a text."""
 

@@ -20,6 +20,7 @@ from cedilla.compiler.plan.field_paths import (
     FieldPath,
     TextPath,
     field_path,
+    levels,
     outer_keys,
     path_text,
     paths_after,
@@ -224,6 +225,17 @@ class Source:
     def paths(self) -> dict[str, FieldPath]:
         """The paths of values inside objects, for attributes whose name is not the key, or whose texts are numbers."""
         return {a.name: path for a in self.attributes if (path := a.path)}
+
+    @cached_property
+    def levels(self) -> frozenset[FieldPath]:
+        """The objects in which declared attributes are, as the keys that lead there; the tuple itself has none."""
+        paths = self.paths if self.format in ("json", "kafka") else {}
+        return frozenset(levels(paths.get(a.name, (a.name,)) for a in self.attributes)) or frozenset({()})
+
+    @property
+    def is_envelope(self) -> bool:
+        """True if all attributes are inside of objects, so that other keys of a tuple belong to its envelope."""
+        return () not in self.levels
 
     def columns(self, fields: Iterable[str]) -> frozenset[str]:
         """Returns the keys of tuples, or columns of CSV, for some fields: those that the query names with `from`, else

@@ -82,7 +82,7 @@ def _ends(name: str, type_: Type) -> Iterator[Column]:
     do not beat. Of a late tuple with an unknown field, RQ305 is the code."""
     axis = axis_sql(name, type_)
     is_valid = f"`{REJECT}` IS NULL"
-    may_be_late = f"{is_valid} OR {CODE} IN ('RQ306', 'RQ307')"
+    may_be_late = f"{is_valid} OR {CODE} IN ('RQ306', 'RQ307', 'RQ362')"
     yield F.min(F.expr(f"CASE WHEN {may_be_late} THEN {axis} END")).alias("least")
     if type_.name == "double":
         is_valid += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"

@@ -69,7 +69,7 @@ def _first_keys(files: Files, file: InputFile, part: Slice, form: str) -> Sequen
     """Returns the keys of a file's first tuple, or its columns; none if they cannot be read."""
     if part.format.columnar:
         return _columns(files, file) or ()
-    if form not in ("json", "csv"):
+    if form not in ("json", "kafka", "csv", "xml"):
         return ()
     with files.open(file.path) as stream, unpacked(stream, file.path) as text:
         return first_keys(text.read(_BEGINNING), form)

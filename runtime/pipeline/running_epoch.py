@@ -22,7 +22,14 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.control.domains.table_domains import news
 from cedilla.runtime.control.markers.bad_markers import SetAside
-from cedilla.runtime.control.markers.unannounced import INFERRED, add_inferred, is_name
+from cedilla.runtime.control.markers.unannounced import (
+    INFERRED,
+    add_inferred,
+    is_inferable,
+    is_judged,
+    paths_beside,
+    refusals,
+)
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops, left_out
 from cedilla.runtime.control.sources.required_attributes import required_attributes
@@ -182,6 +189,10 @@ class EpochStarter:
         of = self.plan.source_of
         parts = {name: part.with_paths(paths_of(of[name], states[name])) for name, part in parts.items()}
         drift = {name: self._drift(name, states, part) for name, part in parts.items()}
+        parts = {
+            name: part.with_paths(paths_beside(of[name], states[name], drift[name]))
+            for name, part in parts.items()
+        }
         counted = {
             name: [
                 field
@@ -261,18 +272,17 @@ class EpochStarter:
         if mode == "ignore":
             return {}
         fields = part.format.fields(self.spark, part.numbered, part.between)
-        announced = states[name].field_types
+        source, announced = self.plan.source_of[name], states[name].field_types
         unknown = {
-            f: kinds.first for f, kinds in fields.items() if f not in announced and kinds.first != "void"
+            f: kinds.first
+            for f, kinds in fields.items()
+            if f not in announced and kinds.first != "void" and is_judged(source, part.format.paths, f)
         }
         if mode == "infer":
-            for attribute in [f for f, kind in unknown.items() if kind in INFERRED and is_name(f)]:
-                add_inferred(self.plan, states, name, attribute, INFERRED[unknown.pop(attribute)])
-            return {
-                field: "RQ306" if is_name(field) else "RQ307"
-                for field in sorted(unknown, key=lambda n: (is_name(n), n))
-            }
-        return dict.fromkeys(sorted(unknown), "RQ306")
+            for f in [f for f, kind in unknown.items() if kind in INFERRED]:
+                if is_inferable(source, states[name], f):
+                    add_inferred(self.plan, states, name, f, INFERRED[unknown.pop(f)])
+        return refusals(source, states[name], unknown, infers=mode == "infer")
 
     def _end(
         self, source: Source, state: SourceState, read: SourceInput | None, *, is_whole: bool

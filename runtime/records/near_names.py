@@ -15,7 +15,7 @@ from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.runtime.records.csv_records import MAX_RECORD, header_of, records_of
 from cedilla.runtime.records.json_objects import parse_line
 from cedilla.runtime.records.near_markers import marker_of
-from cedilla.runtime.records.unrelated_files import names_read
+from cedilla.runtime.records.unrelated_files import keys_of_element, names_read
 
 
 def lacks_names(source: Source) -> bool:
@@ -24,8 +24,10 @@ def lacks_names(source: Source) -> bool:
 
 
 def first_keys(text: bytes, form: str) -> list[str]:
-    """Returns the keys of the first tuple in the beginning of a file, or the columns of its header. `form`: json or
-    csv."""
+    """Returns the keys of the first tuple in the beginning of a file, or the columns of its header. `form`: json,
+    kafka (records as lines), csv or xml."""
+    if form == "xml":
+        return keys_of_element(text)
     if form == "csv":
         records = records_of(iter([text]), MAX_RECORD)
         return next(([*header_of(record, MAX_RECORD).names] for record, _ in records), [])

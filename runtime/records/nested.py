@@ -24,6 +24,7 @@ from cedilla.compiler.plan.field_paths import (
     TextPath,
     alternatives,
     leads_into,
+    levels,
     outer_keys,
     path_text,
 )
@@ -98,6 +99,29 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
         if value is not None:
             nested[name] = _number(item, keys, value) if isinstance(keys, TextPath) else value
     return nested
+
+
+def siblings(item: Mapping[str, Any], paths: Paths) -> Iterator[tuple[FieldPath, Any]]:
+    """Yields the values beside those at paths, in the tuple itself and in each object in which a path ends."""
+    every = [*all_paths(paths)]
+    for level in sorted({(), *levels(paths.values())}):
+        inner = _value(item, level)
+        taken = {keys[len(level)] for keys in every if leads_into(level, keys)}
+        taken.update(("", *(() if level else paths)))
+        if isinstance(inner, dict):
+            yield from (((*level, key), value) for key, value in inner.items() if key not in taken)
+
+
+def undeclared(
+    item: Mapping[str, Any], paths: Paths, names: Collection[str], places: Collection[FieldPath]
+) -> dict[str, Any]:
+    """Maps the fields of a tuple that nothing has announced to their values; fields inside of objects by their paths.
+    `places`: the objects in which declared attributes are."""
+    fields = item.items()
+    if isinstance(item, NestedObject):
+        beside = siblings(item.whole, paths)
+        fields = ((path_text(keys), value) for keys, value in beside if keys[:-1] in places)
+    return {name: value for name, value in fields if value is not None and name not in names}
 
 
 def _number(item: JsonObject, keys: TextPath, value: Any) -> Any:

@@ -21,6 +21,7 @@ REASONS = {
     "RQ368": "`{}` is further ahead of the clock of the run than `within` admits",
     "RQ306": "`{}` was never declared or added",
     "RQ307": "`{}` is a name that no accent can write, so it cannot be added",
+    "RQ362": "`{}` would be an attribute of a name that another one has",
     "RQ311": "`{}` is in a unit that its declaration does not name",
     "RQ312": "`{}` comes by two of its names at once, with two values",
     "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
@@ -101,7 +102,7 @@ REPLACED = "RQ333"
 """The code of a data point that another metric replaces; such points are counted, and neither bad nor set aside."""
 FOREIGN = "RQ326"
 """The code of a marker among the tuples of a stream that takes none there."""
-_SETTINGS = {LATE: "late", "RQ306": "drift", "RQ307": "drift", "RQ301": "invalid"}
+_SETTINGS = {LATE: "late", "RQ306": "drift", "RQ307": "drift", "RQ362": "drift", "RQ301": "invalid"}
 
 
 def _setting(code: str) -> str:

@@ -66,6 +66,20 @@ def _keys_of_elements(blocks: Iterable[bytes], names: Set[str]) -> list[str] | N
     return list(dict.fromkeys(name.decode("utf-8", "replace") for name in names_in_start))
 
 
+_LEAF_OR_END = re.compile(rb"<([^\s<>/!?:]+)[^<>]*>[^<]*</\1\s*>|</")
+
+
+def keys_of_element(text: bytes) -> list[str]:
+    """Returns the names of the elements in the first tuple of XML."""
+    keys: list[str] = []
+    for match in _LEAF_OR_END.finditer(text):
+        if match[1] is not None:
+            keys.append(match[1].decode("utf-8", "replace"))
+        elif keys:  # the end of the tuple
+            break
+    return keys
+
+
 def unrelated_file(source: Source, file: str, keys: Sequence[str], attributes: Iterable[str]) -> Diagnostic:
     """Returns RQ320. `keys`: the keys of the first tuple of the file; `attributes`: the attributes."""
     names = sorted(attributes)

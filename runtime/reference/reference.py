@@ -18,7 +18,6 @@ from cedilla.compiler.analysis.safety import vacancies
 from cedilla.compiler.expressions.types import DOUBLE, patterns
 from cedilla.compiler.facts.facts import ABSENT, NO_STATE, PRESENT, Facts, StateFacts
 from cedilla.compiler.plan import Emit, Plan, derive
-from cedilla.compiler.plan.field_paths import outer_keys
 from cedilla.compiler.plan.sources import Heartbeat
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import exact
@@ -27,7 +26,7 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import Values, grown
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.stated_accents import starting_states
-from cedilla.runtime.control.markers.unannounced import add_inferred, inferred, is_name
+from cedilla.runtime.control.markers.unannounced import add_inferred, inferred, is_inferable, refusals
 from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops
 from cedilla.runtime.control.sources import wall_clock
@@ -39,7 +38,7 @@ from cedilla.runtime.control.sources.undecodable import undecodable
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.marker import STRAY, MarkerLine
-from cedilla.runtime.records.nested import after_renames
+from cedilla.runtime.records.nested import after_renames, undeclared
 from cedilla.runtime.records.path_keys import KEYS, Keys
 from cedilla.runtime.records.rejections import FOREIGN, NO_OBJECT, is_ignored, of_fault, reason
 from cedilla.runtime.records.values import near_digits
@@ -167,8 +166,8 @@ class Reference:
             if infers and (unknown := self._unknown(states[source], source, item)):
                 states = {**states, source: states[source].next_epoch()} if quiet else dict(states)
                 quiet = False
-                for name in unknown:
-                    add_inferred(self.plan, states, source, name, inferred(item[name]))
+                for name, value in unknown.items():
+                    add_inferred(self.plan, states, source, name, inferred(value))
             row, rejection = self._tuple(states[source], source, item)
             if rejection is None:
                 taken.append((source, row, item))
@@ -254,13 +253,18 @@ class Reference:
             return before
         return {**before, partition: max(control(value), before.get(partition, control(value)))}
 
-    def _unknown(self, state: SourceState, source: str, item: Item) -> list[str]:
+    def _unknown(self, state: SourceState, source: str, item: Item) -> dict[str, Any]:
         """Returns the fields of a tuple that become attributes, because nothing has announced them."""
         if "$corrupt" in item or "$foreign" in item:
-            return []
-        within = outer_keys(paths_of(self.plan.source_of[source], state).values())
-        names = item.keys() - state.field_types.keys() - {PARTITION, KEYS, *within}
-        return sorted(name for name in names if item[name] is not None and is_name(name))
+            return {}
+        fields = self._undeclared(state, source, item)
+        of = self.plan.source_of[source]
+        return {name: fields[name] for name in sorted(fields) if is_inferable(of, state, name)}
+
+    def _undeclared(self, state: SourceState, source: str, item: Item) -> dict[str, Any]:
+        of = self.plan.source_of[source]
+        announced = {*state.field_types, PARTITION, KEYS}
+        return undeclared(item, paths_of(of, state), announced, of.levels)
 
     def _rejection(
         self, state: SourceState, source: str, row: Row, item: Item, fields: Row
@@ -302,12 +306,10 @@ class Reference:
         ):
             return "RQ368", beat.attribute
         drift = self.plan.settings["drift"]
-        declared_fields = {*state.field_types, PARTITION, KEYS}
-        unknown = sorted(n for n, v in item.items() if v is not None and n not in declared_fields)
-        if not unknown or drift == "ignore":
+        if drift == "ignore" or not (unknown := self._undeclared(state, source, item)):
             return None
-        unwritable = [name for name in unknown if not is_name(name)] if drift == "infer" else []
-        return ("RQ307", unwritable[0]) if unwritable else ("RQ306", unknown[0])
+        codes = refusals(self.plan.source_of[source], state, unknown, infers=drift == "infer")
+        return next((code, name) for name, code in codes.items())
 
     # --- one epoch ---
 

@@ -41,7 +41,7 @@ from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.marker import STRAY
 from cedilla.runtime.records.near_markers import KINDS, marker_of
-from cedilla.runtime.records.nested import Paths, after_renames
+from cedilla.runtime.records.nested import Paths, after_renames, undeclared
 from cedilla.runtime.records.rejections import (
     BEYOND_HINT,
     FINER_HINT,
@@ -187,7 +187,7 @@ class StreamChecker:
 
     def _tuple(self, item: Mapping[str, Any], line: Line) -> tuple[Row | None, list[Diagnostic]]:
         state = self.state
-        raw, fields, unknown = dict[str, Value](), dict[str, Value](), dict[str, Any]()
+        raw, fields = dict[str, Value](), dict[str, Value]()
         diagnostics: list[Diagnostic] = []
         types, paths = state.field_types, paths_of(self._source, state)
         try:
@@ -197,13 +197,12 @@ class StreamChecker:
         except ValueError as problem:
             return None, [_complaint(line, "RQ301", str(problem), None)]
         item = read_strings(parsed, types)
-        for field, value in item.items():
-            if value is None:
+        names = [field for field in item if state.names.of.get(field, field) in state.types]
+        unknown = undeclared(parsed, paths, names, self._source.levels)
+        for field in names:
+            if (value := item[field]) is None:
                 continue
             name = state.names.of.get(field, field)
-            if name not in state.types:
-                unknown[name] = value
-                continue
             try:
                 raw[name] = fields[field] = value_of_json(types[field], value)
             except ValueError:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
 from cedilla.compiler.expressions.types import Type
-from cedilla.compiler.facts.markers import Accent, Add, accent_text
-from cedilla.compiler.plan import Plan
+from cedilla.compiler.facts.markers import Accent, Add, Rename, accent_text
+from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.plan.field_paths import FieldPath, field_path
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute
 from cedilla.runtime.control.markers.accent_in_plan import check_accent
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.control.sources.text_forms import paths_of
 
 INFERRED = {
     "bigint": Type("long"),
@@ -53,12 +56,58 @@ def inferred(value: Any) -> Type:
             return Type("string")
 
 
-def add_inferred(
-    plan: Plan, states: dict[str, SourceState], source: str, attribute: str, type_: Type
-) -> None:
-    """Adds an attribute that a source sends unannounced, before all lines of its slice. Changes `states`. Raises
-    `DiagnosticError` if an operator refuses it."""
-    primitive = Add(attribute, type_)
-    accent = Accent(True, frozenset(), primitive, accent_text((), primitive))
-    states[source] = with_accent(states[source], accent, -1)
-    check_accent(plan, states, source, accent)
+def keys_of(source: Source, paths: Mapping[str, FieldPath], field: str) -> FieldPath:
+    """Returns the keys that lead to a field that nothing has announced. `paths`: those of the source's attributes."""
+    return field_path(field, source.format) if paths else (field,)
+
+
+def is_judged(source: Source, paths: Mapping[str, FieldPath], field: str) -> bool:
+    """Returns True for a field beside declared attributes; other keys of an envelope are none."""
+    return keys_of(source, paths, field)[:-1] in source.levels
+
+
+def paths_beside(source: Source, state: SourceState, fields: Iterable[str]) -> dict[str, FieldPath]:
+    """Returns the paths of attributes and of fields that nothing has announced; `source.paths` itself if no accent has
+    changed them and no field is inside of an object."""
+    paths = paths_of(source, state)
+    beside = {field: keys for field in fields if (keys := keys_of(source, paths, field)) != (field,)}
+    return {**paths, **beside} if beside else paths
+
+
+def _name_of(source: Source, paths: Mapping[str, FieldPath], field: str) -> str:
+    """Returns the name of a field as an attribute: inside of objects its last key, or all of its keys if several
+    objects have attributes."""
+    keys = keys_of(source, paths, field)
+    return field if len(keys) == 1 else keys[-1] if len(source.levels) == 1 else "_".join(keys)
+
+
+def is_inferable(source: Source, state: SourceState, field: str) -> bool:
+    """Returns True if a field that nothing has announced can become an attribute."""
+    return _refusal(source, state, field) == "RQ306"
+
+
+def _refusal(source: Source, state: SourceState, field: str) -> str:
+    paths = paths_of(source, state)
+    name = _name_of(source, paths, field)
+    if not is_name(name):
+        return "RQ307"
+    is_taken = name != field and (name in state.types or name in state.field_types)
+    return "RQ362" if is_taken else "RQ306"
+
+
+def refusals(source: Source, state: SourceState, fields: Iterable[str], *, infers: bool) -> dict[str, str]:
+    """Maps fields that nothing has announced to the codes that reject their tuples, the first one first."""
+    codes = {field: _refusal(source, state, field) if infers else "RQ306" for field in sorted(fields)}
+    order = ("RQ307", "RQ362", "RQ306")
+    return dict(sorted(codes.items(), key=lambda item: order.index(item[1])))
+
+
+def add_inferred(plan: Plan, states: dict[str, SourceState], source: str, field: str, type_: Type) -> None:
+    """Adds the attribute of a field that a source sends unannounced, before all lines of its slice. Changes `states`.
+    Raises `DiagnosticError` if an operator refuses it."""
+    of = plan.source_of[source]
+    attribute = _name_of(of, paths_of(of, states[source]), field)
+    for primitive in (Add(attribute, type_), *([Rename(attribute, field)] if attribute != field else ())):
+        accent = Accent(True, frozenset(), primitive, accent_text((), primitive))
+        states[source] = with_accent(states[source], accent, -1)
+        check_accent(plan, states, source, accent)

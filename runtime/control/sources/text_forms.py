@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import evolve
 
+from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import FieldPath
+from cedilla.compiler.regions import POSITION
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -17,7 +21,23 @@ def paths_of(source: Source, state: SourceState) -> dict[str, FieldPath]:
         return source.paths
     types = state.types
     signs = {n: form for n, form in state.forms.items() if n in types and types[n].is_numeric}
-    return source.paths_after(state.names.of, signs)
+    paths = source.paths_after(state.names.of, signs)
+    return {**_instead_of_outer_keys(source, state, paths), **paths} if source.is_envelope else paths
+
+
+def _instead_of_outer_keys(
+    source: Source, state: SourceState, paths: Mapping[str, FieldPath]
+) -> dict[str, FieldPath]:
+    """Returns the paths of attributes that all tuples have inside of objects: a key of the envelope of that name is
+    another one."""
+    here, placed = state.names.here, state.names.placed
+    return {
+        attribute: paths[name]
+        for name, attribute in state.names.of.items()
+        if attribute not in source.paths
+        and len(paths.get(name, ())) > 1
+        and here[attribute] == name == regions.contains(placed[attribute], {POSITION: 0})
+    }
 
 
 def usual_form(type_: Type) -> str:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import ClassVar
-
-from pyspark.sql import SparkSession
 
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.jsonl.fields import of_block
 from cedilla.runtime.formats.jsonl.markers import markers_in, markers_in_file
 from cedilla.runtime.formats.lines.batches import TextBatches
-from cedilla.runtime.formats.lines.blocks import Part, parts_of
-from cedilla.runtime.formats.lines.fields import without_paths
+from cedilla.runtime.formats.lines.blocks import Block, Part, parts_of
 from cedilla.runtime.formats.lines.text_format import TextFormat
 from cedilla.runtime.formats.source import (
-    EVERYWHERE,
     FieldKinds,
     MarkerLine,
     Numbered,
@@ -40,10 +37,8 @@ class JsonLines(TextFormat):
     def batches(self, types: Types) -> TextBatches:
         return JsonBatches(dict(types), paths=self.paths)
 
-    def fields(
-        self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE
-    ) -> dict[str, FieldKinds]:
-        return without_paths(super().fields(spark, files, between), self.paths)
+    def search_of_fields(self) -> Callable[[Block, Span], Mapping[str, FieldKinds]]:
+        return partial(of_block, paths=self.paths)
 
     def marker_line(self, kind: str, text: str, position: int, end: int) -> MarkerLine:
         if kind == "array":

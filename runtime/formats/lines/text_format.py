@@ -207,11 +207,15 @@ class TextFormat(Format):
     def fields(
         self, spark: SparkSession, files: Numbered, between: Span = EVERYWHERE
     ) -> dict[str, FieldKinds]:
-        search = _Fields(tuple(self.parts(files)), _FIELDS, type(self).fields_in, between)
+        search = _Fields(tuple(self.parts(files)), _FIELDS, self.search_of_fields(), between)
         rows = sorted(
             search.all(spark, by_driver=_are_few(files)), key=itemgetter(0)
         )  # tasks end in any order
         return merged((name, FieldKinds(first, common)) for _, name, first, common in rows)
+
+    def search_of_fields(self) -> Callable[[Any, Span], Mapping[str, FieldKinds]]:
+        """Returns the function that maps the fields in a block to their kinds."""
+        return type(self).fields_in
 
 
 def _are_few(files: Numbered) -> bool:

@@ -197,7 +197,7 @@ def test_one_stream_tools_read_paths(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.rq").write_text(QUERY)
     stream = [
-        {"ts": 1, "address": {"city": "Ulm", "zip": 1}, "flat": {"rent": 5}},
+        {"ts": 1, "address": {"city": "Ulm"}, "flat": {"rent": 5}},
         PEOPLE[4],
         {"ts": 2, "address": {"city": "Ulm"}, "flat": {"rent": 0.005}},
     ]
@@ -210,9 +210,11 @@ def test_one_stream_tools_read_paths(tmp_path: Path, monkeypatch: pytest.MonkeyP
         {"ts": 2, "city": "Ulm", "rent": 5},
         {"$accent": '[[city = "Ulm", alter(rent, y -> y / 1000, unit km)]]'},
     ]
-    (tmp_path / "bad.jsonl").write_text('{"ts": 1, "address": 5, "flat": {"rent": []}}\n')
+    (tmp_path / "bad.jsonl").write_text('{"ts": 1, "address": 5, "flat": {"rent": [], "rents": 5}}\n')
     bad = cedilla("validate", "bad.jsonl", "--schema", SCHEMA)
     assert "`city` is no string: 5 is no object (read from address.city)" in bad.output
     assert "`rent` is no double: a list (read from flat.rent)" in bad.output
+    assert "RQ306" in bad.output
+    assert "`flat.rents` was never declared or added" in bad.output
     explained = cedilla("explain", "q.rq", "--full")
     assert 'city: string from "address.city" in' in explained.output

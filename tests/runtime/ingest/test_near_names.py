@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar import Diagnostic
+from cedilla.runtime.records.near_names import first_keys
 from tests.kit.query import Query
 from tests.kit.stream import is_tuple
 from tests.kit.tiers import tiered
@@ -67,6 +68,26 @@ def test_a_bad_accent_that_is_set_aside_brings_no_name(spark: SparkSession, tmp_
     query.run()
     warnings = [w for report in query.reports for w in report.warnings]
     assert sorted(warning.code for warning in warnings) == ["RQ235", "RQ361"]
+
+
+@pytest.mark.parametrize("form", ["xml", "kafka"])
+def test_the_keys_of_the_first_tuple(form: str) -> None:
+    """Of a file of XML, and of records of a topic, which are lines in a local file."""
+    text = {
+        "xml": b"<all><t><k a='1'>1</k><Fee>1</Fee ><v></v></t><t><k>1</k><fee>1</fee></t></all>",
+        "kafka": b'{"$punctuation": "[k < 1]"}\n{"k": 1, "Fee": 1, "v": 1}\n{"k": 1, "fee": 1}\n',
+    }[form]
+    assert first_keys(text, form) == ["k", "Fee", "v"]
+
+
+def test_a_near_miss_in_xml_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    query = Query(spark, tmp_path, QUERY.format("", "xml"))
+    path = tmp_path / "in" / "r" / "1.xml"
+    path.parent.mkdir(parents=True)
+    path.write_text("<all><t><k>1</k><Fee>1</Fee><v>1</v></t></all>")
+    query.run()
+    ((message, _),) = near([w for report in query.reports for w in report.warnings])
+    assert "`Fee` of " in message
 
 
 @pytest.mark.parametrize("key", ["free", "ks", "fees_of_others", "V2"])
