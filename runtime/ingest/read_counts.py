@@ -12,37 +12,14 @@ from cedilla.compiler.expressions.types import Type, column
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.ingest.heartbeats import Times, axis_sql
 from cedilla.runtime.records.marker import NEXT_FILE
-from cedilla.runtime.records.rejections import LATE
+from cedilla.runtime.records.rejections import FOREIGN, LATE, REASONS
 
 REJECT = "$reject"
 """A column: null for a tuple; else the code that rejects it, followed by a blank and the invalid attribute, if any."""
 CODE, ATTRIBUTE = f"left(`{REJECT}`, 5)", f"substr(`{REJECT}`, 7)"
 """SQL for the two parts."""
-CODES = tuple(
-    f"RQ{number}"
-    for number in (
-        301,
-        302,
-        303,
-        304,
-        305,
-        306,
-        307,
-        310,
-        311,
-        312,
-        313,
-        314,
-        315,
-        333,
-        334,
-        337,
-        338,
-        349,
-        368,
-    )
-)
-"""Codes that can reject a tuple; `rejections.REASONS` has their texts."""
+CODES = ("RQ301", *sorted(REASONS.keys() - {FOREIGN}))
+"""Codes that can reject a tuple."""
 
 FILE = f"CAST({column(POSITION)} div {NEXT_FILE}L AS INT)"
 """SQL for the number of a tuple's file in the slice."""

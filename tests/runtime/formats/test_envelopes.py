@@ -54,3 +54,16 @@ def test_tuples_in_an_envelope_drift_as_flat_ones(
     expected = flat.simulate()
     assert inside.simulated.rows("r") == expected.rows("r")
     assert [(r.place, r.code) for r in rejections] == [(r.place, r.code) for r in expected.rejections]
+
+
+@pytest.mark.either_engine
+def test_a_field_inside_whose_name_another_attribute_has_is_rejected(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    query = 'set drift = infer; stream r(power: long from "payload.x") from json "r"; emit r to json "out";'
+    run = Query(spark, tmp_path, query)
+    run.write("r", [{"payload": {"x": 1}}, {"payload": {"x": 2, "power": 3}}])
+    rows, rejections = run.agreed("r", 1)
+    assert [row["power"] for row in rows] == [1]
+    assert [(r.line, r.code) for r in rejections] == [(2, "RQ362")]
+    assert sum(report.quarantined.get("RQ362", 0) for report in run.reports) == 1
