@@ -106,12 +106,13 @@ class Oracle:
         return not any(first < ts < last and k == run[0]["k"] for ts, k in self.opened)
 
     def counted(self) -> list[Item]:
-        runs = [run for run in sessions(self.rows) if self._is_closed(run)]
-        least = min((run[0]["ts"] for run in sessions(self.rows) if run not in runs), default=999)
+        runs = sessions(self.rows)
+        live = {k for _, k in self.opened}
+        begun = {ts for ts, _ in self.opened} | {run[0]["ts"] for run in runs if not self._is_closed(run)}
         return [
             {"k": run[0]["k"], "sid": run[0]["ts"], "n": float(len(run)), "most": max(r["t"] for r in run)}
             for run in runs
-            if run[0]["ts"] < least or not any(k == run[0]["k"] for _, k in self.opened)
+            if self._is_closed(run) and (run[0]["ts"] not in begun or run[0]["k"] not in live)
         ]
 
 
