@@ -350,10 +350,11 @@ def _unfed(units: Tree, scale: Tree, live: Tree, always: frozenset[str]) -> Tree
         unfed.append(regions.map_leaves(units, lambda history: history == NO_FEEDER))
     if not unfed:
         return False
-    in_units = [
-        cell for cell in regions.cells(scale).values() if regions.intersection(cell, live) is not False
-    ]
-    return regions.intersection(regions.union(*unfed), in_units[0]) if len(in_units) == 1 else False
+    units_there = [leaf for leaf in regions.leaves(regions.restricted(scale, live)) if leaf is not False]
+    if len(units_there) != 1:
+        return False
+    in_units = regions.map_leaves(scale, lambda leaf: leaf == units_there[0])
+    return regions.intersection(regions.union(*unfed), in_units)
 
 
 _CHANGE = Operation(lambda a, b: IDENTITY if a is b else None, lambda new, old: new.after(old.inverse()))
