@@ -40,8 +40,8 @@ def _present(
 ) -> Sequence[InputFile]:
     parents = {file.path.rpartition("/")[0] for file in left}
     as_known = {file.path.removeprefix(_FILE): file.path for file in left}  # records of topics have no scheme
-    found = [file for parent in parents for file in files.list(parent)]
-    present = {as_known.get(file.path.removeprefix(_FILE), file.path): file for file in found}
+    listed = [file for parent in parents for file in files.list(parent)]
+    present = {as_known.get(file.path.removeprefix(_FILE), file.path): file for file in listed}
     changed = [file for file in left if not _is_listed(file, present.get(file.path))]
     if not changed:
         return left

@@ -32,7 +32,7 @@ from cedilla.runtime.records.json_objects import json_text, parse_line, word
 from cedilla.runtime.records.lines import files_of, lines_of
 from cedilla.runtime.reference.decoder import Decoder, is_tuple
 from cedilla.runtime.reference.node import Row, control
-from cedilla.runtime.reference.reference import Output
+from cedilla.runtime.reference.output import Output
 from cedilla.runtime.reference.scalars.arithmetic import double
 from cedilla.runtime.reference.simulated_sources import Offsets
 from cedilla.runtime.reference.simulation import replay

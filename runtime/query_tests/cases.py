@@ -20,7 +20,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.query_tests.pages import QUARANTINE, Block, Case
 from cedilla.runtime.records.json_objects import json_text, number_of
 from cedilla.runtime.reference.inputs import Input
-from cedilla.runtime.reference.reference import Output
+from cedilla.runtime.reference.output import Output
 from cedilla.runtime.reference.simulation import replay
 from cedilla.runtime.terminal.options import Options
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from cedilla.compiler import regions
 from cedilla.compiler.analysis.safety import vacancies
@@ -46,6 +45,7 @@ from cedilla.runtime.reference.aggregate_results import ORDER
 from cedilla.runtime.reference.encode import encoded_row
 from cedilla.runtime.reference.node import Node, Row, Rows, control, inside, without_places
 from cedilla.runtime.reference.nodes import node_of
+from cedilla.runtime.reference.output import Output
 from cedilla.runtime.reference.raw_values import NO_CODE, canonical_values, value_at
 from cedilla.runtime.reference.scalars.arithmetic import is_beyond, is_odd
 from cedilla.runtime.reference.scalars.decoded import nearest
@@ -58,27 +58,6 @@ Latest = Mapping[int | None, Any]
 """Partition of a topic, or `None` -> its greatest time."""
 Rejection = tuple[str, str]
 """The code that rejects a tuple, and the reason in words."""
-
-
-@frozen
-class Output:
-    """The output of one step of an emit: canonical tuples, the same encoded, and markers."""
-
-    canonical: tuple[Row, ...]
-    tuples: tuple[Row, ...]
-    markers: Markers
-
-    def parts(self) -> list[list[dict[str, Any]]]:
-        """Returns the lines in output order (theory 3.3): Adds, tuples, punctuations, Alters, Drops."""
-        adds, alters, drops = (
-            [{"$accent": text} for text in texts]
-            for texts in (self.markers.adds, self.markers.alters, self.markers.drops)
-        )
-        punctuations = [{"$punctuation": text} for text in self.markers.punctuations]
-        return [adds, [dict(row) for row in self.tuples], punctuations, alters, drops]
-
-    def items(self) -> list[dict[str, Any]]:
-        return [*chain.from_iterable(self.parts())]
 
 
 @define(eq=False, slots=False)

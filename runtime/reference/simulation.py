@@ -18,7 +18,8 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.markers.bad_markers import check_doubtful
 from cedilla.runtime.records.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker
-from cedilla.runtime.reference.reference import Output, Reference
+from cedilla.runtime.reference.output import Output
+from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.reference.simulated_changes import SimulatedChanges
 from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources
 from cedilla.runtime.reference.strangers import SimulatedStrangers

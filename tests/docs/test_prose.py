@@ -17,7 +17,7 @@ LIMITS = {
 """The greatest share of texts with a phrase, in percent."""
 
 
-MAX_WORDS_OF_DOCS = 40_000
+MAX_WORDS_OF_DOCS = 40_500
 """Without what is written from code."""
 
 

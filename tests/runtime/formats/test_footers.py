@@ -234,4 +234,4 @@ def test_what_is_no_parquet_has_a_problem(spark: SparkSession, tmp_path: Path, c
 
 def test_a_file_that_is_gone_has_a_problem(spark: SparkSession, tmp_path: Path) -> None:
     footers = read_footers(spark, [f"{tmp_path}/{number}.parquet" for number in range(3)])
-    assert [file_footer.problem for file_footer in footers] == ["it: No such file or directory"] * 3
+    assert [file_footer.problem for file_footer in footers] == ["No such file or directory"] * 3
