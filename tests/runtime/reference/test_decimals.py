@@ -129,8 +129,8 @@ NUMBERS: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.either_engine
-@pytest.mark.parametrize("digits", tiered([(-1, -3), (-2,), (-9,), (-15,)]), ids=str)
-def test_numbers_are_rounded_to_tens(spark: SparkSession, digits: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("digits", tiered([[-1, -3], [-2], [-9], [-15]]), ids=str)
+def test_numbers_are_rounded_to_tens(spark: SparkSession, digits: list[int]) -> None:
     """Halves too, the greatest numbers, and those that are no number; `round(x, -1)` was refused."""
     rows = [ROW | {name: values[k % len(values)] for name, values in NUMBERS.items()} for k in range(13)]
     of = [f"{name}({x}, {n})" for name in ("round", "bround") for x in (*"bndvx", "n % 100") for n in digits]
