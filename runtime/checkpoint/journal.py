@@ -28,11 +28,15 @@ _BUCKETS = 360
 _ACCENTS, _WARNINGS = 300, 50
 MAX_MEMBERS = 1_000
 """The most values of an attribute that have a record."""
+_MAX_FIELDS = 100
+"""The most undeclared fields of a source that are counted by name."""
 _PAUSE, _PAUSE_OF_STORE = 1.0, 10.0
 """The fewest seconds between two writes, on this machine and in a store."""
 _COST = 50
 """A write may take this part of the time since the one before."""
 
+Undeclared = Mapping[str, Mapping[str, int]]
+"""Source -> field that no attribute reads -> number of files."""
 Members = Mapping[str, Mapping[str, Mapping[Any, int]]]
 """Source -> attribute -> value -> number of tuples."""
 
@@ -67,6 +71,7 @@ class EpochEntry:
     """The number of accents; `accents` has the first ones."""
     warnings: Sequence[Diagnostic] = ()
     members: Members = field(factory=dict[str, dict[str, dict[Any, int]]])
+    undeclared: Undeclared = field(factory=dict[str, dict[str, int]])
 
 
 @define(eq=False)
@@ -110,6 +115,8 @@ class Journal:
         for source, attributes in entry.members.items():
             for attribute, counts in attributes.items():
                 self._pending.setdefault((source, attribute), Counter()).update(counts)
+        for source, fields in entry.undeclared.items():
+            _count_fields(content.setdefault("undeclared", {}).setdefault(source, {}), fields)
         content["files_left"], content["records_left"] = entry.files_left, dict(entry.records_left)
         content["accents_read"] += entry.count
         stamp = {"time": now, "epoch": entry.number}
@@ -176,6 +183,13 @@ class Journal:
                 if name in kept or len(kept) < MAX_MEMBERS:
                     kept[name] = _with_count(kept.get(name), now, now // 60, count)
         self._pending.clear()
+
+
+def _count_fields(counts: dict[str, int], fields: Mapping[str, int]) -> None:
+    """Adds the files of undeclared fields. Those beyond the most are left out."""
+    for name, files in fields.items():
+        if name in counts or len(counts) < _MAX_FIELDS:
+            counts[name] = counts.get(name, 0) + files
 
 
 def member_name(value: Any) -> str:

@@ -30,7 +30,8 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.members import members_of
 from cedilla.runtime.inspect.plan_graph import plan_graph, with_state
 from cedilla.runtime.inspect.quarantine_counts import QuarantineCounts, counts_of
-from cedilla.runtime.inspect.status import Status, Stream, facts_of, status_of
+from cedilla.runtime.inspect.status import Status, facts_of, status_of
+from cedilla.runtime.inspect.stream_status import Stream
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
 
@@ -78,7 +79,9 @@ class RunModel:
         }
         aside = self._quarantine.read(by_source)
         facts = facts_of(plan, commit) if commit is not None else {}
-        status = status_of(self.path, folder, counts_of(aside), self._backlog(now), facts)
+        status = status_of(
+            self.path, folder, counts_of(aside), self._backlog(now), facts, journal.get("undeclared", {})
+        )
         return {
             "version": 1,
             "time": now,
@@ -154,6 +157,7 @@ class RunModel:
             "in_force": len(of_status.accents),
             "closed": closed_time(source, commit.sources[source.name], now),
             "closed_text": of_status.closed,
+            "undeclared": dict(of_status.undeclared),
             "offsets": dict(of_status.offsets),
             "groups": groups,
         }

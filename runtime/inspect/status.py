@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from attrs import asdict, evolve, frozen
@@ -11,7 +12,6 @@ from cedilla.compiler import regions
 from cedilla.compiler.analysis.releases import releases
 from cedilla.compiler.analysis.waiting import Waiting
 from cedilla.compiler.explain.impact import has_readers
-from cedilla.compiler.explain.tree import unit_lines
 from cedilla.compiler.expressions.types import Type, patterns
 from cedilla.compiler.facts.facts import NO_FEEDER, Facts, History
 from cedilla.compiler.facts.markers import Alter
@@ -24,6 +24,7 @@ from cedilla.runtime.change_detection.monitor_record import reported_changes
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
+from cedilla.runtime.checkpoint.journal import Undeclared
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
 from cedilla.runtime.control.markers.warnings import converted_twice
 from cedilla.runtime.control.sinks.held_back import held_back
@@ -31,30 +32,13 @@ from cedilla.runtime.control.sources.active_accents import active_accents, of_so
 from cedilla.runtime.control.sources.latest_time import with_latest
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units, source_names
+from cedilla.runtime.inspect.stream_status import Stream, source_lines, undeclared_fields
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.stream_tools.canonical import possible
 from cedilla.runtime.terminal.console import counted
 
 _SHOWN = 8
 """The number of parts of a region that are shown; the others are counted."""
-
-
-@frozen
-class Stream:
-    """A source or an output, with its accents and punctuations so far as texts.
-
-    Descriptions are in canonical values: the units of the query's start. `domains`: those that come from
-    tables. `units`: those of canonical values, as declared, added or computed. `offsets`: the next ones, by
-    partition of a topic. `inferred`: attributes that `set drift = infer` added, with their epoch.
-    """
-
-    name: str
-    accents: tuple[str, ...]
-    closed: str | None
-    domains: tuple[str, ...] = ()
-    units: Mapping[str, str] = {}
-    offsets: Mapping[str, int] = {}
-    inferred: Mapping[str, int] = {}
 
 
 @frozen
@@ -86,7 +70,8 @@ class Status:
 def read_status(path: str) -> Status:
     """Reads the status of a checkpoint. Raises `DiagnosticError` as `read_checkpoint` does."""
     folder = read_checkpoint(path)
-    return status_of(path, folder, quarantined(folder.root), backlog(folder.root, folder.commit))
+    aside, left = quarantined(folder.root), backlog(folder.root, folder.commit)
+    return status_of(path, folder, aside, left, undeclared=undeclared_fields(path))
 
 
 def status_of(
@@ -95,9 +80,10 @@ def status_of(
     quarantine: Mapping[str, Mapping[str, int]],
     left: Mapping[str, int],
     facts: Mapping[str, Facts] | None = None,
+    undeclared: Undeclared = MappingProxyType({}),
 ) -> Status:
     """Returns the status of a checkpoint that has been read. `quarantine`, `left`: the lines in quarantine by source
-    and code, and the files to be read; `facts`: those of `facts_of`."""
+    and code, and the files to be read; `facts`: those of `facts_of`; `undeclared`: that of the journal."""
     plan, commit = folder.stored.plan, folder.commit
     status = Status(path, plan.text, quarantine=quarantine, backlog=left, error=failure(folder.root))
     if commit is None:
@@ -108,7 +94,7 @@ def status_of(
         epoch=commit.epoch,
         batch=commit.batch,
         files={name: progress.files for name, progress in commit.progress.items()},
-        sources=tuple(_source(source, plan, commit) for source in plan.sources),
+        sources=tuple(_source(source, plan, commit, undeclared) for source in plan.sources),
         outputs=tuple(_output(emit, plan, commit, facts) for emit in plan.emits),
         waiting=(
             *_held_drops(commit, facts),
@@ -156,11 +142,11 @@ def status_text(status: Status) -> str:
     lines += _block("to be read", _left(status))
     for stream in status.sources:
         lines += _block(
-            f"source {stream.name}", [*_counted(status.read, stream, "read"), *_source_lines(stream)]
+            f"source {stream.name}", [*_counted(status.read, stream, "read"), *source_lines(stream)]
         )
     for stream in status.outputs:
         lines += _block(
-            f"output {stream.name}", [*_counted(status.written, stream, "written"), *_source_lines(stream)]
+            f"output {stream.name}", [*_counted(status.written, stream, "written"), *source_lines(stream)]
         )
     waiting = (*(rows.text() for rows in status.rows_waiting), *status.waiting)
     lines += _block("waiting", waiting or ("nothing",))
@@ -197,21 +183,6 @@ def _size(state: Stored) -> str:
     return f"{state.name}: {rows}{state.bytes:,} bytes in {counted(state.segments, 'segment')}"
 
 
-def _source_lines(stream: Stream) -> list[str]:
-    closed = [] if stream.closed is None else [f"closed: {stream.closed}"]
-    offsets = ", ".join(f"{partition}: {offset}" for partition, offset in stream.offsets.items())
-    read = [f"next offsets: {offsets}"] if offsets else []
-    inferred = ", ".join(f"{name} in epoch {epoch}" for name, epoch in stream.inferred.items())
-    return [
-        *read,
-        *unit_lines(stream.units),
-        *([f"inferred, announced by nothing: {inferred}"] if inferred else []),
-        *stream.domains,
-        *(stream.accents or ("as at its start",)),
-        *closed,
-    ]
-
-
 def _block(title: str, lines: Any) -> list[str]:
     return [title, *(f"  {line}" for line in lines)] if lines else []
 
@@ -219,7 +190,7 @@ def _block(title: str, lines: Any) -> list[str]:
 # --- streams ---------------------------------------------------------------------------------------------
 
 
-def _source(source: Source, plan: Plan, commit: Commit) -> Stream:
+def _source(source: Source, plan: Plan, commit: Commit, undeclared: Undeclared) -> Stream:
     state = commit.sources[source.name]
     names = source_names(plan, source, commit.sources)
     facts, accents = of_source(source, state, names)
@@ -229,7 +200,8 @@ def _source(source: Source, plan: Plan, commit: Commit) -> Stream:
     inferred = {
         n: e for n, e in commit.inferred.get(source.name, {}).items() if n in state.types.keys() - declared
     }
-    return Stream(source.name, *lines, tuple(_domains(source, state)), names.units, offsets, inferred)
+    domains, fields = tuple(_domains(source, state)), undeclared.get(source.name, {})
+    return Stream(source.name, *lines, domains, names.units, offsets, inferred, fields)
 
 
 def _domains(source: Source, state: SourceState) -> Iterator[str]:

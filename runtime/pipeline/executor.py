@@ -247,7 +247,12 @@ class Executor:
             running = self._starter.start(self._base, planned, started, cached)
             changes = self._changes.warnings(self.plan, planned.parts)
             warnings = (*running.report.warnings, *rest.unrelated_files(planned.parts), *changes)
-            report = evolve(running.report, warnings=warnings, seconds=time.monotonic() - started)
+            report = evolve(
+                running.report,
+                warnings=warnings,
+                undeclared=rest.near.counted(),
+                seconds=time.monotonic() - started,
+            )
             self._in_flight.append(evolve(running, report=report))
 
     # --- one epoch ---

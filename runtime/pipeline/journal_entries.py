@@ -43,4 +43,5 @@ def entry_of(
         report.accents,
         report.warnings,
         running.members,
+        report.undeclared,
     )

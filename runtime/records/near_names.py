@@ -5,7 +5,8 @@ An undeclared field is left out under `set drift = ignore`, so a column `Fee` in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import field, frozen
 
@@ -43,9 +44,11 @@ def first_keys(text: bytes, form: str) -> list[str]:
 
 @frozen
 class NearNames:
-    """Warns of each key of a source once. `reported`: the keys, with their sources."""
+    """Warns of each key of a source once. `reported`: the keys, with their sources; `undeclared`: source -> key that no
+    attribute reads -> number of files, of those that were looked at."""
 
     reported: set[tuple[str, str]] = field(factory=set[tuple[str, str]])
+    undeclared: dict[str, Counter[str]] = field(factory=dict[str, Counter[str]])
 
     def of(
         self, source: Source, keys: Iterable[str], attributes: Iterable[str], file: str
@@ -53,12 +56,21 @@ class NearNames:
         """Yields RQ361 for keys of a tuple of a file. `attributes`: those of the source, by all of their names."""
         keys, names = [*keys], names_read(source, attributes)
         absent = sorted(names.difference(keys))
-        for key in keys if absent else ():
-            if key in names or key.startswith("$") or (source.name, key) in self.reported:
+        strange = [key for key in keys if key not in names and not key.startswith("$")]
+        if strange:
+            self.undeclared.setdefault(source.name, Counter()).update(strange)
+        for key in strange if absent else ():
+            if (source.name, key) in self.reported:
                 continue
             if (guess := suggest(key, absent)) is not None:
                 self.reported.add((source.name, key))
                 yield _near_name(source, key, guess, file)
+
+    def counted(self) -> Mapping[str, Mapping[str, int]]:
+        """Returns the counts of undeclared keys since the last call, by source."""
+        counts = {source: dict(keys) for source, keys in self.undeclared.items()}
+        self.undeclared.clear()
+        return counts
 
 
 def _near_name(source: Source, key: str, guess: str, file: str) -> Diagnostic:

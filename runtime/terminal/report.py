@@ -27,7 +27,8 @@ class EpochReport:
     markers with reasons; `notes`: further notes for users. `written`: output -> its tuples, if they were counted;
     `files`, `files_left`: the files of the batch that were read, and those that remain; `waiting`: rows that wait
     for punctuation; `warnings`: those about the epoch's accents and values; `engine`: the engine that ran it;
-    `phases`: the seconds of each part of its work.
+    `phases`: the seconds of each part of its work; `undeclared`: source -> field that no attribute reads -> files
+    that have it, of those whose first tuple was looked at.
     """
 
     number: int
@@ -46,3 +47,4 @@ class EpochReport:
     warnings: tuple[Diagnostic, ...] = field(default=(), converter=tuple)
     engine: Engine = "spark"
     phases: Mapping[str, float] = field(factory=dict[str, float])
+    undeclared: Mapping[str, Mapping[str, int]] = field(factory=dict[str, Mapping[str, int]])

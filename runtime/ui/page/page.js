@@ -92,7 +92,7 @@ function draw(model) {
   if (changed("waits", [model.accents, model.sources])) waits(model);
   if (changed("accents", model.accents)) accents(model);
   doubtful(model);
-  if (changed("quarantine", [model.quarantine, model.epochs])) quarantine(model);
+  if (changed("quarantine", [model.quarantine, model.epochs, model.sources.map((s) => s.undeclared)])) quarantine(model);
   if (changed("plan", model.plan)) plan(model.plan);
   if (changed("choices", [model.sources.map((s) => s.name), model.outputs.map((o) => o.name)])) choices(model);
   if (changed("rows", [model.run.epoch])) rows();
@@ -517,7 +517,14 @@ function quarantine(model) {
       h("p", { class: "k" }, "after mending: ", h("code", {}, q.replay), " ", copy(q.replay)),
     ),
   );
-  fill("quarantine", ...(items.length ? items : [h("p", { class: "k" }, "Nothing is set aside.")]));
+  const undeclared = model.sources.flatMap((s) => {
+    const fields = Object.entries(s.undeclared || {}).sort((a, b) => b[1] - a[1]);
+    if (!fields.length) return [];
+    const shown = fields.slice(0, 20).flatMap(([name, files]) => [h("code", {}, name), ` in ${plural(files, "file")}, `]);
+    const more = fields.length > 20 ? `and ${count(fields.length - 20)} more, ` : "";
+    return [h("p", { class: "undeclared" }, `${s.name}: `, ...shown, `${more}are not read: no attribute is declared.`)];
+  });
+  fill("quarantine", ...(items.length ? items : [h("p", { class: "k" }, "Nothing is set aside.")]), ...undeclared);
 }
 
 // A value of each ten seconds over at most an hour.

@@ -10,7 +10,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar import Diagnostic
+from cedilla.runtime.checkpoint.journal import EpochEntry, Journal
+from cedilla.runtime.inspect.status import read_status, status_text
+from cedilla.runtime.inspect.stream_status import Stream, source_lines
 from cedilla.runtime.records.near_names import first_keys
+from cedilla.runtime.storage.files import Files
 from tests.kit.query import Query
 from tests.kit.stream import is_tuple
 from tests.kit.tiers import tiered
@@ -96,3 +100,27 @@ def test_other_fields_are_not_near(spark: SparkSession, tmp_path: Path, key: str
     query.write("r", [{"k": 1, "v": 1, key: 1}])
     query.run()
     assert near([w for report in query.reports for w in report.warnings]) == []
+
+
+def test_fields_that_no_attribute_reads_are_counted_by_name(spark: SparkSession, tmp_path: Path) -> None:
+    """In `status`, by files, also after a restart; what an accent adds is read."""
+    query = Query(spark, tmp_path, QUERY.format("", "json"))
+    query.write("r", texts("json", ["k", "v", "colour"]))
+    query.write("r", ['{"k": 1, "v": 1, "colour": 1, "size": 2}'])
+    query.process(files_per_epoch=1).close()
+    query.write("r", [{"$accent": "[[+(size: int)]]"}, {"k": 1, "v": 1, "size": 2}])
+    query.run()
+    status = read_status(str(tmp_path / "checkpoint"))
+    assert status.sources[0].undeclared == {"colour": 2, "size": 1}
+    assert "read by no attribute: `colour` in 2 files, `size` in 1 file" in status_text(status)
+
+
+def test_few_names_are_shown_and_not_all_are_kept() -> None:
+    journal = Journal.open(Files(), "/nowhere")
+    entry = EpochEntry(0, 1, 1, 0.1, {}, {}, (0, 0), undeclared={"r": {f"n{n:03}": 1 for n in range(500)}})
+    journal.note(entry)
+    kept = journal.content["undeclared"]["r"]
+    assert len(kept) == 100
+    (line,) = source_lines(Stream("r", ("none",), None, undeclared=kept))[:1]
+    assert line.startswith("read by no attribute: `n000` in 1 file, ")
+    assert line.endswith(", and 80 more")

@@ -179,6 +179,7 @@ def test_as_json(tmp_path: Path) -> None:
             "units": {},
             "offsets": {},
             "inferred": {},
+            "undeclared": {},
         }
     ]
     assert answer["query"] == QUERY
