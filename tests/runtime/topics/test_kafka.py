@@ -139,6 +139,18 @@ def test_a_bad_marker_ends_the_query_at_its_offset_and_its_copy_can_be_mended(
     assert sorted(item["ts"] for item in query.tuples) == [0, 1, 2]
 
 
+def test_a_near_miss_in_a_topic_is_named_and_counted(
+    kafka: Broker, sail: SparkSession, tmp_path: Path
+) -> None:
+    text = PLAIN.replace("t: double", "fee?: double")
+    query = TopicQuery(sail, kafka.topic("near"), tmp_path, text)
+    kafka.send("near", [{"ts": 0, "s": 1, "Fee": 1.0}, {"ts": 1, "s": 1, "Fee": 1.0}], [])
+    query.run()
+    (warning,) = [w for report in query.reports for w in report.warnings if w.code == "RQ361"]
+    assert "did you mean `fee` by `Fee`?" in (warning.help or "")
+    assert read_status(str(tmp_path / "checkpoint")).sources[0].undeclared == {"Fee": 1}
+
+
 def test_heartbeats_close_partition_by_partition(kafka: Broker, sail: SparkSession, tmp_path: Path) -> None:
     text = QUERY.replace("punctuated on ts", "heartbeat ts delay 10")
     query = TopicQuery(sail, kafka.topic("beats"), tmp_path, text)
