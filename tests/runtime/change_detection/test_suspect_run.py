@@ -176,7 +176,7 @@ def test_what_is_no_change_of_unit_is_not_told(kind: str, size: str) -> None:
     rng = random.Random(f"{kind} {size}")
     values = {s: QUIET[kind](random.Random(f"{kind} {size} {s}")) for s in (1, 2, 3)}
     epochs: list[list[tuple[int, float]]] = []
-    while sum(map(len, epochs)) < {"small": 3000, "all": 10_000, "large": 30_000}[size]:
+    while sum(map(len, epochs)) < {"small": 2000, "all": 5000, "large": 12_000}[size]:
         came = (rng.randint(1, 3) for _ in range(SIZES[size](rng)))
         epochs.append([(s, next(values[s])) for s in came])
     assert reported(epochs) == []
