@@ -266,10 +266,11 @@ class Window(OneInput):
 
 
 WEIGHTED = "weighted by duration"
-SINCE = "since"
-COUNTED = ("increase", "rate")
-"""The functions of a counter, which take the time `since` which it counts."""
 """The words after `avg(x)` of a mean over time."""
+SINCE = "since"
+"""The word before the time when a counter began, `increase(x since begin)`."""
+COUNTED = ("increase", "rate")
+"""The functions of a counter, which may have `SINCE`."""
 
 
 @frozen

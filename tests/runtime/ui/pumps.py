@@ -54,7 +54,12 @@ def run(spark: SparkSession, root: Path) -> Query:
     for lines in first_files():
         query.write("pumps", lines)
     query.write("pumps", [pump(360, 2, 101.0), BAD])
-    executor = query.executor(1)
+    return until_stopped(query, 1)
+
+
+def until_stopped(query: Query, files_per_epoch: int) -> Query:
+    """Runs a query until a marker ends it, and notes the failure as the command does."""
+    executor = query.executor(files_per_epoch)
     try:
         executor.process(0, query.files(executor))
     except DiagnosticError as error:

@@ -10,13 +10,13 @@ import pytest
 from playwright.sync_api import Browser, expect
 from pyspark.sql import SparkSession
 
-from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.cli.main import main
 from tests.conftest import MODE
 from tests.kit.browser import opened
 from tests.kit.foreign_text import RAN, TEXTS, constant, file_names, is_unicode
 from tests.kit.pages import served
 from tests.kit.query import Query
+from tests.runtime.ui.pumps import until_stopped
 
 MEMBERS = sorted({text for text in TEXTS.values() if is_unicode(text) and len(text) < 1_000})
 QUERY = f"""
@@ -40,14 +40,7 @@ def strange_run(spark: SparkSession, root: Path) -> Query:
     for kind, name in file_names().items():
         query.write("r", ['{"k": '], f"{name[:40]}{len(kind)}.jsonl")
     query.write("r", [{"$accent": f"[[s = {constant(TEXTS['an image'])}, alter(x, y -> y * y)]]"}])
-    executor = query.executor(30)
-    try:
-        executor.process(0, query.files(executor))
-    except DiagnosticError as error:
-        executor.checkpoint.note_failure(error.diagnostics, executor.last.epoch)
-    finally:
-        executor.close()
-    return query
+    return until_stopped(query, 30)
 
 
 @pytest.fixture(scope="module")
