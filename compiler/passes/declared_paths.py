@@ -6,14 +6,19 @@ from collections.abc import Mapping
 
 from cedilla.compiler.expressions.types.zones import check_zone
 from cedilla.compiler.plan import Attribute
-from cedilla.compiler.plan.field_paths import TEXT, WITH_TEXTS, FieldPath, overlap, path_text
+from cedilla.compiler.plan.field_paths import (
+    TEXT,
+    WITH_ALTERNATIVES,
+    WITH_TEXTS,
+    FieldPath,
+    overlap,
+    path_text,
+)
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 
 _NESTED = ("json", "kafka", "kafka_otlp", "otlp")
 """The formats of sources whose tuples are nested objects."""
-_WITH_ALTERNATIVES = ("json", "kafka", "csv")
-"""The formats of sources whose attributes may have several paths."""
 
 
 def _check_text(declared: syntax.AttributeDeclaration, origin: syntax.Origin) -> None:
@@ -51,7 +56,7 @@ def _check_alternatives(
     node: syntax.StreamDeclaration, declared: syntax.AttributeDeclaration, origin: syntax.Origin
 ) -> None:
     is_plain = origin.root is None and declared.decimal is None and declared.zone is None
-    if origin.others and not (is_plain and node.format in _WITH_ALTERNATIVES):
+    if origin.others and not (is_plain and node.format in WITH_ALTERNATIVES):
         hint = '`from "PATH" or "PATH"`, in `json`, `kafka` and `csv`, without a decimal comma or a zone'
         message = "`or` is between paths or names of columns"
         raise failure("RQ242", message, origin.span, hint=hint)

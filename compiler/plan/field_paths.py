@@ -100,9 +100,11 @@ _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
 WITH_TEXTS = ("csv", "json", "kafka", "xml")
 """The formats of sources whose texts may be numbers with a decimal comma, or local times."""
-_WITH_PATHS = ("json", "kafka")
-"""The formats in which a rename may give a path."""
-_WITH_ANY_NAMES = (*_WITH_PATHS, "csv", "kafka_otlp", "otlp")
+WITH_PATHS = ("json", "kafka")
+"""The formats whose tuples are objects in which attributes, and the new names of renames, may be at paths."""
+WITH_ALTERNATIVES = (*WITH_PATHS, "csv")
+"""The formats of sources whose attributes may have several paths."""
+_WITH_ANY_NAMES = (*WITH_ALTERNATIVES, "kafka_otlp", "otlp")
 """The formats in which a field may have any name, in quotes."""
 
 
@@ -134,12 +136,12 @@ def renamed_field(name: str, format_: str, span: Span | None) -> str:
         raise failure("RQ146", message, span, hint=f"names in quotes are for {', '.join(_WITH_ANY_NAMES)}")
     if not name.isprintable():
         raise failure("RQ145", "the accent renames to a name with control characters", span)
-    return path_text(_keys_in(name, span)) if format_ in _WITH_PATHS else name
+    return path_text(_keys_in(name, span)) if format_ in WITH_PATHS else name
 
 
 def field_path(field: str, format_: str) -> FieldPath:
     """Returns the keys of a field that has no declared path: its name, or those in the path of a rename."""
-    return _keys_in(field, None) if format_ in _WITH_PATHS and not field.isidentifier() else (field,)
+    return _keys_in(field, None) if format_ in WITH_PATHS and not field.isidentifier() else (field,)
 
 
 def paths_after(

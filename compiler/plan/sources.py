@@ -15,13 +15,14 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import ToForm
 from cedilla.compiler.plan.field_paths import (
+    WITH_PATHS,
     WITH_TEXTS,
     EitherPath,
     FieldPath,
     TextPath,
+    alternatives,
     field_path,
     levels,
-    outer_keys,
     path_text,
     paths_after,
     with_signs,
@@ -226,10 +227,15 @@ class Source:
         """The paths of values inside objects, for attributes whose name is not the key, or whose texts are numbers."""
         return {a.name: path for a in self.attributes if (path := a.path)}
 
+    @property
+    def is_nested(self) -> bool:
+        """True if its tuples are objects in which attributes may be at paths."""
+        return self.format in WITH_PATHS
+
     @cached_property
     def levels(self) -> frozenset[FieldPath]:
         """The objects in which declared attributes are, as the keys that lead there; the tuple itself has none."""
-        paths = self.paths if self.format in ("json", "kafka") else {}
+        paths = self.paths if self.is_nested else {}
         return frozenset(levels(paths.get(a.name, (a.name,)) for a in self.attributes)) or frozenset({()})
 
     @property
@@ -237,11 +243,15 @@ class Source:
         """True if all attributes are inside of objects, so that other keys of a tuple belong to its envelope."""
         return () not in self.levels
 
+    def field_paths(self, fields: Iterable[str]) -> tuple[tuple[FieldPath, ...], ...]:
+        """Returns for each field the paths of which it is at one: those that the query names with `from`, else its
+        name's. In formats whose tuples are flat here, a path is one key."""
+        every = (alternatives(self.paths.get(name) or field_path(name, self.format)) for name in fields)
+        return tuple(every) if self.is_nested else tuple(tuple(path[:1] for path in paths) for paths in every)
+
     def columns(self, fields: Iterable[str]) -> frozenset[str]:
-        """Returns the keys of tuples, or columns of CSV, for some fields: those that the query names with `from`, else
-        the fields."""
-        paths = self.paths
-        return frozenset(outer_keys(paths.get(name) or field_path(name, self.format) for name in fields))
+        """Returns the keys of tuples, or columns of CSV, for some fields: those with which their paths begin."""
+        return frozenset(path[0] for paths in self.field_paths(fields) for path in paths)
 
     def paths_after(self, names: Mapping[str, str], signs: Mapping[str, str]) -> dict[str, FieldPath]:
         """Returns the paths of values after accents. `names`: new names -> attributes; `signs`: attribute -> the

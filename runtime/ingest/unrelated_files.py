@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 
 from cedilla.compiler.plan import Source
+from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute, RenameAttribute
@@ -15,7 +16,7 @@ from cedilla.runtime.records.lines import unpacked
 from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.records.near_names import NearNames, first_keys, lacks_names
 from cedilla.runtime.records.path_keys import UnreadKeys
-from cedilla.runtime.records.unrelated_files import is_asked, keys_of, names_read, unrelated_file
+from cedilla.runtime.records.unrelated_files import is_asked, keys_of, paths_read, unrelated_file
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import read_metadata
 
@@ -36,11 +37,15 @@ def unrelated_files(files: Files, source: Source, types: Types, part: Slice) -> 
         if file.is_markers or number in part.scan.empty:
             continue
         attributes = _attributes(part, number, types)
-        names = names_read(source, attributes)
-        if not names.isdisjoint(part.keys.get(number, ())):
+        paths = paths_read(source, attributes)
+        if any((key,) in paths for key in part.keys.get(number, ())):
             continue
-        keys = _columns(files, file) if part.format.columnar else _keys(files, file, source.format, names)
-        if keys is not None and names.isdisjoint(keys):
+        if part.format.columnar:
+            columns = _columns(files, file)
+            keys = None if columns is None or any((name,) in paths for name in columns) else columns
+        else:
+            keys = _keys(files, file, source.format, paths)
+        if keys is not None:
             yield unrelated_file(source, file.shown, keys, attributes)
 
 
@@ -54,8 +59,10 @@ def near_names(
     for number, file in [*part.read_to_the_end.items()][-_LOOKED_AT:]:
         if file.is_markers or number in part.scan.empty:
             continue
-        keys = (*_first_keys(files, file, part, source.format), *part.keys.get(number, ()))
-        yield from near.of(source, keys, _attributes(part, number, types), file.shown)
+        attributes = _attributes(part, number, types)
+        keys = _first_keys(files, file, part, source.format, paths_read(source, attributes))
+        keys = [*keys, *((key,) for key in part.keys.get(number, ()))]
+        yield from near.of(source, keys, attributes, file.shown)
 
 
 def unread_keys(source: Source, types: Types, part: Slice, unread: UnreadKeys) -> Iterator[Diagnostic]:
@@ -65,14 +72,16 @@ def unread_keys(source: Source, types: Types, part: Slice, unread: UnreadKeys) -
         yield from unread.of(source, keys, _attributes(part, number, types), part.files[number].shown)
 
 
-def _first_keys(files: Files, file: InputFile, part: Slice, form: str) -> Sequence[str]:
-    """Returns the keys of a file's first tuple, or its columns; none if they cannot be read."""
+def _first_keys(
+    files: Files, file: InputFile, part: Slice, form: str, paths: Collection[FieldPath]
+) -> list[FieldPath]:
+    """Returns the keys of a file's first tuple beside some paths, or its columns; none if they cannot be read."""
     if part.format.columnar:
-        return _columns(files, file) or ()
+        return [(name,) for name in _columns(files, file) or ()]
     if form not in ("json", "kafka", "csv", "xml"):
-        return ()
+        return []
     with files.open(file.path) as stream, unpacked(stream, file.path) as text:
-        return first_keys(text.read(_BEGINNING), form)
+        return first_keys(text.read(_BEGINNING), form, paths)
 
 
 def _attributes(part: Slice, number: int, types: Types) -> set[str]:
@@ -99,10 +108,10 @@ def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:
                 pass
 
 
-def _keys(files: Files, file: InputFile, form: str, names: frozenset[str]) -> list[str] | None:
-    """Returns the keys of the first tuple of a text, `None` if some tuple has one of the names."""
+def _keys(files: Files, file: InputFile, form: str, paths: Collection[FieldPath]) -> list[str] | None:
+    """Returns the keys of the first tuple of a text, `None` if some tuple has an attribute at one of the paths."""
     with files.open(file.path) as stream, unpacked(stream, file.path) as text:
-        return keys_of(iter(lambda: text.read(_BLOCK), b""), names, form)
+        return keys_of(iter(lambda: text.read(_BLOCK), b""), paths, form)
 
 
 def _columns(files: Files, file: InputFile) -> list[str] | None:

@@ -94,7 +94,7 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
         if isinstance(keys, EitherPath):
             nested.paths[name], value = _value_with_path(item, keys, paths)
         else:
-            value = _value(item, keys)
+            value = value_at(item, keys)
             value = None if _is_other_form(item, keys, value, paths) else value
         if value is not None:
             nested[name] = _number(item, keys, value) if isinstance(keys, TextPath) else value
@@ -105,7 +105,7 @@ def siblings(item: Mapping[str, Any], paths: Paths) -> Iterator[tuple[FieldPath,
     """Yields the values beside those at paths, in the tuple itself and in each object in which a path ends."""
     every = [*all_paths(paths)]
     for level in sorted({(), *levels(paths.values())}):
-        inner = _value(item, level)
+        inner = value_at(item, level)
         taken = {keys[len(level)] for keys in every if leads_into(level, keys)}
         taken.update(("", *(() if level else paths)))
         if isinstance(inner, dict):
@@ -155,7 +155,8 @@ def in_text(value: Any) -> Any:
     return value if number is None else number
 
 
-def _value(item: Mapping[str, Any], keys: FieldPath) -> Any:
+def value_at(item: Mapping[str, Any], keys: FieldPath) -> Any:
+    """Returns the value at a path: `None` if a key is missing, `NoObject` if a value on the way is no object."""
     value: Any = item
     for key in keys:
         if value is None:
@@ -166,9 +167,14 @@ def _value(item: Mapping[str, Any], keys: FieldPath) -> Any:
     return value  # type: ignore[reportUnknownVariableType]
 
 
+def whole_of(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns a tuple as the producer has written it, with its nested objects."""
+    return item.whole if isinstance(item, NestedObject) else item
+
+
 def after_renames(item: Mapping[str, Any], paths: Paths) -> JsonObject:
     """Converts a tuple by the names of attributes again, with the paths and signs that accents have given."""
-    whole = item.whole if isinstance(item, NestedObject) else item
+    whole = whole_of(item)
     if not isinstance(whole, JsonObject):
         whole = JsonObject(whole)
         whole.line = json_text(dict(whole))
@@ -177,7 +183,7 @@ def after_renames(item: Mapping[str, Any], paths: Paths) -> JsonObject:
 
 def _value_with_path(item: JsonObject, either: EitherPath, paths: Paths) -> tuple[FieldPath, Any]:
     """Returns the path where a tuple has the value of an attribute, and the value: `TwoValues` for different ones."""
-    values = ((keys, _value(item, keys)) for keys in either.every)
+    values = ((keys, value_at(item, keys)) for keys in either.every)
     own_values = [
         (keys, v) for keys, v in values if v is not None and not _is_other_form(item, keys, v, paths)
     ]
@@ -202,7 +208,7 @@ def _is_other_form(item: JsonObject, keys: FieldPath, value: Any, paths: Paths) 
     if not isinstance(value, NoObject):
         return False
     outer = (path for path in all_paths(paths) if leads_into(path, keys))
-    return any(not isinstance(_value(item, path), dict | NoObject) for path in outer)
+    return any(not isinstance(value_at(item, path), dict | NoObject) for path in outer)
 
 
 def all_paths(paths: Paths) -> Iterator[FieldPath]:

@@ -4,13 +4,16 @@ empty tuple, and nothing else reports it. A missing required attribute quarantin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any
 
 from cedilla.compiler.plan import Source
+from cedilla.compiler.plan.field_paths import WITH_PATHS, FieldPath, levels, path_text
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.runtime.records.json_objects import parse_line
 from cedilla.runtime.records.near_markers import marker_of
+from cedilla.runtime.records.nested import value_at
 
 _MAX_SHOWN = 5
 _OVERLAP = 256
@@ -22,17 +25,59 @@ def is_asked(source: Source) -> bool:
     return source.format in ("json", "xml", "parquet") and all(a.optional for a in source.attributes)
 
 
-def names_read(source: Source, attributes: Iterable[str]) -> frozenset[str]:
-    """Returns the keys under which a source reads attributes. `attributes`: its attributes by all of their names."""
-    return source.columns(attributes)
+def paths_read(source: Source, attributes: Iterable[str]) -> list[FieldPath]:
+    """Returns all paths at which a source reads attributes. `attributes`: its attributes by all of their names."""
+    return [path for paths in source.field_paths(attributes) for path in paths]
 
 
-def keys_of(blocks: Iterable[bytes], names: Set[str], form: str) -> list[str] | None:
-    """Returns the keys of the first tuple of a file; `None` if a tuple has one of some names. `form`: json or xml."""
-    return _keys_of_lines(blocks, names) if form == "json" else _keys_of_elements(blocks, names)
+def keys_beside(item: Mapping[str, Any], paths: Iterable[FieldPath]) -> list[FieldPath]:
+    """Returns the keys of each object of a tuple in which a path ends, from outside in. Other keys of an envelope are
+    no fields.
+
+    >>> keys_beside({"id": 7, "payload": {"powr": 1.5}}, [("payload", "power")])
+    [('payload', 'powr')]
+    """
+    inner = ((level, value_at(item, level)) for level in sorted(levels(paths)))
+    return [(*level, key) for level, value in inner if isinstance(value, dict) for key in value]  # type: ignore[reportUnknownVariableType]
 
 
-def _keys_of_lines(blocks: Iterable[bytes], names: Set[str]) -> list[str] | None:
+def has_some(item: Mapping[str, Any], paths: Collection[FieldPath]) -> bool:
+    """Returns True if a tuple has a value at some path, or an object in which one ends and that has no keys."""
+    if any(_has(item, path) for path in paths):
+        return True
+    within = {key[:-1] for key in keys_beside(item, paths)}
+    return any(level and level not in within and _has(item, level) for level in levels(paths))
+
+
+def outer_paths(paths: Iterable[FieldPath]) -> set[FieldPath]:
+    """Returns the objects, except for the tuple itself, through which paths lead."""
+    return {path[:end] for path in paths for end in range(1, len(path))}
+
+
+def _has(item: Mapping[str, Any], path: FieldPath) -> bool:
+    inner = value_at(item, path[:-1])
+    return isinstance(inner, dict) and path[-1] in inner
+
+
+def shown_keys(item: Mapping[str, Any], paths: Iterable[FieldPath], form: str) -> list[str]:
+    """Returns the keys of a tuple that are named in messages: those beside attributes, else its outer ones."""
+    return [shown_path(key, form) for key in keys_beside(item, paths) or [(key,) for key in item]]
+
+
+def shown_path(path: FieldPath, form: str) -> str:
+    """Returns a path as `from` names it; in formats whose tuples are flat the key itself."""
+    return path_text(path) if form in WITH_PATHS else path[0]
+
+
+def keys_of(blocks: Iterable[bytes], paths: Collection[FieldPath], form: str) -> list[str] | None:
+    """Returns the keys of the first tuple of a file; `None` if a tuple has an attribute at one of some paths. `form`:
+    json or xml."""
+    if form == "json":
+        return _keys_of_lines(blocks, paths)
+    return _keys_of_elements(blocks, {path[0] for path in paths})
+
+
+def _keys_of_lines(blocks: Iterable[bytes], paths: Collection[FieldPath]) -> list[str] | None:
     first: list[str] | None = None
     for line in _lines(blocks):
         try:
@@ -40,9 +85,9 @@ def _keys_of_lines(blocks: Iterable[bytes], names: Set[str]) -> list[str] | None
         except ValueError:
             continue
         if marker_of(line.decode(), item) is None:
-            if not names.isdisjoint(item):
+            if has_some(item, paths):
                 return None
-            first = [*item] if first is None else first
+            first = shown_keys(item, paths, "json") if first is None else first
     return first or []
 
 
@@ -85,8 +130,7 @@ def unrelated_file(source: Source, file: str, keys: Sequence[str], attributes: I
     names = sorted(attributes)
     shown = ", ".join(f"`{key}`" for key in keys[:_MAX_SHOWN]) + (", ..." if len(keys) > _MAX_SHOWN else "")
     message = f"no tuple of {file} has an attribute of `{source.name}`: all of them are empty"
-    near = next(
-        (f"did you mean `{guess}` by `{key}`? " for key in keys if (guess := suggest(key, names))), ""
-    )
+    guesses = ((key, suggest(key.rpartition(".")[2], names)) for key in keys)  # a path by its last key
+    near = next((f"did you mean `{guess}` by `{key}`? " for key, guess in guesses if guess), "")
     notes = (f"the first one has {shown}",) if keys else ()
     return Diagnostic("RQ320", "warning", message, None, notes, f"{near}known attributes: {', '.join(names)}")

@@ -7,12 +7,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from attrs import define, field
 
 from cedilla.compiler.plan import Plan, Source
+from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.json_objects import parse_line
 from cedilla.runtime.records.near_names import NearNames, lacks_names
+from cedilla.runtime.records.nested import whole_of
 from cedilla.runtime.records.path_keys import KEYS, UnreadKeys
-from cedilla.runtime.records.unrelated_files import is_asked, names_read, unrelated_file
+from cedilla.runtime.records.unrelated_files import (
+    has_some,
+    is_asked,
+    keys_beside,
+    paths_read,
+    shown_keys,
+    unrelated_file,
+)
 from cedilla.runtime.reference.inputs import Input, is_marker
 
 
@@ -25,7 +34,7 @@ class SimulatedStrangers:
     """Source and file -> the keys of its first tuple; `None` after a tuple with an attribute."""
     _near: NearNames = field(factory=NearNames)
     _unread: UnreadKeys = field(factory=UnreadKeys)
-    _keys: set[tuple[str, ...]] = field(factory=set[tuple[str, ...]])
+    _kinds: set[tuple[str | FieldPath, ...]] = field(factory=set[tuple[str | FieldPath, ...]])
     """The source and the keys of every kind of tuple so far."""
 
     def see(self, lines: Iterable[Input], states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
@@ -45,20 +54,20 @@ class SimulatedStrangers:
             key = line.source, file
             if self._files.get(key, ()) is None:
                 continue
-            keys = [*parse_line(line.line.text)]
-            if names_read(source, attributes).isdisjoint((*keys, *path_keys)):
-                self._files.setdefault(key, keys)
-            else:
+            item, paths = parse_line(line.line.text), paths_read(source, attributes)
+            if has_some(item, paths) or any((name,) in paths for name in path_keys):
                 self._files[key] = None
+            else:
+                self._files.setdefault(key, shown_keys(item, paths, source.format))
 
     def _near_names(
         self, source: Source, line: Input, attributes: Iterable[str], file: str
     ) -> Iterator[Diagnostic]:
-        keys = line.source, *line.item
-        if keys not in self._keys:
-            self._keys.add(keys)
-            keys_in_path = line.item.get(KEYS, {})
-            yield from self._near.of(source, (*line.item, *keys_in_path), attributes, file)
+        keys = keys_beside(whole_of(line.item), paths_read(source, attributes))
+        keys += [(key,) for key in line.item.get(KEYS, {})]
+        if (kind := (line.source, *keys)) not in self._kinds:
+            self._kinds.add(kind)
+            yield from self._near.of(source, keys, attributes, file)
 
     def end(self, states: Mapping[str, SourceState]) -> Iterator[Diagnostic]:
         """Yields RQ320 for each file without such a tuple."""

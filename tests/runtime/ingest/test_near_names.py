@@ -7,17 +7,23 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from cedilla.compiler.plan import Attribute, Source
+from cedilla.compiler.plan.field_paths import FieldPath, path_text
 from cedilla.grammar import Diagnostic
 from cedilla.runtime.checkpoint.journal import EpochEntry, Journal
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.inspect.stream_status import Stream, source_lines
-from cedilla.runtime.records.near_names import first_keys
+from cedilla.runtime.records.near_names import NearNames, first_keys
+from cedilla.runtime.records.unrelated_files import has_some, keys_beside, paths_read
 from cedilla.runtime.storage.files import Files
 from tests.kit.query import Query
-from tests.kit.stream import is_tuple
+from tests.kit.stream import Item, is_tuple
 from tests.kit.tiers import tiered
+from tests.runtime.formats.test_envelopes import ENVELOPES, in_envelope
 
 pytestmark = pytest.mark.either_engine
 
@@ -81,7 +87,78 @@ def test_the_keys_of_the_first_tuple(form: str) -> None:
         "xml": b"<all><t><k a='1'>1</k><Fee>1</Fee ><v></v></t><t><k>1</k><fee>1</fee></t></all>",
         "kafka": b'{"$punctuation": "[k < 1]"}\n{"k": 1, "Fee": 1, "v": 1}\n{"k": 1, "fee": 1}\n',
     }[form]
-    assert first_keys(text, form) == ["k", "Fee", "v"]
+    assert first_keys(text, form, [("k",)]) == [("k",), ("Fee",), ("v",)]
+
+
+@pytest.mark.parametrize("kind", tiered([*ENVELOPES], 2))
+def test_a_near_miss_in_an_envelope_is_named_by_its_path(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    """Keys of the envelope itself are none; as the hint says, both are read."""
+    text, wrapped = in_envelope(kind)
+    name = ENVELOPES[kind][0].format("power").strip('"')
+    for origin, count in ((f'"{name}"', 1), (f'"{name}" or "{name.removesuffix("er")}r"', 0)):
+        query = Query(spark, tmp_path / str(count), text.replace(f'"{name}"', origin))
+        query.write("r", wrapped[:1])
+        query.write("r", wrapped[1:2])
+        query.run(files_per_epoch=1)
+        for warnings in ([w for report in query.reports for w in report.warnings], query.simulate().warnings):
+            misses = near(warnings)
+            assert len(misses) == count
+            assert all(f"`{name.removesuffix('er')}r` of " in message for message, _ in misses)
+            assert all(
+                f'`from "{name}" or "{name.removesuffix("er")}r"`' in (hint or "") for _, hint in misses
+            )
+        powers = [row.get("power") for row in query.output("r") if is_tuple(row)]
+        assert powers == ([1.5, None] if count else [1.5, 2.5])
+    status = read_status(str(tmp_path / "1" / "checkpoint"))
+    assert status.sources[0].undeclared == {f"{name.removesuffix('er')}r": 1}
+
+
+@pytest.mark.parametrize("item", [{"pay": {"x": 1}}, {"payload": {"x": 1, "powr": 2}}])
+def test_a_file_whose_envelopes_hold_no_attribute_is_warned_of(
+    spark: SparkSession, tmp_path: Path, item: Item
+) -> None:
+    query = Query(
+        spark,
+        tmp_path,
+        'stream r(power?: double from "payload.power") from json "r"; emit r to json "out";',
+    )
+    query.write("r", [item])
+    query.run()
+    for warnings in ([w for report in query.reports for w in report.warnings], query.simulate().warnings):
+        assert [w.code for w in warnings if w.code == "RQ320"] == ["RQ320"]
+
+
+@given(st.data())
+def test_keys_in_an_envelope_are_judged_as_those_of_flat_tuples(data: st.DataObject) -> None:
+    """Whatever the attributes, the fields, and the keys of the envelope."""
+    name = st.sampled_from(["power", "powr", "Power", "fee", "fees", "k", "unit", "unit_", "other", "status"])
+    declared = data.draw(st.lists(name, min_size=1, max_size=4, unique=True))
+    item = dict.fromkeys(data.draw(st.lists(name, max_size=4, unique=True)), 1)
+    level = data.draw(st.sampled_from([("payload",), ("data", "after"), ("a.b",)]))
+    beside = dict.fromkeys(data.draw(st.lists(name.filter(lambda key: key not in level), max_size=2)), 1)
+
+    def source(keys: FieldPath) -> Source:
+        attributes = [
+            Attribute(n, "double", optional=True, keys=(*keys, n) if keys else ()) for n in declared
+        ]
+        return Source(name="r", attributes=attributes, format="json", path="-")
+
+    inner: Item = item
+    for key in reversed(level):
+        inner = {**(beside if key == level[0] else {}), key: inner}
+    results: list[tuple[list[str], list[str]]] = []
+    for of, tuple_, path in ((source(()), item, ""), (source(level), inner, f"{path_text(level)}.")):
+        names = NearNames()
+        keys = keys_beside(tuple_, paths_read(of, declared))
+        warned = [w.message.replace(f"`{path}", "`") for w in names.of(of, keys, declared, "f")]
+        counted = [key.removeprefix(path) for key in names.counted().get("r", ())]
+        assert has_some(tuple_, paths_read(of, declared)) == (
+            not item.keys().isdisjoint(declared) or (bool(path) and not item)
+        )
+        results.append((warned, counted))
+    assert results[0] == results[1]
 
 
 def test_a_near_miss_in_xml_is_named(spark: SparkSession, tmp_path: Path) -> None:
