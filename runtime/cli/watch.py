@@ -69,7 +69,7 @@ def replay_command(
                 console.data(text)
             return
         for replay in all_replays:
-            path = send(checkpoint, replay, as_now=as_now)
+            paths = ", ".join(map(str, send(checkpoint, replay, as_now=as_now)))
             console.out(
-                f"{counted(len(replay.lines), 'line')} of {replay.source} with {code} sent again: {path}"
+                f"{counted(len(replay.lines), 'line')} of {replay.source} with {code} sent again: {paths}"
             )

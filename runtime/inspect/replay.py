@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from attrs import evolve, frozen
 
@@ -26,6 +27,7 @@ from cedilla.runtime.control.markers.source_marker_parser import read_accent, re
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.json_objects import object_of
 from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.records.path_keys import keys_in
 from cedilla.runtime.records.rejections import LATE
 from cedilla.runtime.storage.files import Files, FoundFile, name_of
 from cedilla.runtime.storage.sealed import SealedFiles
@@ -66,24 +68,43 @@ def replays(checkpoint: str, code: str, source: str | None, *, again: bool = Fal
     return all_replays
 
 
-def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> Path:
-    """Writes the lines into a new file of the source's folder, and records that. Returns its path.
+def send(checkpoint: str, replay: Replay, *, as_now: bool = False) -> list[Path]:
+    """Writes the lines into new files of the source's folder, and records that. Returns their paths: one for lines of
+    files with the same keys in their paths.
 
     Raises `DiagnosticError`: RQ496 where the source cannot take them, RQ497 for a line before an accent that describes
     it, unless it is to be read `as_now`.
     """
-    folder = read_checkpoint(checkpoint)
-    source = folder.stored.plan.source_of[replay.source]
-    at = _folder_of(evolve(source, path=folder.path_of_run(source.path)), replay.code)
+    of = read_checkpoint(checkpoint)
+    source = of.stored.plan.source_of[replay.source]
+    at = _folder_of(evolve(source, path=of.path_of_run(source.path)), replay.code)
     if not as_now:
-        _check_units(checkpoint, folder, source, replay)
-    path = _free(at, f"replay-{replay.code}-{max(epoch for epoch, _ in replay.lines):012d}")
-    aside = path.with_name(f"_{path.name}")
-    aside.write_bytes(b"".join(line.content + b"\n" for _, line in replay.lines))
+        _check_units(checkpoint, of, source, replay)
+    contents: dict[Path, bytes] = {}
+    for _, line in replay.lines:
+        folder = _with_keys(at, line)
+        contents[folder] = contents.get(folder, b"") + line.content + b"\n"
+    name = f"replay-{replay.code}-{max(epoch for epoch, _ in replay.lines):012d}"
+    paths: list[Path] = []
+    for folder, content in contents.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        paths.append(_free(folder, name))
+        _aside(paths[-1]).write_bytes(content)
     # The record comes first: after a crash in between, lines are missing until --again, and never there twice.
-    _add_to_record(folder.root, replay)
-    aside.rename(path)
-    return path
+    _add_to_record(of.root, replay)
+    for path in paths:
+        _aside(path).rename(path)
+    return paths
+
+
+def _with_keys(at: Path, line: SetAsideLine) -> Path:
+    """Returns the folder for a line below that of its source: the one with the keys that the line's file had."""
+    file = local_path(unquote(line.file, errors="surrogateescape"))
+    return file.parent if file is not None and keys_in(str(at.resolve()), str(file)) else at
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f"_{path.name}")
 
 
 def _replay(source: str, listed: Sequence[FoundFile], code: str, before: Sequence[str]) -> Replay:

@@ -9,12 +9,12 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure, in_stream
 from cedilla.grammar.diagnostics.printable import as_utf8
@@ -48,7 +48,7 @@ class Line:
 
     `only_markers`: it belongs to a folder of markers. `item`: its object by attribute names, if that differs from the
     text. `is_csv`: it is a record of CSV; `fault`: the record's error. `is_header`: it names columns, all of them
-    unknown.
+    unknown. `keys`: those in the path of its file.
     """
 
     text: str
@@ -59,6 +59,7 @@ class Line:
     is_csv: bool = False
     fault: str = ""
     is_header: bool = False
+    keys: Mapping[str, str | None] = field(factory=dict[str, str | None])
 
     def holds(self) -> JsonObject:
         """Returns the object of the line. Raises `ValueError` if it has none."""

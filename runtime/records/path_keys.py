@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -20,6 +21,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.runtime.records.csv_records import value_of
 from cedilla.runtime.records.json_objects import JsonObject
+from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.nested import Paths, with_comma, with_either_sign
 from cedilla.runtime.records.rejections import NO_MOMENT, fault_in
 
@@ -50,6 +52,12 @@ def keys_in(folder: str, path: str) -> Keys:
         return {}
     pairs = (match.groups() for match in map(_KEY.fullmatch, names) if match is not None)
     return {_decoded(key): None if text == _NO_VALUE else _decoded(text) for key, text in pairs}
+
+
+def keys_below(folder: str, file: Path) -> Keys:
+    """Returns the keys of a local file below a folder, which may be named as in a query."""
+    root = folder if Path(folder).exists() else local_path(folder)
+    return {} if root is None else keys_in(str(Path(root)), str(file))
 
 
 def _decoded(text: str) -> str:

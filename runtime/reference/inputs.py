@@ -11,9 +11,9 @@ from attrs import evolve, frozen
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.records import csv_records
-from cedilla.runtime.records.lines import Line, local_path
+from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.near_markers import KINDS, marker_of
-from cedilla.runtime.records.path_keys import KEYS, Keys, keys_in, may_have_keys
+from cedilla.runtime.records.path_keys import KEYS, Keys, keys_below, may_have_keys
 from cedilla.runtime.records.rejections import no_object
 from cedilla.runtime.reference.reference import Item
 
@@ -64,8 +64,7 @@ def parsed(source: Source, line: Line) -> Input:
 
 def keys_of_file(source: Source, file: Path) -> Keys:
     """Returns the keys in the path of a local file of a source."""
-    root = source.path if Path(source.path).exists() else local_path(source.path)
-    return keys_in(str(Path(root)), str(file)) if root is not None and may_have_keys(source) else {}
+    return keys_below(source.path, file) if may_have_keys(source) else {}
 
 
 def with_keys(read: Input, keys: Keys) -> Input:

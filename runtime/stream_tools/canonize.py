@@ -152,7 +152,7 @@ def _plain(item: Accent | Punctuation | Row, before: SourceState) -> Sequence[Ac
             return [evolve(item, text="", pattern=region)]
         case Row(values, raw, canonical) if before.codes.keys() & raw.keys():
             codes = {name: canonical[name] for name in before.codes.keys() & raw.keys()}
-            return [evolve(item, item={**values, **codes}, raw={**raw, **codes}, renamed=True)]
+            return [evolve(item, item={**values, **codes}, raw={**raw, **codes}, differs=True)]
         case _:
             return [item]
 

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.records.csv_lines import lines_in
 from cedilla.runtime.records.lines import Line, files_of, stream_files
+from cedilla.runtime.records.path_keys import keys_below
 from cedilla.runtime.records.tuple_lines import tuples_of
 from cedilla.runtime.stream_tools.schema import SAMPLE, Schema, inferred_schema
 from cedilla.runtime.topics.topic_lines import RecordedTopic, place_of
@@ -63,9 +64,13 @@ def stream_lines(path: str, markers: str | None = None) -> Iterator[Line]:
         with file.open("rb") as stream:
             if stream.read(len(_PARQUET)) == _PARQUET:
                 raise _no_stream(f"{file} is Parquet, and only JSON Lines and CSV are read here")
-    return (
-        evolve(line, only_markers=only) if only else line for file, only in files for line in lines_in(file)
-    )
+    return chain.from_iterable(_lines(path, file, only_markers=only) for file, only in files)
+
+
+def _lines(path: str, file: Path, *, only_markers: bool) -> Iterator[Line]:
+    keys = {} if only_markers else keys_below(path, file)
+    for line in lines_in(file):
+        yield evolve(line, only_markers=only_markers, keys=keys) if only_markers or keys else line
 
 
 _PARQUET = b"PAR1"

@@ -42,13 +42,15 @@ from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.marker import STRAY
 from cedilla.runtime.records.near_markers import KINDS, marker_of
 from cedilla.runtime.records.nested import Paths, after_renames, undeclared
+from cedilla.runtime.records.path_keys import key_values
 from cedilla.runtime.records.rejections import (
     BEYOND_HINT,
     FINER_HINT,
     FOREIGN,
     NO_MOMENT,
     NO_OBJECT,
-    TWICE,
+    OF_VALUES,
+    OTHER_KEY,
     fault_in,
     of_fault,
     reason,
@@ -80,13 +82,13 @@ _HINTS = {
 class Row:
     """A tuple: its attributes as JSON values, as control-plane values, and canonical.
 
-    `renamed`: the line uses other names.
+    `differs`: the line has other names or fewer fields.
     """
 
     item: Mapping[str, Any]
     raw: Mapping[str, Value]
     canonical: Mapping[str, Value]
-    renamed: bool = False
+    differs: bool = False
 
 
 Read = Accent | EpochChange | Punctuation | Row | PassedOver
@@ -208,8 +210,18 @@ class StreamChecker:
             except ValueError:
                 code, wrong = of_fault(fault_in(parsed, field, types[field]), paths)
                 diagnostics.append(_complaint(line, code, wrong, _HINTS.get(code)))
+        for field, value, fault in key_values(line.keys, types, paths):
+            try:
+                key = value_of_json(types[field], value)
+            except ValueError:
+                diagnostics.append(_complaint(line, *of_fault(fault, paths), None))
+                continue
+            name = state.names.of.get(field, field)
+            if fields.setdefault(field, key) != key:
+                diagnostics.append(_complaint(line, OTHER_KEY, reason(OTHER_KEY, field, paths), None))
+            raw[name], item = fields[field], {**item, field: value}
         diagnostics += self._unknown(unknown, line)
-        if any(diagnostic.code in ("RQ301", TWICE, *NO_MOMENT) for diagnostic in diagnostics):
+        if any(diagnostic.code in ("RQ301", *OF_VALUES) for diagnostic in diagnostics):
             return None, diagnostics
         raw = state.swaps.back(raw, raw)
         for name in state.sentinels.among(raw):
@@ -222,7 +234,7 @@ class StreamChecker:
             hint = f"`{attribute}` comes by one name: the one of its last rename among tuples like this, else its own"
             diagnostics.append(_complaint(line, code, reason(code, name, paths), hint))
         renamed = not state.names.of.keys().isdisjoint(item)
-        row = Row(state.names.plain(item) if renamed else item, raw, canonical, renamed)
+        row = Row(state.names.plain(item) if renamed else item, raw, canonical, renamed or bool(line.keys))
         return row, [*diagnostics, *self._misplaced(row, line)]
 
     def _unknown(self, values: Mapping[str, Any], line: Line) -> Iterator[Diagnostic]:

@@ -28,7 +28,7 @@ class TupleWriter:
     def write(self, line: Line, row: Row, values: Mapping[str, Value]) -> None:
         """Writes a tuple with other values; copies the line if they are the same."""
         changed = {name: value for name, value in values.items() if value != row.raw[name]}
-        if not changed and line.item is None and not row.renamed:
+        if not changed and line.item is None and not row.differs:
             self.file.write(f"{line.text}\n")
             return
         raw = {name: self._value(name, value) for name, value in changed.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime.records.path_keys import keys_in
+from cedilla.runtime.stream_tools.canonize import canonize
+from cedilla.runtime.stream_tools.places import stream_lines
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.validate import validate
 from tests.kit.query import Query
 from tests.kit.stream import Item
 from tests.kit.tiers import tiered
@@ -171,3 +177,23 @@ def test_keys_that_no_attribute_reads_are_told_once_a_run(spark: SparkSession, t
         codes = [w.code for report in run.reports for w in report.warnings]
         assert codes == ["RQ347"]
         _write(run, "json", [{"k": 1}], "region=n", f"day={day}")
+
+
+@pytest.mark.parametrize("format_", ["json", "csv"])
+def test_tools_that_read_streams_read_keys(tmp_path: Path, format_: str) -> None:
+    """As a run: typed, by each attribute that has the name; another value of the tuple is one of two."""
+    query = Query.without_engine(tmp_path, _query(format_, TYPES))
+    _write(query, format_, [{"k": 1}, {"k": 2}], *(f"{name}={text}" for name, text in TEXTS.items()))
+    schema, path = declared_schema(f"k: int, {TYPES}"), str(query.root / "in" / "r")
+    assert validate(stream_lines(path), schema).valid
+    output = io.StringIO()
+    canonize(stream_lines(path), schema, output)
+    canonical = Query.without_engine(tmp_path / "canonical", _query("json", TYPES))
+    canonical.write("r", output.getvalue().splitlines())
+    assert canonical.simulate().rows("r") == query.simulate().rows("r")
+    bad = Query.without_engine(tmp_path / "bad", _query(format_, TYPES))
+    for row, key in (({"k": 3, "i": 5}, "i=6"), ({"k": 3, "i": 6}, "i=6"), ({"k": 4}, "day=abc")):
+        _write(bad, format_, [row], key)
+    findings = validate(stream_lines(str(bad.root / "in" / "r")), schema).findings
+    assert findings == Counter(rejection.code for rejection in bad.simulate().rejections)
+    assert findings == {"RQ349": 1, "RQ301": 1}

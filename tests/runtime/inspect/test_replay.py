@@ -58,6 +58,21 @@ def test_a_line_is_sent_once_and_read_after_its_domain_has_grown(spark: SparkSes
     assert len(sent(query)) == 2
 
 
+def test_lines_are_sent_to_the_keys_in_the_paths_of_their_files(sail: SparkSession, tmp_path: Path) -> None:
+    """Above them they would lack an attribute, in silence where it is optional."""
+    query = Query(sail, tmp_path, QUERY.replace("litres:", "region?: string, litres:"))
+    for region in ("n", "a%20b"):
+        (tmp_path / "in" / "pumps" / f"region={region}").mkdir(parents=True)
+        query.write("pumps", [ODD], f"region={region}/1.jsonl")
+    query.write("pumps", [GROWTH], "2.jsonl")
+    query.process(1).close()
+    assert "2 lines of pumps with RQ303 sent again" in replay(query)
+    executor = query.executor()
+    executor.process(1, {"pumps": [f for f in query.files(executor)["pumps"] if "replay" in f.path]})
+    executor.close()
+    assert sorted(row["region"] for row in query.output("pumps") if "pump" in row) == ["a b", "n"]
+
+
 def test_a_line_before_an_accent_that_describes_it_is_not_read_by_it(
     sail: SparkSession, tmp_path: Path
 ) -> None:
