@@ -20,10 +20,10 @@ from cedilla.runtime.inspect.stream_status import Stream, source_lines
 from cedilla.runtime.records.near_names import NearNames, first_keys
 from cedilla.runtime.records.unrelated_files import has_some, keys_beside, paths_read
 from cedilla.runtime.storage.files import Files
+from tests.kit.envelopes import ENVELOPES, in_envelope
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
 from tests.kit.tiers import tiered
-from tests.runtime.formats.test_envelopes import ENVELOPES, in_envelope
 
 pytestmark = pytest.mark.either_engine
 
