@@ -15,6 +15,7 @@ from cedilla.compiler.expressions.unit_conversions import exact_conversions
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.columns import BEYOND
 from cedilla.runtime.engines.workers import unfit_workers
+from cedilla.runtime.records.foreign import unreadable_parquet
 from cedilla.runtime.records.lines import damaged, is_compressed
 from cedilla.runtime.records.rejections import beyond, beyond_in_unit
 from cedilla.runtime.storage.system_errors import full_disk, help_of, no_memory
@@ -26,9 +27,11 @@ def failed_text(error: DiagnosticError) -> str:
 
 
 def refusal(problem: BaseException) -> DiagnosticError | None:
-    """Returns the diagnostic for a failed job: RQ310 of `as_double`, RQ308 of a compressed file, RQ431 of a disk that
-    takes no more, RQ322 of a lack of memory, RQ433 of unfit workers, or what a Python task raised. `None` for other
-    errors."""
+    """Returns the diagnostic for a failed job, or for what a Python task raised; `None` for other errors.
+
+    RQ310 of `as_double`; RQ308 of a compressed file, RQ414 of one in Parquet; RQ431 of a disk that takes no more; RQ322
+    of a lack of memory; RQ433 of unfit workers.
+    """
     if isinstance(problem, DiagnosticError | OSError):  # of this process, which knows more than its text
         return None
     text = str(problem)
@@ -42,9 +45,14 @@ def refusal(problem: BaseException) -> DiagnosticError | None:
         return not_written(_NUMBERS[match[0]], tempfile.gettempdir())
     if (words := lack_of_memory(problem)) is not None:
         return no_memory(words)
-    match = _NOT_READ.search(text)
-    path = Path(unquote(match[1])) if match else None
-    return damaged(str(path)) if path and is_compressed(path) else unfit_workers(problem)
+    if match := _NOT_READ.search(text):
+        path = Path(unquote(match[1]))
+        if is_compressed(path):
+            return damaged(str(path))
+        if _OF_PARQUET in text or path.suffix == ".parquet":
+            *_, cause = _CAUSE.findall(text) or [match[0]]
+            return unreadable_parquet(str(path), cause)
+    return unfit_workers(problem)
 
 
 _RAISED = re.compile(r"DiagnosticError: error\[(RQ\d+)\]: (.*)(?:\n = help: (.*))?")
@@ -77,6 +85,9 @@ _NO_MEMORY = re.compile(
 _NOT_READ = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"
 )
+
+_OF_PARQUET = "org.apache.parquet"
+_CAUSE = re.compile(r"Caused by: (?:[\w.$]+: )?(.+)")
 
 
 def not_written(number: int, *places: str) -> DiagnosticError:

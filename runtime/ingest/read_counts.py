@@ -8,11 +8,11 @@ from attrs import field, frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cedilla.compiler.expressions.types import Type, column
+from cedilla.compiler.expressions.types import Type, column, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.ingest.heartbeats import Times, axis_sql
 from cedilla.runtime.records.marker import NEXT_FILE
-from cedilla.runtime.records.rejections import FOREIGN, LATE, REASONS
+from cedilla.runtime.records.rejections import FOREIGN, LATE, OF_DRIFT, REASONS
 
 REJECT = "$reject"
 """A column: null for a tuple; else the code that rejects it, followed by a blank and the invalid attribute, if any."""
@@ -59,7 +59,7 @@ def _ends(name: str, type_: Type) -> Iterator[Column]:
     do not beat. Of a late tuple with an unknown field, RQ305 is the code."""
     axis = axis_sql(name, type_)
     is_valid = f"`{REJECT}` IS NULL"
-    may_be_late = f"{is_valid} OR {CODE} IN ('RQ306', 'RQ307', 'RQ362')"
+    may_be_late = f"{is_valid} OR {CODE} IN ({', '.join(map(quote, OF_DRIFT))})"
     yield F.min(F.expr(f"CASE WHEN {may_be_late} THEN {axis} END")).alias("least")
     if type_.name == "double":
         is_valid += f" AND {axis} > double('-Infinity') AND {axis} < double('Infinity')"

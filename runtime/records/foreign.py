@@ -10,10 +10,21 @@ from typing import Any
 
 from attrs import frozen
 
-from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.grammar.diagnostics import DiagnosticError, failure
 
 MAX_BYTES = 24
 """Maximum number of bytes of a text that a reason shows."""
+
+
+DAMAGED = "RQ414"
+UNREADABLE_HINT = (
+    "replace the file by a whole one (write elsewhere, then rename) or by one without rows, and run again"
+)
+
+
+def unreadable_parquet(path: str, reason: object) -> DiagnosticError:
+    """Returns RQ414 for a file."""
+    return failure(DAMAGED, f"{path} cannot be read as Parquet: {reason}", hint=UNREADABLE_HINT)
 
 
 class Unreadable(Exception):

@@ -22,6 +22,7 @@ REASONS = {
     "RQ306": "`{}` was never declared or added",
     "RQ307": "`{}` is a name that no accent can write, so it cannot be added",
     "RQ362": "`{}` would be an attribute of a name that another one has",
+    "RQ363": "`{}` would be one attribute more than `drift = infer` adds to a stream",
     "RQ311": "`{}` is in a unit that its declaration does not name",
     "RQ312": "`{}` comes by two of its names at once, with two values",
     "RQ313": "`{}` is not the name of its attribute here: it is before the rename, or after the next",
@@ -102,7 +103,9 @@ REPLACED = "RQ333"
 """The code of a data point that another metric replaces; such points are counted, and neither bad nor set aside."""
 FOREIGN = "RQ326"
 """The code of a marker among the tuples of a stream that takes none there."""
-_SETTINGS = {LATE: "late", "RQ306": "drift", "RQ307": "drift", "RQ362": "drift", "RQ301": "invalid"}
+OF_DRIFT = ("RQ307", "RQ362", "RQ363", "RQ306")
+"""The codes of fields that nothing has announced, the one that is reported first at the front."""
+_SETTINGS = {LATE: "late", **dict.fromkeys(OF_DRIFT, "drift"), "RQ301": "invalid"}
 
 
 def _setting(code: str) -> str:

@@ -17,7 +17,11 @@ from cedilla.runtime.control.markers.accent_in_plan import check_accent
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
+from cedilla.runtime.records.rejections import OF_DRIFT
 
+MAX_INFERRED = 1_000
+"""The most attributes beyond the declared ones with which `drift = infer` adds another. Keys that are values, such as
+`{"meter 17": 5}`, would make an attribute each, and the work of an epoch grows with the square of their number."""
 INFERRED = {
     "bigint": Type("long"),
     "double": Type("double"),
@@ -91,15 +95,15 @@ def _refusal(source: Source, state: SourceState, field: str) -> str:
     name = _name_of(source, paths, field)
     if not is_name(name):
         return "RQ307"
-    is_taken = name != field and (name in state.types or name in state.field_types)
-    return "RQ362" if is_taken else "RQ306"
+    if name != field and (name in state.types or name in state.field_types):
+        return "RQ362"
+    return "RQ363" if len(state.types) - len(source.attributes) >= MAX_INFERRED else "RQ306"
 
 
 def refusals(source: Source, state: SourceState, fields: Iterable[str], *, infers: bool) -> dict[str, str]:
     """Maps fields that nothing has announced to the codes that reject their tuples, the first one first."""
     codes = {field: _refusal(source, state, field) if infers else "RQ306" for field in sorted(fields)}
-    order = ("RQ307", "RQ362", "RQ306")
-    return dict(sorted(codes.items(), key=lambda item: order.index(item[1])))
+    return dict(sorted(codes.items(), key=lambda item: OF_DRIFT.index(item[1])))
 
 
 def add_inferred(plan: Plan, states: dict[str, SourceState], source: str, field: str, type_: Type) -> None:

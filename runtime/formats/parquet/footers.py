@@ -16,7 +16,7 @@ from pyspark.sql.types import DataType, NullType, StringType
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.formats.parquet.types import Column, Settings, columns_of, has_halves, repeated
-from cedilla.runtime.records.foreign import Unreadable, damage_told
+from cedilla.runtime.records.foreign import DAMAGED, UNREADABLE_HINT, Unreadable, damage_told
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import (
     ColumnStatistics,
@@ -29,11 +29,8 @@ from cedilla.runtime.storage.parquet import (
 )
 
 MARKERS = ("$accent", "$punctuation")
-DAMAGED, REPEATED = "RQ414", "RQ319"
-"""The codes of a file that cannot be read, and of one with two columns of one name."""
-UNREADABLE_HINT = (
-    "replace the file by a whole one (write elsewhere, then rename) or by one without rows, and run again"
-)
+REPEATED = "RQ319"
+"""The code of a file with two columns of one name."""
 REPEATED_HINT = "replace the file by one whose columns have different names, and run again"
 THREADS = 8
 """Number of files that are read in parallel."""

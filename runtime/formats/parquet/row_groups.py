@@ -19,11 +19,19 @@ from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.failures import refusal
 from cedilla.runtime.formats.lines.tuple_statistics import value_counts
-from cedilla.runtime.formats.parquet.footers import MARKERS, UNREADABLE_HINT
+from cedilla.runtime.formats.parquet.footers import MARKERS
 from cedilla.runtime.formats.parquet.types import arrow_of
 from cedilla.runtime.formats.parts import PartReader
 from cedilla.runtime.formats.source import FILE, InputFile
-from cedilla.runtime.records.foreign import NoValue, Unreadable, damage_told, decoded, not_utf8, python_values
+from cedilla.runtime.records.foreign import (
+    NoValue,
+    Unreadable,
+    damage_told,
+    decoded,
+    not_utf8,
+    python_values,
+    unreadable_parquet,
+)
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import RowGroup, row_groups_of
@@ -103,8 +111,7 @@ class _Rows(PartReader[Part]):
                     yield pa.record_batch([*values, *placed], schema=self.schema)
                     position += count
         except Unreadable as error:
-            message = f"{part.file.path} cannot be read as Parquet: {error}"
-            raise failure("RQ414", message, hint=UNREADABLE_HINT) from None
+            raise unreadable_parquet(part.file.path, error) from None
 
     def _reasons(self, part: Part, columns: Sequence[_Bad], rows: int) -> pa.Array:
         """Returns the reasons of rows with texts that are not UTF-8. Raises `DiagnosticError` RQ321 for one that is not

@@ -269,6 +269,21 @@ def test_tools_take_any_bytes_as_well(tmp_path: Path, seed: int) -> None:
                 command_ends(tool, path, *schema)
 
 
+@pytest.mark.either_engine
+def test_a_damaged_page_of_parquet_is_a_code(spark: SparkSession, tmp_path: Path) -> None:
+    """Its footer is whole, so only the job that reads the rows notices; the epoch before stays."""
+    run = Query(spark, tmp_path, 'stream r(k: int) from parquet "r"; emit r to json "out";')
+    run.write_table("r", pa.table({"k": [1]}), 1)
+    path = run.write_table("r", pa.table({"k": [2, 3]}), 2)
+    content = bytearray(path.read_bytes())
+    content[4:12] = b"\xff" * 8
+    path.write_bytes(content)
+    (error,) = errors_of(lambda: run.run(files_per_epoch=1))
+    assert error.code == "RQ414"
+    assert f"{path.name} cannot be read as Parquet: " in error.message
+    assert run.output("r") == [{"k": 1}]
+
+
 # --- texts of JSON that are no files of tuples ---
 
 DEEP = '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"

@@ -21,6 +21,7 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
+from cedilla.runtime.control.markers import unannounced
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
@@ -276,6 +277,26 @@ def test_five_hundred_new_fields_of_one_line_are_inferred(spark: SparkSession, t
     kept, aside = run.agreed()
     assert sorted(len(row) for row in kept) == [1, 501]
     assert aside == []
+
+
+@pytest.mark.either_engine
+def test_keys_that_are_values_make_no_more_attributes_than_a_stream_may_have(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was inferred before stays, also in later epochs; tuples without a new field are taken."""
+    monkeypatch.setattr(unannounced, "MAX_INFERRED", 3)
+    query = 'set drift = infer; stream r(k: long) from json "r"; emit r to json "o";'
+    run = Query(spark, tmp_path, query)
+    run.write("r", [{"k": 1, "m1": 5, "m2": 6}])
+    run.write("r", [{"k": 2, "m1": 7}, {"k": 3, "m3": 1}, {"k": 4, "m4": 1}, {"k": 5, "m4": 2}])
+    run.write("r", [{"k": 6, "m5": 1}, {"k": 7, "m3": 2}])
+    kept, aside = run.agreed("r", 1)
+    assert [row["k"] for row in kept] == [1, 2, 3, 7]
+    assert [(rejection.line, rejection.code) for rejection in aside] == [
+        (3, "RQ363"),
+        (4, "RQ363"),
+        (1, "RQ363"),
+    ]
 
 
 @pytest.mark.parametrize("number", [*HUGE, *SMALL])
