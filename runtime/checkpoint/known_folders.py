@@ -14,9 +14,8 @@ from os.path import normpath
 from attrs import evolve, field, frozen
 
 from cedilla.compiler.plan import Plan, Source
-from cedilla.compiler.plan.formats import DELTA
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.checkpoint.read_files import ReadFile, read_files
+from cedilla.runtime.checkpoint.read_files import ReadFile, last_batch, read_files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.record_files import record_file
@@ -142,6 +141,7 @@ class KnownFolders:
         doubt whether its files are those that were read."""
         before = cls.stored(files, home)
         read = cache(lambda: read_files(files, home))
+        listed = cache(lambda: {} if (batch := last_batch(files, home)) is None else batch.files)
         notes: list[str] = []
 
         def known(source: Source, path: str, last: KnownFolder | None, what: str) -> KnownFolder:
@@ -149,9 +149,9 @@ class KnownFolders:
             if last is None or last.at == at:
                 return last or KnownFolder(at, at)
             moved = KnownFolder(at, last.recorded)
-            recorded = read().get(source.name, ())
+            of_source = read().get(source.name, ()), listed().get(source.name, ())
             if not _Recognition(
-                files, source, f"{what} `{source.name}`", path, last, moved, recorded
+                files, source, f"{what} `{source.name}`", path, last, moved, *of_source
             ).is_same():
                 return KnownFolder(at, at)
             notes.append(f"{path} of {what} `{source.name}` is the folder that was read as {last.at}")
@@ -176,7 +176,8 @@ class KnownFolders:
 
 @frozen
 class _Recognition:
-    """Decides if the folder of a source under another path is the one that was read."""
+    """Decides if the folder of a source under another path is the one that was read. `listed`: the files of the last
+    batch, of which some may not be read yet."""
 
     files: Files
     source: Source
@@ -185,21 +186,16 @@ class _Recognition:
     last: KnownFolder
     moved: KnownFolder
     read: Collection[ReadFile]
+    listed: Collection[ReadFile]
 
     def is_same(self) -> bool:
         """Raises RQ452 if it cannot decide."""
         if self._is_link():
             return True
-        root = self.last.recorded
-        recorded = {f.path: f for f in self.read if f.path == root or f.path.startswith(f"{root}/")}
         files = self.files.tree(self.moved.at)
-        pairs = [
-            (recorded[path], file) for file in files if (path := self.moved.record(file.path)) in recorded
-        ]
-        if (
-            not recorded and self.source.format != DELTA
-        ):  # files that a batch has listed are where the folder is
-            return not self.files.exists(self.last.at)
+        recorded, pairs = self._paired(self.read, files)
+        if not recorded and not self.source.format_kind.is_table:
+            return not self.files.exists(self.last.at) or self._is_copy(files)
         if not pairs:
             self._check_depth(recorded, files)
             return False
@@ -207,6 +203,25 @@ class _Recognition:
         if 2 * sum(read.is_like(file) for read, file in pairs) <= len(pairs):
             self._check_lengths(pairs)
         return True
+
+    def _paired(
+        self, of: Collection[ReadFile], files: Iterable[FoundFile]
+    ) -> tuple[dict[str, ReadFile], list[tuple[ReadFile, FoundFile]]]:
+        """Returns the records of the old folder by their paths, and those that have a file at their place here."""
+        root = self.last.recorded
+        recorded = {f.path: f for f in of if f.path == root or f.path.startswith(f"{root}/")}
+        places = ((self.moved.record(file.path), file) for file in files)
+        return recorded, [(recorded[path], file) for path, file in places if path in recorded]
+
+    def _is_copy(self, files: Iterable[FoundFile]) -> bool:
+        """Returns True if files that a batch has listed, and not read, are here, too: they would be read there and then
+        here. Some may be mended. Raises RQ452 if all of them are others."""
+        _, pairs = self._paired(self.listed, files)
+        if pairs and not any(
+            read.is_like(file) or read.has(file.length, self.files.fingerprint(file)) for read, file in pairs
+        ):
+            raise self._refused(f"{pairs[0][1].path} is not the file that was listed by this name")
+        return bool(pairs)
 
     def _is_link(self) -> bool:
         places = [local_path(folder.at) for folder in (self.last, self.moved)]
@@ -227,7 +242,7 @@ class _Recognition:
         for file in files:
             if file.path not in read_files and (name_of(file.path), file.length, file.modified) in read:
                 raise self._refused(f"{file.path} was read, but at another place in the folder")
-        if self.source.format == DELTA and read_files:
+        if self.source.format_kind.is_table and read_files:
             raise self._refused("none of the files that were read is in it")
 
     def _refused(self, why: str) -> DiagnosticError:

@@ -171,6 +171,33 @@ def test_a_batch_goes_on_under_another_path(
     assert project.run() == [*THREE, (3, 10, 10.0)]
 
 
+@pytest.mark.parametrize("change", [Project.copied, Project.moved, Project.everything])
+def test_a_batch_of_which_a_stream_was_not_read_goes_on_under_another_path(
+    spark: SparkSession, tmp_path: Path, change: Callable[[Project], None]
+) -> None:
+    """Its files would be read in the old folder, where a copy has left them, and then in the new one."""
+    project = Project(spark, tmp_path / "project")
+    project.write("r/0.jsonl", '{"$accent": "[[unit(t, kg)]]"}', moment=5)
+    with pytest.raises(DiagnosticError, match=r"0\.jsonl"):
+        project.run()
+    assert project.output() == []
+    change(project)
+    project.write(f"{project.sources['r']}/0.jsonl", '{"$punctuation": "[k < 0]"}', moment=5)
+    assert project.run() == TWO
+    assert project.run() == TWO
+    assert read_status(str(project.root / "ck")).backlog == {"r": 0}
+
+
+def test_other_files_than_a_batch_has_listed_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    project = Project(spark, tmp_path / "project")
+    project.write("r/0.jsonl", '{"$accent": "[[unit(t, kg)]]"}', moment=5)
+    with pytest.raises(DiagnosticError, match=r"0\.jsonl"):
+        project.run()
+    project.others()
+    with pytest.raises(DiagnosticError, match="RQ452"):
+        project.run()
+
+
 def test_it_is_said_that_a_folder_was_recognised(project: Project) -> None:
     project.moved()
     project.file(3, 100.0, "moved")
