@@ -8,17 +8,13 @@ from cedilla.compiler.expressions.types.zones import check_zone
 from cedilla.compiler.plan import Attribute
 from cedilla.compiler.plan.field_paths import (
     TEXT,
-    WITH_ALTERNATIVES,
-    WITH_TEXTS,
     FieldPath,
     overlap,
     path_text,
 )
+from cedilla.compiler.plan.formats import FORMATS, WITH_TEXTS
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
-
-_NESTED = ("json", "kafka", "kafka_otlp", "otlp")
-"""The formats of sources whose tuples are nested objects."""
 
 
 def _check_text(declared: syntax.AttributeDeclaration, origin: syntax.Origin) -> None:
@@ -34,18 +30,23 @@ def _check_comma(declared: syntax.AttributeDeclaration, format_: str) -> None:
         raise failure(
             "RQ164", message, declared.span, hint='`decimal ","` is for `double` and `decimal(p, s)`'
         )
-    if format_ not in WITH_TEXTS:
+    if not FORMATS[format_].texts:
         message = (
             f"`{declared.name}` has a decimal comma, and format `{format_}` has no texts of numbers here"
         )
-        raise failure("RQ164", message, declared.span, hint=f"decimal commas are for {', '.join(WITH_TEXTS)}")
+        raise failure(
+            "RQ164",
+            message,
+            declared.span,
+            hint=f"decimal commas are for {', '.join(WITH_TEXTS)}",
+        )
 
 
 def _check_zone(declared: syntax.AttributeDeclaration, zone: str, format_: str) -> None:
     if declared.type.name != "timestamp":
         message = f"`{declared.name}` is {declared.type.name}, which has no zone"
         raise failure("RQ174", message, declared.span, hint='`at: timestamp zone "Europe/Berlin"`')
-    if format_ not in WITH_TEXTS:
+    if not FORMATS[format_].texts:
         message = f"`{declared.name}` has a zone, and format `{format_}` has no texts of times"
         hint = f"zones are for {', '.join(WITH_TEXTS)}; elsewhere a timestamp is a moment"
         raise failure("RQ174", message, declared.span, hint=hint)
@@ -56,7 +57,7 @@ def _check_alternatives(
     node: syntax.StreamDeclaration, declared: syntax.AttributeDeclaration, origin: syntax.Origin
 ) -> None:
     is_plain = origin.root is None and declared.decimal is None and declared.zone is None
-    if origin.others and not (is_plain and node.format in WITH_ALTERNATIVES):
+    if origin.others and not (is_plain and FORMATS[node.format].has_alternatives):
         hint = '`from "PATH" or "PATH"`, in `json`, `kafka` and `csv`, without a decimal comma or a zone'
         message = "`or` is between paths or names of columns"
         raise failure("RQ242", message, origin.span, hint=hint)
@@ -80,8 +81,14 @@ def check_field_paths(node: syntax.StreamDeclaration, attributes: Mapping[str, A
         attribute = attributes[declared.name]
         every = (attribute.keys or (declared.name,), *attribute.others)
         span = declared.span if declared.origin is None else declared.origin.span
-        is_column = node.format == "csv" and declared.origin is not None and declared.origin.root is None
-        if declared.origin is not None and node.format not in _NESTED and not is_column:
+        is_column = (
+            FORMATS[node.format].has_columns and declared.origin is not None and declared.origin.root is None
+        )
+        if (
+            declared.origin is not None
+            and FORMATS[node.format].fields not in ("objects", "points")
+            and not is_column
+        ):
             message = f"`{declared.name}` has a path, and tuples of format `{node.format}` are flat here"
             hint = (
                 "paths are for `json`, `kafka` and `otlp`, names of columns for `csv`; "

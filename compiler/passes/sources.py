@@ -15,9 +15,9 @@ from cedilla.compiler.passes.declared_units import check_units, declared_unit, t
 from cedilla.compiler.passes.one_input import length_of
 from cedilla.compiler.plan import Attribute, Heartbeat, Source
 from cedilla.compiler.plan.field_paths import TextPath, field_path_of, other_paths_of
-from cedilla.compiler.plan.formats import DELTA, check_source_format
+from cedilla.compiler.plan.formats import FORMATS, check_source_format, names_where
 from cedilla.compiler.plan.telemetry import check_points
-from cedilla.compiler.plan.topics import TOPICS, check_topic
+from cedilla.compiler.plan.topics import check_topic
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Diagnostic, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, unknown_attribute
@@ -72,9 +72,15 @@ def _check_lists(node: syntax.StreamDeclaration) -> None:
             raise failure(
                 "RQ169", "a declared list is of strings, without a domain", declared.span, hint=hint
             )
-        if node.format not in ("json", "kafka"):
+        if not FORMATS[node.format].has_objects:
             message = f"tuples of format `{node.format}` have no lists"
-            raise failure("RQ169", message, declared.span, hint="lists are read from `json` and `kafka`")
+            readable = " and ".join(f"`{name}`" for name in names_where(lambda kind: kind.has_objects))
+            raise failure(
+                "RQ169",
+                message,
+                declared.span,
+                hint=f"lists are read from {readable}",
+            )
 
 
 def check_declared_once(attributes: Iterable[syntax.AttributeDeclaration]) -> None:
@@ -168,7 +174,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         for name in scheme:
             if name not in attributes:
                 raise unknown_attribute(name, attributes, node.span, "in `punctuated on`")
-    if node.none and node.format != "csv":
+    if node.none and not FORMATS[node.format].undefined_texts:
         hint = "`from csv`; elsewhere an undefined value is absent or null"
         message = f"`none` is for CSV, and `{node.name}` is `from {node.format}`"
         raise failure("RQ487", message, node.span, hint=hint)
@@ -179,7 +185,7 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
         )
     if node.partitioned is not None and node.partitioned not in attributes:
         raise unknown_attribute(node.partitioned, attributes, node.span, "in `partitioned by`")
-    if node.format == DELTA and node.kind == "table":
+    if FORMATS[node.format].is_table and node.kind == "table":
         hint = "`stream`, or a folder of Parquet files, which another query or a job writes"
         raise failure(
             "RQ473",
@@ -187,12 +193,12 @@ def check_clauses(node: syntax.StreamDeclaration, attributes: Mapping[str, Attri
             node.span,
             hint=hint,
         )
-    if node.by_name and (node.kind == "table" or node.format in (*TOPICS, DELTA)):
+    if node.by_name and (node.kind == "table" or FORMATS[node.format].place != "folder"):
         what = "table" if node.kind == "table" else f"stream from `{node.format}`"
         hint = "a table is read as a whole; topics and tables of Delta have an order of their own"
         message = f"`ordered by name` is for streams of files, and `{node.name}` is a {what}"
         raise failure("RQ454", message, node.span, hint=hint)
-    if node.format in TOPICS:
+    if FORMATS[node.format].is_topic:
         check_topic(node)
     elif node.partitioned is not None:
         hint = "the files of a folder are one stream, in one order"

@@ -11,7 +11,7 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan.plan import Plan
 from cedilla.compiler.plan.sources import Source
-from cedilla.compiler.plan.telemetry import REQUESTS, keys_in_point
+from cedilla.compiler.plan.telemetry import keys_in_point
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import failure
 
@@ -37,7 +37,7 @@ def check_totals(plan: Plan) -> None:
     over points whose temporality or kind is restricted by a domain or a condition.
     """
     for source in plan.sources:
-        if source.format not in REQUESTS:
+        if not source.format_kind.has_requests:
             continue
         restricting = {field: _names(plan, source, field) for field in _CUMULATIVE}
 

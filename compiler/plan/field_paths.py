@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
+from cedilla.compiler.plan.formats import FORMATS, names_where
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 
@@ -98,22 +99,13 @@ TEXT = "text"
 _PLAIN = re.compile(r"[^.`]+")
 _KEY = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))(\.|$)")
 
-WITH_TEXTS = ("csv", "json", "kafka", "xml")
-"""The formats of sources whose texts may be numbers with a decimal comma, or local times."""
-WITH_PATHS = ("json", "kafka")
-"""The formats whose tuples are objects in which attributes, and the new names of renames, may be at paths."""
-WITH_ALTERNATIVES = (*WITH_PATHS, "csv")
-"""The formats of sources whose attributes may have several paths."""
-_WITH_ANY_NAMES = (*WITH_ALTERNATIVES, "kafka_otlp", "otlp")
-"""The formats in which a field may have any name, in quotes."""
-
 
 def field_path_of(origin: syntax.Origin | None, format_: str) -> FieldPath:
     """Parses the path of an origin; returns an empty path for `None`. In CSV it is the name of a column. Raises RQ145
     for an invalid path."""
     if origin is None:
         return ()
-    if format_ == "csv" and origin.root is None:
+    if FORMATS[format_].has_columns and origin.root is None:
         return (origin.text,)
     if origin.root == TEXT:
         return TextPath(_keys_in(origin.text, origin.span))
@@ -131,17 +123,18 @@ def renamed_field(name: str, format_: str, span: Span | None) -> str:
     format whose fields have plain names only."""
     if name.isidentifier():
         return name
-    if format_ not in _WITH_ANY_NAMES:
+    if not FORMATS[format_].has_any_names:
         message = f'tuples of format `{format_}` have plain names, and the accent renames to "{name}"'
-        raise failure("RQ146", message, span, hint=f"names in quotes are for {', '.join(_WITH_ANY_NAMES)}")
+        formats = names_where(lambda kind: kind.has_any_names)
+        raise failure("RQ146", message, span, hint=f"names in quotes are for {', '.join(formats)}")
     if not name.isprintable():
         raise failure("RQ145", "the accent renames to a name with control characters", span)
-    return path_text(_keys_in(name, span)) if format_ in WITH_PATHS else name
+    return path_text(_keys_in(name, span)) if FORMATS[format_].has_objects else name
 
 
 def field_path(field: str, format_: str) -> FieldPath:
     """Returns the keys of a field that has no declared path: its name, or those in the path of a rename."""
-    return _keys_in(field, None) if format_ in WITH_PATHS and not field.isidentifier() else (field,)
+    return _keys_in(field, None) if FORMATS[format_].has_objects and not field.isidentifier() else (field,)
 
 
 def paths_after(
@@ -150,7 +143,7 @@ def paths_after(
     """Returns the paths of fields after renames. `paths`: those of attributes. `names`: new names -> attributes.
     Numbers inside of texts stay there, with their signs."""
     after = dict(paths)
-    for name, attribute in names.items() if format_ in WITH_TEXTS else ():
+    for name, attribute in names.items() if FORMATS[format_].texts else ():
         keys, of = field_path(name, format_), paths.get(attribute)
         if isinstance(of, TextPath):
             after[name] = type(of)(keys)

@@ -1,21 +1,127 @@
-"""The formats of sources and sinks, by their names in the language."""
+"""What a format can do, in one record: all that asks about formats outside of their packages asks it.
+
+Its reader is in `cedilla.runtime.formats.source_formats`, its sink in `cedilla.runtime.formats.sinks.formats`; tests
+demand both for each record. The page `docs/adding-a-format.md` leads through a new one.
+"""
 
 from __future__ import annotations
 
-from cedilla.compiler.plan.telemetry import REQUESTS
-from cedilla.compiler.plan.topics import TOPIC
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from attrs import frozen
+
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 from cedilla.grammar.hints import synonyms
 
-DELTA = "delta"
-"""The format whose paths are tables of Delta Lake."""
-FORMATS = (DELTA, "json", TOPIC, "parquet", "xml")
-"""Formats that sources and sinks can have."""
-SOURCES = ("csv", *REQUESTS, *FORMATS)
+
+@frozen(kw_only=True)
+class FormatKind:
+    """A format of sources, and of outputs unless `not_written` says how outputs are written instead.
+
+    `place`: what a path of it is. `fields`: where an attribute is read from: `objects` with paths into them, data
+    `points` of requests, `columns` of any name, or a field of the attribute's own `name`. `texts`: its numbers and
+    times may be texts, with a decimal comma or a zone. `undefined_texts`: some texts may mean no value (`none`).
+    `columnar`: files have typed columns, not lines. `header`: a file names its fields once, so that one without any
+    attribute is known from its header. `simulated`: the reference reads its files. `recorded`: the format of files
+    with the records of a topic.
+    """
+
+    name: str
+    place: Literal["folder", "table", "topic"] = "folder"
+    fields: Literal["objects", "points", "columns", "name"] = "name"
+    texts: bool = False
+    undefined_texts: bool = False
+    columnar: bool = False
+    header: bool = False
+    simulated: bool = False
+    recorded: str = ""
+    not_written: str = ""
+
+    @property
+    def is_topic(self) -> bool:
+        """True if its paths are addresses of topics."""
+        return self.place == "topic"
+
+    @property
+    def is_table(self) -> bool:
+        """True if its paths are tables with a log, and not folders of files."""
+        return self.place == "table"
+
+    @property
+    def has_objects(self) -> bool:
+        """True if its tuples are objects, in which attributes, lists and the new names of renames may be at paths."""
+        return self.fields == "objects"
+
+    @property
+    def has_requests(self) -> bool:
+        """True if its lines or records are requests of OpenTelemetry, of many data points each."""
+        return self.fields == "points"
+
+    @property
+    def has_columns(self) -> bool:
+        """True if an attribute may be read from a column of any name."""
+        return self.fields == "columns"
+
+    @property
+    def has_any_names(self) -> bool:
+        """True if a field may have any name, in quotes."""
+        return self.fields != "name"
+
+    @property
+    def has_alternatives(self) -> bool:
+        """True if an attribute may be read from one of several fields."""
+        return self.fields in ("objects", "columns")
+
+    @property
+    def in_files(self) -> str:
+        """The format of files with its tuples: its own, or of a topic that of recorded records."""
+        return self.recorded or self.name
+
+
+_NO_MARKERS = (
+    "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
+)
+_NO_REQUESTS = "`json`, `parquet`, `xml` or `kafka`"
+
+FORMATS: Mapping[str, FormatKind] = {
+    kind.name: kind
+    for kind in (
+        FormatKind(
+            name="csv",
+            fields="columns",
+            texts=True,
+            undefined_texts=True,
+            header=True,
+            simulated=True,
+            not_written=_NO_MARKERS,
+        ),
+        FormatKind(name="otlp", fields="points", simulated=True, not_written=_NO_REQUESTS),
+        FormatKind(
+            name="kafka_otlp", place="topic", fields="points", recorded="otlp", not_written=_NO_REQUESTS
+        ),
+        FormatKind(name="delta", place="table", columnar=True),
+        FormatKind(name="json", fields="objects", texts=True, simulated=True),
+        FormatKind(name="kafka", place="topic", fields="objects", texts=True, recorded="json"),
+        FormatKind(name="parquet", columnar=True),
+        FormatKind(name="xml", texts=True),
+    )
+}
+"""All formats, by their names in the language."""
+
+
+def names_where(holds: Callable[[FormatKind], bool]) -> tuple[str, ...]:
+    """Returns the names of the formats of a kind, for messages."""
+    return tuple(name for name, kind in FORMATS.items() if holds(kind))
+
+
+WITH_TEXTS = names_where(lambda kind: kind.texts)
+"""Formats whose texts may be numbers with a decimal comma, or local times."""
+SOURCES = tuple(FORMATS)
 """Formats that sources can have."""
-SINKS = FORMATS
-"""Formats that sinks can have."""
+SINKS = names_where(lambda kind: not kind.not_written)
+"""Formats that outputs can have."""
 
 
 def check_source_format(name: str, span: Span) -> None:
@@ -25,14 +131,9 @@ def check_source_format(name: str, span: Span) -> None:
 
 
 def check_sink_format(name: str, span: Span) -> None:
-    """Raises RQ113 if sinks do not have the format."""
-    if name == "csv":
-        hint = "CSV has no place for the markers of an output: `json`, `parquet` or `xml`; `cedilla read` prints tables"
-        raise failure("RQ113", f"`{name}` is read, and not written", span, hint=hint)
-    if name in REQUESTS:
-        raise failure(
-            "RQ113", f"`{name}` is read, and not written", span, hint="`json`, `parquet`, `xml` or `kafka`"
-        )
+    """Raises RQ113 if outputs do not have the format."""
+    if name in FORMATS and FORMATS[name].not_written:
+        raise failure("RQ113", f"`{name}` is read, and not written", span, hint=FORMATS[name].not_written)
     if name not in SINKS:
         raise failure("RQ113", f"unknown format `{name}`", span, hint=_known_format(name, SINKS))
 

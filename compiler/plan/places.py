@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import evolve
 
+from cedilla.compiler.plan.formats import FORMATS
 from cedilla.compiler.plan.plan import Emit, Plan
 from cedilla.compiler.plan.topics import check_output, is_topic, topic_of
 from cedilla.grammar.diagnostics import failure
@@ -66,11 +67,7 @@ def _written_to(emit: Emit, path: str) -> Emit:
 
 
 def _format_at(path: str, format_: str) -> str:
-    return format_ if is_topic(path) else _RECORDED.get(format_, format_)
-
-
-_RECORDED = {"kafka": "json", "kafka_otlp": "otlp"}
-"""Maps formats of topics to those of files with recorded records."""
+    return format_ if is_topic(path) else FORMATS[format_].in_files
 
 
 def _targets(emit: Emit) -> Iterator[tuple[str, str]]:
@@ -82,7 +79,7 @@ def _targets(emit: Emit) -> Iterator[tuple[str, str]]:
         yield f"kafka:{topic_of(emit.path).name}", emit.path
     elif emit.path != "-":
         yield _plain(emit.path), emit.path
-        if emit.format == "delta":
+        if emit.format_kind.is_table:
             markers = markers_table(emit.path)
             yield _plain(markers), markers
 

@@ -14,8 +14,8 @@ from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators import Operator, Reaction
 from cedilla.compiler.operators.shared.base import Kind
 from cedilla.compiler.operators.shared.reactions import SCALED, Probe
+from cedilla.compiler.plan.formats import FORMATS, FormatKind
 from cedilla.compiler.plan.sources import Source
-from cedilla.compiler.plan.topics import TOPIC
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import Span
 from cedilla.grammar.syntax.settings import SETTINGS, size, word_and_names
@@ -44,9 +44,14 @@ class Emit:
     span: Span | None = field(default=None, eq=False, repr=False)
 
     @property
+    def format_kind(self) -> FormatKind:
+        """What its format can do."""
+        return FORMATS[self.format]
+
+    @property
     def is_topic(self) -> bool:
         """True if it writes to a topic of Kafka, and not to a folder or to standard output."""
-        return self.format == TOPIC and self.path != "-"
+        return self.format_kind.is_topic and self.path != "-"
 
 
 @define(kw_only=True, slots=False, eq=False)

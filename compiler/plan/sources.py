@@ -15,8 +15,6 @@ from cedilla.compiler.facts.arrival import Arrival, Order
 from cedilla.compiler.facts.facts import LATENT, PRESENT, Facts
 from cedilla.compiler.facts.markers import ToForm
 from cedilla.compiler.plan.field_paths import (
-    WITH_PATHS,
-    WITH_TEXTS,
     EitherPath,
     FieldPath,
     TextPath,
@@ -27,7 +25,7 @@ from cedilla.compiler.plan.field_paths import (
     paths_after,
     with_signs,
 )
-from cedilla.compiler.plan.topics import TOPICS
+from cedilla.compiler.plan.formats import FORMATS, FormatKind
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.units.own import NO_OWN_UNITS, OwnUnits, short
 from cedilla.grammar.diagnostics import Span, failure
@@ -198,9 +196,14 @@ class Source:
     span: Span | None = field(default=None, eq=False, repr=False)
 
     @property
+    def format_kind(self) -> FormatKind:
+        """What its format can do."""
+        return FORMATS[self.format]
+
+    @property
     def is_topic(self) -> bool:
         """True if it is a topic of Kafka, and not a folder of files or a table."""
-        return self.format in TOPICS
+        return self.format_kind.is_topic
 
     @property
     def arrival(self) -> Arrival:
@@ -230,7 +233,7 @@ class Source:
     @property
     def is_nested(self) -> bool:
         """True if its tuples are objects in which attributes may be at paths."""
-        return self.format in WITH_PATHS
+        return self.format_kind.has_objects
 
     @cached_property
     def levels(self) -> frozenset[FieldPath]:
@@ -256,7 +259,7 @@ class Source:
     def paths_after(self, names: Mapping[str, str], signs: Mapping[str, str]) -> dict[str, FieldPath]:
         """Returns the paths of values after accents. `names`: new names -> attributes; `signs`: attribute -> the
         decimal signs of its texts."""
-        if self.format not in WITH_TEXTS:
+        if not self.format_kind.texts:
             return self.paths
         declared = {a.name: a.path_with(signs.get(a.name)) for a in self.attributes}
         added = {name: with_signs((name,), signs[name]) for name in signs.keys() - declared.keys()}
@@ -267,7 +270,7 @@ class Source:
         """Raises `DiagnosticError` RQ339 for texts of another form where none can change: tuples of a topic or a table
         have no one order, other formats no texts, and values of several paths are compared."""
         message, hint = f"the {change.what} of `{change.attribute}` cannot change by a line", ""
-        if self.table or self.is_topic or self.format not in WITH_TEXTS:
+        if self.table or self.is_topic or not self.format_kind.texts:
             where = "a table" if self.table else f"from `{self.format}`"
             message = f"{message}: `{self.name}` is {where}"
             hint = f"an edit of its declaration{', or times with an offset' if change.what == 'zone' else ''}"

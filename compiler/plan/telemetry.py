@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from cedilla.compiler.plan.field_paths import TEXT, FieldPath, path_text
+from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean, suggest
 
 if TYPE_CHECKING:
     from cedilla.compiler.plan.sources import Attribute
-
-OTLP = "otlp"
-"""The format whose lines are requests of many data points."""
-REQUESTS = (OTLP, "kafka_otlp")
-"""The formats of such requests: `otlp`, and topics whose records are such requests."""
 
 _NUMBERS = ("double", "decimal", "long", "int")
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -55,7 +51,7 @@ def check_points(node: syntax.StreamDeclaration, attributes: Mapping[str, Attrib
     Raises RQ104 if a metric is named twice, RQ147 if a format without metrics picks data points by their metric, RQ148
     if a data point has no such attribute, RQ149 if it is of another type.
     """
-    if node.format not in REQUESTS:
+    if not FORMATS[node.format].has_requests:
         if node.metrics:
             hint = "`metrics` picks data points of `otlp`; elsewhere `select` picks tuples"
             raise failure(

@@ -11,13 +11,6 @@ from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.grammar.diagnostics.suggestions import did_you_mean
 
-TOPIC = "kafka"
-"""The format of topics whose records are tuples in JSON."""
-TOPICS = (TOPIC, "kafka_otlp")
-"""The formats whose paths are addresses of topics; records of `kafka_otlp` are requests of OpenTelemetry
-(`telemetry`).
-"""
-
 _ADDRESS = re.compile(r"(?P<servers>[\w.-]+:\d+(?:,[\w.-]+:\d+)*)/(?P<name>[A-Za-z0-9._-]{1,249})")
 
 

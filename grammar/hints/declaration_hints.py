@@ -35,7 +35,7 @@ _QUOTED = synonyms.by_word(
 def declaration(slip: Slip) -> Diagnostic | None:
     """`s(a int)`, `a: int not null`, `in 1..9`, `punctuate on`, `watermark`, `heartbeat ts`, a path without quotes."""
     word, last, accepts = str(slip.found), str(slip.last), slip.accepts
-    path = "path" if last in ("json", "parquet", "xml", "csv") else last
+    path = "path" if last in FORMATS else last
     if accepts == frozenset(("COLON", "OPTIONAL")):
         if last.lower() == "watermark":
             return slip.unexpected(synonyms.PROMISES["watermark"])

@@ -10,6 +10,7 @@ from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.hints import synonyms, word_synonyms
 from cedilla.grammar.hints.declaration_hints import declaration, setting
+from cedilla.grammar.hints.forms import FORMATS
 from cedilla.grammar.hints.function_synonyms import AGGREGATES, SCALARS
 from cedilla.grammar.hints.marker_hints import CHANGES, typed_unit
 from cedilla.grammar.hints.syntax_hints import Rule, Slip
@@ -85,7 +86,7 @@ def output(slip: Slip) -> Diagnostic | None:
     if words[1:] == ["to"]:
         return slip.unexpected('an output requires a relation: `emit R to json "path"`')
     if (
-        slip.found in ("into", "as", "in", "on", "json", "parquet", "xml", "csv")
+        slip.found in {"into", "as", "in", "on", *FORMATS}
         or (slip.found in ("->", ">", ">>") and not _open_call(slip) and "join" not in words)
         or slip.found.type == "STRING"
     ):

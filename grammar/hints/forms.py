@@ -12,6 +12,7 @@ OPERATORS = {word: FORMS[word].example for word in WORDS}
 """Operator -> its form."""
 
 FORMATS = frozenset(("json", "parquet", "xml", "csv", "kafka", "kafka_otlp", "delta", "otlp"))
+"""The formats, which `cedilla.compiler.plan.formats` describes."""
 
 CLAUSES = {
     "punctuated": "punctuated on ts",

@@ -12,6 +12,7 @@ from attrs import evolve
 
 from cedilla.compiler.compile import CompiledQuery, compile_query
 from cedilla.compiler.plan.field_paths import alternatives, path_text
+from cedilla.compiler.plan.formats import FORMATS
 from cedilla.compiler.plan.sources import Source
 from cedilla.grammar import syntax
 from cedilla.grammar.diagnostics import failure
@@ -65,7 +66,7 @@ def columns_of(source: Source, columns: tuple[str, ...]) -> dict[str, str]:
 
 
 def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.StreamDeclaration:
-    keeps_paths = data.columns is None and node.format != "csv"
+    keeps_paths = data.columns is None and not FORMATS[node.format].has_columns
     attributes: Any = node.attributes
     if not keeps_paths:
         attributes = tuple(
@@ -77,11 +78,11 @@ def _declared(node: syntax.StreamDeclaration, data: StagedData) -> syntax.Stream
             )
             for attribute in node.attributes
         )
-    requests = data.columns is None and node.format in ("otlp", "kafka_otlp")
+    requests = data.columns is None and FORMATS[node.format].has_requests
     return evolve(
         node,
         attributes=attributes,
-        format="otlp" if requests else data.format,
+        format=FORMATS[node.format].in_files if requests else data.format,
         path=data.folder,
         metrics=node.metrics if requests else (),
         partitioned=None,

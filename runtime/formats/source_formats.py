@@ -1,55 +1,53 @@
-"""Formats that sources can have, by the names of the language."""
+"""Readers of the formats of sources, by the names of the language."""
 
 from collections.abc import Callable
 from functools import cache
 
 from cedilla.compiler.plan import Plan, Source
-from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.runtime.formats.csv.source import Csv
 from cedilla.runtime.formats.jsonl.records import Records
 from cedilla.runtime.formats.jsonl.source import JsonLines
-from cedilla.runtime.formats.lines.text_format import TextFormat
 from cedilla.runtime.formats.marked import Marked
 from cedilla.runtime.formats.otlp.source import Otlp, RequestRecords
 from cedilla.runtime.formats.parquet.source import DeltaFiles, Parquet
 from cedilla.runtime.formats.source import Format
 from cedilla.runtime.formats.xml.source import Xml
 from cedilla.runtime.records.lines import LONGEST_OUTPUT_LINE
+from cedilla.runtime.records.nested import Paths
 
-_FORMATS: dict[str, Callable[[int], Format]] = {
-    "csv": Csv,
-    "delta": lambda longest: DeltaFiles(),
+READERS: dict[str, Callable[[int, Source | None], Format]] = {
+    "csv": lambda longest, own: Csv(longest, _paths(own), frozenset() if own is None else own.none),
+    "delta": lambda longest, own: DeltaFiles(),
     "otlp": Otlp,
-    "json": JsonLines,
-    "kafka": Records,
+    "json": lambda longest, own: JsonLines(longest, _paths(own)),
+    "kafka": lambda longest, own: Records(longest, _paths(own)),
     "kafka_otlp": RequestRecords,
-    "parquet": lambda longest: Marked(Parquet(), longest),  # outputs have files of markers with their tuples
-    "xml": Xml,
+    # Outputs have files of markers with their tuples.
+    "parquet": lambda longest, own: Marked(Parquet(), longest),
+    "xml": lambda longest, own: Xml(longest, _paths(own)),
 }
-"""Makes formats for a greatest length of lines."""
+"""Makes readers for a greatest length of lines, and for the source that has a reader of its own."""
 
-FORMATS: dict[str, Format] = {name: make(LONGEST_OUTPUT_LINE) for name, make in _FORMATS.items()}
-"""The formats of outputs, by the names of the language."""
 
-_WITH_PATHS: dict[str, type[TextFormat]] = {"json": JsonLines, "kafka": Records, "xml": Xml}
+def _paths(own: Source | None) -> Paths | None:
+    return None if own is None else own.paths
+
+
+FORMATS: dict[str, Format] = {name: make(LONGEST_OUTPUT_LINE, None) for name, make in READERS.items()}
+"""The readers of outputs."""
 
 
 def format_of(plan: Plan, source: Source) -> Format:
-    """Returns the format of a source's files, including those of its folder of markers."""
-    longest = plan.longest_line
-    if source.format in REQUESTS:
-        own = (RequestRecords if source.is_topic else Otlp)(longest, source)
-    elif source.format == "csv" and (source.paths or source.none):
-        own = Csv(longest, source.paths, source.none)
-    elif source.paths:
-        own = _WITH_PATHS[source.format](longest, source.paths)
-    else:
-        return _shared(source.format, longest, is_marked=source.markers is not None)
-    return own if source.markers is None else Marked(own, longest)
+    """Returns the reader of a source's files, including those of its folder of markers."""
+    is_own = bool(source.paths or source.none or source.format_kind.has_requests)
+    if not is_own:
+        return _shared(source.format, plan.longest_line, is_marked=source.markers is not None)
+    own = READERS[source.format](plan.longest_line, source)
+    return own if source.markers is None else Marked(own, plan.longest_line)
 
 
 @cache
 def _shared(name: str, longest: int, *, is_marked: bool) -> Format:
     """Returns one instance for all sources, because a job searches all files of a format for markers."""
-    format_ = _FORMATS[name](longest)
+    format_ = READERS[name](longest, None)
     return Marked(format_, longest) if is_marked and not isinstance(format_, Marked) else format_

@@ -30,7 +30,7 @@ class ChangeStreamSearch:
         """Yields RQ348 for streams of change events."""
         for name, part in parts.items():
             source = plan.source_of[name]
-            if name in self._seen or (source.format != "json" and not source.is_topic):
+            if name in self._seen or not source.format_kind.has_objects:
                 continue
             for number, file in part.numbered.items():
                 if file.is_markers or number in part.scan.empty:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import FieldPath
+from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
 from cedilla.grammar.syntax import AddAttribute, RenameAttribute
@@ -78,7 +79,7 @@ def _first_keys(
     """Returns the keys of a file's first tuple beside some paths, or its columns; none if they cannot be read."""
     if part.format.columnar:
         return [(name,) for name in _columns(files, file) or ()]
-    if form not in ("json", "kafka", "csv", "xml"):
+    if FORMATS[form].has_requests:
         return []
     with files.open(file.path) as stream, unpacked(stream, file.path) as text:
         return first_keys(text.read(_BEGINNING), form, paths)

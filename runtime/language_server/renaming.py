@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable
 
 from cedilla.compiler.plan import Source
+from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar.formatting.expression_formatter import quote
 from cedilla.runtime.language_server.document import Document
 from cedilla.runtime.language_server.fixes import Edit
 from cedilla.runtime.language_server.symbols import Occurrence
 
-_WITH_FIELDS = ("json", "kafka")
-"""Formats whose attributes may have other names than their fields."""
 _CAN_CHANGE = ("relation", "attribute", "constant", "operator")
 
 
@@ -97,7 +96,7 @@ def _origin(document: Document, declared: Occurrence) -> Edit | None:
     if document.text[end:].lstrip().startswith("from"):
         return None
     format_ = _FORMAT.search(document.text, end)
-    if format_ is None or format_[1] not in _WITH_FIELDS:
+    if format_ is None or not FORMATS[format_[1]].has_objects:
         raise Refused(
             f"`{declared.name}` is a column of its files; `rename[{declared.name} as ...](R)` renames it"
         )

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from attrs import asdict, define, evolve, field
 
 from cedilla.compiler.plan import Plan
-from cedilla.compiler.plan.formats import DELTA
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.inventory import TABLES
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog, LogEntry
@@ -45,7 +44,7 @@ class DeltaSources:
     @classmethod
     def of(cls, plan: Plan, checkpoint: str, files: Files, tell: Callable[[str], None]) -> DeltaSources:
         """The tables of a plan, to be read from where a checkpoint has left them."""
-        logs = {s.name: DeltaLog(files, s.name, s.path) for s in plan.sources if s.format == DELTA}
+        logs = {s.name: DeltaLog(files, s.name, s.path) for s in plan.sources if s.format_kind.is_table}
         documents = SealedFiles(files, checkpoint)
         sources = cls(documents, logs, plan.settings["gaps"] == "skip", tell)
         recorded = documents.read(TABLES) if logs and documents.exists(TABLES) else {}

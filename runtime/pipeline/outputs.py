@@ -97,7 +97,7 @@ def sink_of(plan: Plan, emit: Emit, files: Files, checkpoint: str, run: int) -> 
 def _sink_of(plan: Plan, emit: Emit, files: Files, checkpoint: str) -> FolderSink:
     if emit.is_topic:
         return KafkaSink.of(files, checkpoint, emit)
-    if emit.format == "delta" and emit.path != "-":
+    if emit.format_kind.is_table and emit.path != "-":
         return DeltaSink.of(files, checkpoint, emit)
     if emit.path != "-":
         return SINKS[emit.format](files, emit.path, emit.relation)

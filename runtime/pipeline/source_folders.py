@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from attrs import define, field
 
 from cedilla.compiler.plan import Plan, Source, folders
-from cedilla.compiler.plan.formats import DELTA
 from cedilla.runtime.checkpoint.arrivals import Found
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.formats.listing import ByName
@@ -42,7 +41,7 @@ class SourceFolders:
     def _look(self, source: Source) -> Found:
         """Two folders cannot be listed at once: a file of tuples that comes while the markers are listed is the place
         where both stop."""
-        is_table = source.format == DELTA
+        is_table = source.format_kind.is_table
         by_name = self._names(source)
         data = [] if is_table else self.files.tree(source.path, of_source=True)
         markers = [] if source.markers is None else self.files.tree(source.markers, of_source=True)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from attrs import field, frozen
 
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.field_paths import WITH_ALTERNATIVES, FieldPath
+from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.grammar.formatting.expression_formatter import quote
@@ -98,7 +98,7 @@ def _way(source: Source, key: FieldPath, guess: FieldPath) -> str:
     attribute = next((a for a in source.attributes if guess in (a.keys or (a.name,), *a.others)), None)
     if attribute is None or attribute.in_text or attribute.form is not None:
         return ""
-    if source.format not in WITH_ALTERNATIVES:
+    if not source.format_kind.has_alternatives:
         return f"the accent `rename({shown_path(key, source.format)}, {attribute.name})` before it says so"
     texts = (quote(shown_path(path, source.format)) for path in (guess, key))
     return f"`from {' or '.join(texts)}` in its declaration reads both"

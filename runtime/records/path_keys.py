@@ -16,7 +16,6 @@ from attrs import field, frozen
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import CommaPath, EitherSignPath, FieldPath, alternatives
-from cedilla.compiler.plan.formats import DELTA
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.runtime.records.csv_records import value_of
@@ -38,7 +37,7 @@ _MAX_KEYS = 5
 
 def may_have_keys(source: Source) -> bool:
     """Returns True for a source whose folders have names of their own: not those of records or of a table's log."""
-    return not (source.is_topic or source.format == DELTA)
+    return source.format_kind.place == "folder"
 
 
 def keys_in(folder: str, path: str) -> Keys:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve
 
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.runtime.records.csv_records import without_none
 from cedilla.runtime.records.json_objects import JsonObject, json_text
 from cedilla.runtime.records.lines import Line
@@ -20,7 +19,7 @@ from cedilla.runtime.records.rejections import REPLACED
 def tuples_of(lines: Iterable[Line], source: Source) -> Iterator[Line]:
     """Yields the lines of a source with objects by attribute names, one line for each tuple. Markers and lines without
     an object are unchanged."""
-    if source.format in REQUESTS:
+    if source.format_kind.has_requests:
         yield from _points(lines, PointReader.of(source))
         return
     paths = source.paths

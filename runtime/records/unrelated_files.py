@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from typing import Any
 
 from cedilla.compiler.plan import Source
-from cedilla.compiler.plan.field_paths import WITH_PATHS, FieldPath, levels, path_text
+from cedilla.compiler.plan.field_paths import FieldPath, levels, path_text
+from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.grammar.diagnostics.suggestions import suggest
 from cedilla.runtime.records.json_objects import parse_line
@@ -22,7 +23,9 @@ _OVERLAP = 256
 
 def is_asked(source: Source) -> bool:
     """Returns True for a source whose tuples may lack all attributes."""
-    return source.format in ("json", "xml", "parquet") and all(a.optional for a in source.attributes)
+    kind = source.format_kind
+    is_seen = kind.place == "folder" and not (kind.header or kind.has_requests)
+    return is_seen and all(a.optional for a in source.attributes)
 
 
 def paths_read(source: Source, attributes: Iterable[str]) -> list[FieldPath]:
@@ -66,7 +69,7 @@ def shown_keys(item: Mapping[str, Any], paths: Iterable[FieldPath], form: str) -
 
 def shown_path(path: FieldPath, form: str) -> str:
     """Returns a path as `from` names it; in formats whose tuples are flat the key itself."""
-    return path_text(path) if form in WITH_PATHS else path[0]
+    return path_text(path) if FORMATS[form].has_objects else path[0]
 
 
 def keys_of(blocks: Iterable[bytes], paths: Collection[FieldPath], form: str) -> list[str] | None:

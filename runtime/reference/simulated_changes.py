@@ -30,7 +30,7 @@ class SimulatedChanges:
             if number >= _LOOKED_AT or is_marker(line.item):
                 continue
             self._seen[line.source] = number + 1
-            if source.format != "json" and not source.is_topic:
+            if not source.format_kind.has_objects:
                 continue
             if (warning := changes_told(source, object_of(line.line.text), line.line.place)) is not None:
                 self._seen[line.source] = _LOOKED_AT

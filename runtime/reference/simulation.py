@@ -23,7 +23,7 @@ from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.reference.simulated_changes import SimulatedChanges
 from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources
 from cedilla.runtime.reference.strangers import SimulatedStrangers
-from cedilla.runtime.reference.table_domains import FORMATS_READ, with_domains
+from cedilla.runtime.reference.table_domains import with_domains
 from cedilla.runtime.reference.unreadable import SimulatedCauses
 from cedilla.runtime.reference.watching import SimulatedWatches
 from cedilla.runtime.reference.writers import writers
@@ -162,7 +162,7 @@ def _waiting(reference: Reference) -> Iterator[Diagnostic]:
 def check_readable(plan: Plan) -> None:
     """Raises `DiagnosticError`: RQ406 for a source that the reference does not read, RQ401 for one that is missing."""
     for source in plan.sources:
-        if source.format not in FORMATS_READ and not source.is_topic:
+        if not (source.format_kind.simulated or source.is_topic):
             message = f"`{source.format}` cannot be simulated: only JSON Lines, CSV, OTLP and topics are"
             hint = "`cedilla run` reads every format; `cedilla verify` takes Parquet, too"
             raise failure("RQ406", message, source.span, hint=hint)

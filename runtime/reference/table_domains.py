@@ -19,9 +19,6 @@ from cedilla.runtime.reference.node import control
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.terminal.permissions import check_permitted
 
-FORMATS_READ = ("json", "csv", "otlp")
-"""The formats of files that the reference reads."""
-
 
 def with_domains(plan: Plan) -> Plan:
     """Returns the plan with the domains of its tables, read from local folders of JSON Lines.
@@ -48,7 +45,7 @@ def can_read(plan: Plan) -> bool:
 
 def _complaint(table: Source) -> Diagnostic | None:
     what = f"table `{table.name}`, which gives a domain,"
-    if table.format not in FORMATS_READ:
+    if not table.format_kind.simulated:
         hint = "`cedilla run` reads every format"
         message = f"the {what} is in {table.format}, and only JSON Lines, CSV and OTLP are read here"
         return Diagnostic("RQ406", "error", message, table.span, help=hint)

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
-from cedilla.compiler.plan.formats import DELTA
 from cedilla.compiler.plan.topics import topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.records.json_objects import is_text
@@ -63,7 +62,7 @@ def check_inputs(plan: Plan, *, stdin: bool = False) -> None:
             if path is not None and not path.exists():
                 raise no_folder(plan, name, folder, what)
             source = _source(plan, name)
-            if path is not None and (source.format != DELTA or folder == source.markers):
+            if path is not None and (not source.format_kind.is_table or folder == source.markers):
                 check_no_table(path, span=source.span)
             continue
         if not stdin:

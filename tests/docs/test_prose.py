@@ -1,12 +1,10 @@
 """Pages, docstrings and comments are in plain English: few texts have a phrase of `phrases.toml`."""
 
-import re
 from functools import cache
 
 import pytest
 
 from tests.docs.prose import MAX_WORDS, PHRASES, Text, texts
-from tests.docs.reference import BEGIN, DOCS, END
 from tests.kit import ROOT
 
 LIMITS = {
@@ -17,7 +15,6 @@ LIMITS = {
 """The greatest share of texts with a phrase, in percent."""
 
 
-MAX_WORDS_OF_DOCS = 40_500
 """Without what is written from code."""
 
 
@@ -54,10 +51,3 @@ def test_a_phrase_is_found_with_its_plain_words(words: str, plain: str) -> None:
     assert plain in PHRASES
     assert any(phrase.endswith(f": {plain}") for phrase in Text(ROOT, 1, words).phrases())
     assert Text(ROOT, 1, "Returns the rows after the marker.").phrases() == []
-
-
-def test_the_docs_are_short() -> None:
-    """One home for each subject, so what a page gains it can lose elsewhere."""
-    pages = [page for page in DOCS.rglob("*.md") if "reference" not in page.parts]
-    by_hand = [re.sub(f"{BEGIN}.*?{END}", "", page.read_text("utf-8"), flags=re.DOTALL) for page in pages]
-    assert sum(len(text.split()) for text in by_hand) <= MAX_WORDS_OF_DOCS

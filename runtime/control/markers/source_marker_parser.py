@@ -27,7 +27,6 @@ from cedilla.compiler.plan.field_paths import (
     path_text,
     renamed_field,
 )
-from cedilla.compiler.plan.telemetry import REQUESTS
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.grammar.diagnostics import failure
@@ -145,7 +144,7 @@ def _check_field(source: Source, state: SourceState, accent: Accent) -> None:
     """Raises `DiagnosticError` RQ460 if an accent brings an attribute by a field, or a path, that another one reads, or
     that has an object with another one in it."""
     primitive = accent.primitive
-    if source.format in REQUESTS or not isinstance(primitive, Add | Rename):
+    if source.format_kind.has_requests or not isinstance(primitive, Add | Rename):
         return
     name = primitive.name if isinstance(primitive, Rename) else primitive.attribute
     if name in state.field_types and state.names.of.get(name, name) == primitive.attribute:

@@ -25,12 +25,13 @@ from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.pipeline.outputs import Outputs
-from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.state.segments import Segment, StateStore, check_files
 from cedilla.runtime.storage import stores
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles, seal, unseal
 from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
+from tests.kit.errors import code_of
 from tests.kit.faults import DAMAGES, assert_whole, content, fill_disk, integrity, prepare, snapshot
 
 QUERY = """
@@ -196,6 +197,17 @@ def test_every_damage_to_a_file_that_a_run_needs_is_found(project: Project) -> N
         "plan.json",
         "paths.json",
     }
+
+
+def test_files_of_outputs_are_not_checked(project: Project) -> None:
+    """They belong to those who read them; the run never reads them again."""
+    project.run()
+    path = next(file for file in sorted((project.root / "out").rglob("*.jsonl")) if file.stat().st_size)
+    path.write_text("{}\n")
+    assert integrity(project.root).problems == ()
+    project.rest()
+    project.run()
+    assert path.read_text() == "{}\n"
 
 
 @pytest.mark.either_engine
@@ -372,6 +384,22 @@ def test_a_run_that_lost_its_checkpoint_writes_over_nothing(bucket: str) -> None
     kept = last_batch(files, home)
     assert kept is not None
     assert [file.path for file in kept.files["r"]] == ["s3://in/1.jsonl"]
+
+
+def test_state_in_a_store_is_compared_by_number_and_length_of_its_files(bucket: str, tmp_path: Path) -> None:
+    """A store checks contents itself; on a disk they are compared."""
+    files = Files()
+    for root, is_found in ((bucket, False), (str(tmp_path), True)):
+        path = f"{root}/state/epoch=000000000001-0-0"
+        files.write(f"{path}/1.parquet", "as written")
+        checksum = Files().checksum(Files().list(path)) if is_found else "0"
+        segment = Segment(path, {}, length=10, files=1, checksum=checksum)
+        check_files(Files(), segment, content=True)
+        files.write(f"{path}/1.parquet", "otherwise!")
+        problem = code_of(lambda segment=segment: check_files(Files(), segment, content=True))
+        assert problem == ("RQ478" if is_found else None)
+        files.write(f"{path}/1.parquet", "longer than before")
+        assert code_of(lambda segment=segment: check_files(Files(), segment)) == "RQ478"
 
 
 @pytest.mark.either_engine

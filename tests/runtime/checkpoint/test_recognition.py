@@ -196,6 +196,19 @@ def test_what_is_overwritten_in_place_is_told_and_not_read(source: Source, text:
         assert (source.look(), source.told) == ([text], [])
 
 
+def test_a_large_file_that_changes_only_in_its_middle_is_taken_for_the_same(source: Source) -> None:
+    """Its ends and its length are compared, because a look must not read all that was ever read."""
+    lines = [f"{number:07}\n" for number in range(10_000)]
+    source.write("1.jsonl", "".join(lines))
+    source.look()
+    lines[5_000] = "changed\n"
+    source.write("1.jsonl", "".join(lines))
+    assert (source.look(), source.told) == ([], [])
+    lines[-1] = "changed\n"
+    source.write("1.jsonl", "".join(lines))
+    assert (source.look(), source.told) == ([], ["RQ457"])
+
+
 def test_it_is_told_once_in_a_run(tmp_path: Path) -> None:
     source = Source(tmp_path)
     for name in ("1.jsonl", "2.jsonl", "3.jsonl"):
