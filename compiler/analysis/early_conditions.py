@@ -18,6 +18,15 @@ def early_conditions(plan: Plan, source: str, types: Mapping[str, Type]) -> tupl
     """Returns comparisons of one text attribute with constants, each as the attribute and SQL.
 
     Only one operator may read the source, which requires these terms. `types`: those of the source's attributes.
+
+    >>> from cedilla.compiler.compile import compile_query
+    >>> plan = compile_query('''
+    ...   stream r(city: string, t: double, u: double) from parquet "r";
+    ...   hot := select[city in {"Oslo", "Rome"} and t > u](r);
+    ...   emit hot to json "hot";
+    ... ''').plan
+    >>> early_conditions(plan, "r", plan.start["r"].types)
+    (('city', "city IN ('Oslo', 'Rome')"),)
     """
     readers = [operator for operator in plan.operators if source in operator.inputs]
     others = [emit for emit in plan.emits if emit.relation == source]

@@ -43,6 +43,12 @@ class Extents:
         `cells`; ⊥ stays.
 
         `whole`: only whole numbers occur.
+
+        For example, windows of 10 begin every 5. The values from 12 to 17 are in windows 1 to 3, which hold 5 to 24.
+
+        >>> values = regions.interval("ts", (12, 0), (17, 1))
+        >>> print(Extents(length=10, step=5).image(values, "wid", whole=True))
+        wid in [1, 4): True, else False
         """
         ranges: list[_Range] = []
         for low, high, inside in members.piece_bounds():

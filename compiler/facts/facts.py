@@ -41,7 +41,16 @@ NO_FEEDER: History = ()
 
 
 def _common(a: History, b: History) -> History:
-    """Returns the longest common subsequence of two histories; a function may occur twice in one."""
+    """Returns the longest common subsequence of two histories; a function may occur twice in one.
+
+    For example, one sensor has been altered from °C to °F and to K, another only to °F:
+
+    >>> celsius, fahrenheit, kelvin = IDENTITY, Affine(Fraction(9, 5), 32), Affine(1, Fraction("273.15"))
+    >>> _common((celsius, fahrenheit, kelvin), (celsius, fahrenheit)) == (celsius, fahrenheit)
+    True
+    >>> _common((celsius, fahrenheit, kelvin), (celsius, kelvin)) == (celsius, kelvin)
+    True
+    """
     alike = next((i for i, (f, g) in enumerate(zip(a, b, strict=False)) if f != g), None)
     if alike is None:  # one input is only late
         return min(a, b, key=len)
@@ -149,6 +158,19 @@ def fold_presence(facts: Facts, presence: Tree, over: Set[str]) -> Tree:
 def fold_units(facts: Facts, attribute: str, over: Set[str]) -> Tree:
     """Folds Alter (D1): returns the history common to all live, present feeders; without feeders it has no
     meaning.
+
+    For example, a projection removes s, so the output waits until the Alter has come for every s:
+
+    >>> from cedilla.compiler.expressions.types import DOUBLE, LONG
+    >>> from cedilla.compiler.regions import Domain, choose, values
+    >>> twice = (IDENTITY, Affine(2, 0))
+    >>> types, sensors = {"s": LONG, "t": DOUBLE}, {"s": Domain(values("s", [1, 2]))}
+    >>> def of_all(*altered: int, closed: Tree = False) -> bool:
+    ...     units = {"t": choose(values("s", altered), twice, ORIGINAL)}
+    ...     present = {"s": PRESENT, "t": PRESENT}
+    ...     return fold_units(Facts(types, sensors, present, units, closed), "t", {"s"}) == twice
+    >>> of_all(1), of_all(1, 2), of_all(1, closed=values("s", [2]))
+    (False, True, True)
     """
     units = facts.units.get(attribute, ORIGINAL)
     return _fold_live(units, facts.dead(attribute), NO_FEEDER, over, COMMON_HISTORY, facts.universe)
@@ -191,7 +213,15 @@ def fold_closed(facts: Facts, over: Set[str]) -> Tree:
 
 def closed_for_readers(closed: Tree, universe: Universe) -> Tree:
     """Returns a closed region as readers know it: what is closed for all listed values of an attribute is closed for
-    those, too, that the list gains later (theory N1)."""
+    those, too, that the list gains later (theory N1).
+
+    >>> from cedilla.compiler.regions import Domain, interval, union, values
+    >>> closed = union(values("s", [1, 2]), interval("ts", None, (60, 0)))
+    >>> print(closed_for_readers(closed, {"s": Domain(values("s", [1, 2]))}))
+    True
+    >>> print(closed_for_readers(closed, {"s": Domain(values("s", [1, 2, 3]))}))
+    s in {1, 2}: True, else (ts < 60: True, else False)
+    """
     for name, domain in universe.items():
         if domain.is_list:
             closed = regions.union(closed, regions.forall(closed, {name}, universe))

@@ -272,6 +272,29 @@ class Join(Matching):
         return (left.types.keys() & right.types.keys()) - self.shared()
 
     def facts(self, inputs: tuple[Facts, ...], state: StateFacts = NO_STATE) -> Facts:
+        """Returns the facts of pairs: closed is what both inputs have closed (J2), and what one has closed and keeps no
+        tuple of (J1).
+
+        >>> from attrs import evolve
+        >>> from cedilla.compiler.compile import compile_query
+        >>> plan = compile_query('''
+        ...   stream orders(id: long, item: string) from json "orders" punctuated on id;
+        ...   stream payments(id: long, at: long) from json "payments" punctuated on id;
+        ...   paid := orders join payments on id;
+        ...   emit paid to json "paid";
+        ... ''').plan
+        >>> paid, before = plan.operator_of["paid"], regions.interval
+        >>> orders = evolve(plan.start["orders"], closed=before("id", None, (10, 0)))
+        >>> payments = evolve(plan.start["payments"], closed=before("id", None, (7, 0)))
+        >>> print(paid.facts((orders, payments)).closed)  # J2
+        id < 7: True, else False
+
+        Order 8 is kept until it is paid; there is no other one. So no further pair has another id below 10:
+
+        >>> vacant = paid.vacant(Vacancy(0, ("id",)), (orders, payments), kept=[(8,)])
+        >>> print(paid.facts((orders, payments), StateFacts(closed=vacant)).closed)  # J1
+        id = 8: False, id < 10: True, else False
+        """
         left, right = inputs
         shared = self.shared()
         own = dict.fromkeys(n for f in inputs for n in f.types if n not in shared)

@@ -25,6 +25,21 @@ def desugar(query: syntax.Query, report: Report) -> syntax.Query:
 
     Errors: RQ102 if a result reads an attribute of single tuples, RQ109 if nothing is aggregated, RQ104 if two results
     have one name.
+
+    >>> from cedilla.compiler.passes.resolve import resolve
+    >>> from cedilla.grammar.formatting.formatter import format_query
+    >>> from cedilla.grammar.parser import parse_query
+    >>> query = parse_query('''
+    ...   stream r(s: int, t: double) from json "r";
+    ...   spread := aggregate[max(t) - min(t) as range by s](r);
+    ...   emit spread to json "spread";
+    ... ''')
+    >>> report = Report(query, "query", "", {})
+    >>> print(format_query(desugar(resolve(query, report), report)), end="")
+    stream r(s: int, t: double) from json "r";
+    spread_groups := aggregate[max(t) as range_1, min(t) as range_2 by s](r);
+    spread := project[s, range_1 - range_2 as range](spread_groups);
+    emit spread to json "spread";
     """
     taken = relation_names(query)
     statements: list[syntax.Statement] = []

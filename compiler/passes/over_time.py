@@ -84,6 +84,26 @@ class OverTime:
     # --- increases ---
 
     def _increases(self) -> syntax.Aggregate:
+        """Sums the increases of readings, which are computed before windows separate a reading from the one before.
+
+        >>> from cedilla.compiler.passes import desugar, resolve
+        >>> from cedilla.compiler.passes.report import Report
+        >>> from cedilla.grammar.formatting.formatter import format_query
+        >>> from cedilla.grammar.parser import parse_query
+        >>> query = parse_query('''
+        ...   stream r(ts: timestamp, s: int, litres: double) from json "r";
+        ...   flow := aggregate[rate(litres) as rate by s, w](window[5 minutes on ts as w](r));
+        ...   emit flow to json "flow";
+        ... ''')
+        >>> report = Report(query, "query", "", {})
+        >>> print(format_query(desugar(resolve(query, report), report)), end="")
+        stream r(ts: timestamp, s: int, litres: double) from json "r";
+        flow_readings := running[increase(litres) as flow·increase per s on ts](r);
+        flow_windows := window[5 minutes on ts as w](flow_readings);
+        flow_groups := aggregate[sum(flow·increase) as rate_1 by s, w](flow_windows);
+        flow := project[s, w, rate_1 / 300 seconds as rate](flow_groups);
+        emit flow to json "flow";
+        """
         calls: dict[tuple[str, tuple[Expression, ...]], AggregateCall] = {}
 
         def replaced(expression: Expression) -> Expression:

@@ -19,6 +19,20 @@ def resolve(query: syntax.Query, report: Report) -> syntax.Query:
 
     Errors: RQ101 for an unknown relation, RQ104 for a second statement of a name, RQ112 for a join pair of other
     relations, RQ118 for a user operator that is not declared so, RQ236 for an accent of a computed relation.
+
+    >>> from cedilla.grammar.formatting.formatter import format_query
+    >>> from cedilla.grammar.parser import parse_query
+    >>> query = parse_query('''
+    ...   stream r(s: int, t: double) from json "r";
+    ...   hot := project[s](select[t > 90](r));
+    ...   emit distinct(hot) to json "hot";
+    ... ''')
+    >>> print(format_query(resolve(query, Report(query, "query", "", {}))), end="")
+    stream r(s: int, t: double) from json "r";
+    select := select[t > 90](r);
+    hot := project[s](select);
+    distinct := distinct(hot);
+    emit distinct to json "hot";
     """
     resolver = _Resolver(report, relation_names(query))
     for statement in query.statements:

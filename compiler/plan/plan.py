@@ -247,6 +247,25 @@ def derive(
     """Derives the facts of every relation from those of the sources, in one topological walk.
 
     `state`: the facts that the state of operators adds.
+
+    For example, a punctuation of a stream closes windows, and groups once they are closed:
+
+    >>> from attrs import evolve
+    >>> from cedilla.compiler.compile import compile_query
+    >>> from cedilla.compiler.facts.marker_parser import read_punctuation
+    >>> plan = compile_query('''
+    ...   stream r(ts: long, s: int, t: double) from json "r" punctuated on ts;
+    ...   windows := window[300 on ts as wid](r);
+    ...   means := aggregate[avg(t) as mean by wid](windows);
+    ...   emit means to json "means";
+    ... ''').plan
+    >>> start = plan.start["r"]
+    >>> later = evolve(start, closed=read_punctuation("[ts < 700]", start.types).pattern)
+    >>> for relation, facts in derive(plan, {"r": later}).items():
+    ...     print(relation, "|", facts.closed)
+    r | ts < 700: True, else False
+    windows | ts < 700: True, else (wid < 2: True, else False)
+    means | wid < 2: True, else False
     """
     facts = dict(sources)
     for operator in plan.operators:

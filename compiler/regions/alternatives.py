@@ -38,7 +38,18 @@ _ANYTHING = _Anything()
 
 
 def alternatives(region: Tree) -> list[Tree]:
-    """Returns regions whose union is this one."""
+    """Returns regions whose union is this one.
+
+    >>> from cedilla.compiler.regions import interval, union
+    >>> region = union(interval("a", None, (1, 0)), interval("b", None, (2, 0)), interval("c", None, (3, 0)))
+    >>> print(region)
+    a < 1: True, else (b < 2: True, else (c < 3: True, else False))
+    >>> for part in alternatives(region):
+    ...     print(part)
+    a < 1: True, else False
+    b < 2: True, else False
+    c < 3: True, else False
+    """
     parts: list[Tree] = []
     while isinstance(region, Level) and (rest := _everywhere(region)) is not None:
         parts.append(_besides(region, rest))

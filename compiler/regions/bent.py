@@ -267,7 +267,16 @@ def takes(function: Bent, value: Number | float) -> bool:
 
 
 def after(last: Affine | Bent, first: Affine | Bent) -> Affine | Bent:
-    """Returns the composition `last ∘ first`."""
+    """Returns the composition `last ∘ first`.
+
+    >>> pace = after(Reciprocal(60), Affine(1, -5))  # first minus 5, then 60 through it
+    >>> pace.text("y")
+    '60 / (y - 5)'
+    >>> pace.domain  # the values above 5
+    ((5, 1), None)
+    >>> after(Reciprocal(60), pace).text("y")  # a reciprocal undoes itself
+    'y - 5'
+    """
     if isinstance(last, Affine) and isinstance(first, Affine):
         return last.after(first)
     links: list[Link] = []

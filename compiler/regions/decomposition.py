@@ -121,7 +121,16 @@ def leaves(tree: Tree) -> list[Any]:
 
 
 def cells(tree: Tree) -> dict[Any, Tree]:
-    """Returns each distinct leaf with the region where it holds, in one pass."""
+    """Returns each distinct leaf with the region where it holds, in one pass.
+
+    >>> from cedilla.compiler.regions import choose, interval, values
+    >>> units = choose(values("s", [2]), "°F", choose(interval("s", (7, 1), None), "K", "°C"))
+    >>> for unit, region in cells(units).items():
+    ...     print(unit, "|", region)
+    °C | s = 2: False, s > 7: False, else True
+    K | s > 7: True, else False
+    °F | s = 2: True, else False
+    """
     memo: dict[int, dict[Any, Tree]] = {}
 
     def of(node: Tree) -> dict[Any, Tree]:

@@ -99,11 +99,46 @@ class Level:
         subtree = self.points.get(value, UNDEFINED)  # type: ignore[arg-type]
         return self.pieces[_piece(self.cuts, value)] if subtree is UNDEFINED else subtree
 
+    def __str__(self) -> str:
+        """Returns the cases of the level, of which the first that holds counts.
+
+        >>> print(Level("s", False, ((5, 0),), (False, True), Map({2: True, 7: False})))
+        s = 2: True, s = 7: False, s >= 5: True, else False
+        """
+        listed: dict[Tree, list[Any]] = {}
+        points: Map[Any, Tree] = self.points
+        for value in sorted(points):
+            listed.setdefault(points[value], []).append(value)
+        cases = [(_one_of(self.attribute, values), child) for child, values in listed.items()]
+        for low, high, piece in self.piece_bounds():
+            if piece != self.undefined:
+                cases.append((_between(self.attribute, low, high), piece))
+        return ", ".join(
+            [*(f"{case}: {_part(child)}" for case, child in cases), f"else {_part(self.undefined)}"]
+        )
+
     def piece_bounds(self) -> Iterator[tuple[Bound | None, Bound | None, Tree]]:
         """Yields each piece with the cuts around it; `None` is unbounded."""
         bounds = (None, *self.cuts, None)
         for index, piece in enumerate(self.pieces):
             yield bounds[index], bounds[index + 1], piece
+
+
+def _part(child: Tree) -> str:
+    return f"({child})" if isinstance(child, Level) else str(child)
+
+
+def _one_of(attribute: str, values: list[Any]) -> str:
+    texts = [repr(value) if isinstance(value, str) else str(value) for value in values]
+    return f"{attribute} = {texts[0]}" if len(texts) == 1 else f"{attribute} in {{{', '.join(texts)}}}"
+
+
+def _between(attribute: str, low: Bound | None, high: Bound | None) -> str:
+    if low is not None and high is not None:
+        return f"{attribute} in {'(' if low[1] else '['}{low[0]}, {high[0]}{']' if high[1] else ')'}"
+    if low is not None:
+        return f"{attribute} {'>' if low[1] else '>='} {low[0]}"
+    return f"{attribute} defined" if high is None else f"{attribute} {'<=' if high[1] else '<'} {high[0]}"
 
 
 def reach(children: Iterable[Tree]) -> frozenset[str]:
@@ -154,6 +189,11 @@ def make_level(
 
     `check` names the points that may equal the piece around them; all of them by default. `inner`, `nested`: those of
     the level, if the caller has them.
+
+    >>> print(make_level("t", False, [(5, 0), (5, 1), (9, 0)], [True, False, True, True], Map({7: True})))
+    t = 5: False, t defined: True, else False
+    >>> make_level("t", True, [], [True])
+    True
     """
     remaining = iter(pieces)
     kept_pieces = [next(remaining)]

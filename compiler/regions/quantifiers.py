@@ -92,7 +92,19 @@ def exists(region: Tree, over: Set[str], universe: Universe) -> Tree:
 
 
 def forall(region: Tree, over: Set[str], universe: Universe) -> Tree:
-    """Returns ∀: the tuples whose whole fibre over `over` lies in the region (closed fibres, theory 1.3)."""
+    """Returns ∀: the tuples whose whole fibre over `over` lies in the region (closed fibres, theory 1.3).
+
+    For example, these patterns close `s = 1` only if every tuple has an x (theory 3.1, ⊥ lemma):
+
+    >>> from cedilla.compiler.regions import box, defined, interval, values
+    >>> low = box({"s": values("s", [1]), "x": interval("x", None, (5, 0))})
+    >>> high = box({"s": values("s", [1]), "x": interval("x", (5, 0), None)})
+    >>> closed = combine(low, high, UNION)
+    >>> forall(closed, {"x"}, {})
+    False
+    >>> print(forall(closed, {"x"}, {"x": Domain(defined("x"))}))
+    s = 1: True, else False
+    """
     return quantify(region, over, INTERSECTION, universe)
 
 

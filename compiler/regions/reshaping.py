@@ -23,6 +23,10 @@ def coalesced(tree: Tree, universe: Universe, least: int = 2) -> Tree:
     1.4).
 
     Punctuations for 1, 2, 3 ... become one range, however many there are.
+
+    >>> from cedilla.compiler.regions import Domain, values
+    >>> print(coalesced(values("wid", [1, 2, 3, 7]), {"wid": Domain(integral=True)}))
+    wid = 7: True, wid in [1, 4): True, else False
     """
     if not isinstance(tree, Level):
         return tree
@@ -68,6 +72,15 @@ def transform(tree: Tree, attribute: str, function: Function, outside: Tree | No
 
     `outside`: the child of values that are not in the image of a bent function; by default that of the nearest value
     in it.
+
+    >>> from cedilla.compiler.regions import interval
+    >>> from cedilla.compiler.regions.affine import Affine
+    >>> from cedilla.compiler.regions.bent import Reciprocal
+    >>> print(transform(interval("t", (90, 1), None), "t", Affine("5/9", "-160/9")))  # °F to °C
+    t > 290/9: True, else False
+    >>> thirsty = interval("use", (8, 1), (12, 0))  # litres per 100 km, to miles per gallon
+    >>> print(transform(thirsty, "use", Reciprocal(240), outside=False))
+    use in (20, 30): True, else False
     """
     memo: dict[int, Tree] = {}
 
@@ -119,6 +132,15 @@ def reshape(
     """Returns the image of a tree under a map of boxes.
 
     `operation` combines the leaves where images overlap.
+
+    For example, the values of `a` and `b` may have changed places, or not:
+
+    >>> from cedilla.compiler.regions import UNION, renamed, values
+    >>> region = box({"a": values("a", [1]), "b": values("b", [2])})
+    >>> def both(pair: dict[str, Tree]) -> list[Box]:
+    ...     return [pair, {"a": renamed(pair["b"], "a"), "b": renamed(pair["a"], "b")}]
+    >>> print(reshape(region, both, UNION, False))
+    a = 1: (b = 2: True, else False), a = 2: (b = 1: True, else False), else False
     """
     result = start
     for conditions, leaf in boxes(tree):

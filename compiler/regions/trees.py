@@ -43,7 +43,15 @@ class Operation:
 
 def combine(a: Tree, b: Tree, operation: Operation) -> Tree:
     """Returns the tree whose leaf is `operation` of the leaves of both. The cost grows with the distinct pairs of their
-    subtrees. Raises `DiagnosticError` RQ480 if the tree has too many levels."""
+    subtrees. Raises `DiagnosticError` RQ480 if the tree has too many levels.
+
+    >>> from cedilla.compiler.regions import interval, values
+    >>> second, hot = values("s", [2]), interval("t", (90, 1), None)
+    >>> print(combine(second, hot, UNION))
+    s = 2: True, else (t > 90: True, else False)
+    >>> print(combine(second, hot, Operation(lambda a, b: None, lambda a, b: a + b)))
+    s = 2: (t > 90: 2, else 1), else (t > 90: 1, else 0)
+    """
     return _Combination(operation).of(a, b)
 
 
@@ -269,7 +277,13 @@ def update(tree: Tree, region: Tree, change: Callable[[Any], Hashable]) -> Tree:
 
 
 def changed(tree: Tree, changes: Tree, change: Callable[[Any, Any], Hashable]) -> Tree:
-    """Returns the tree with `change(leaf, what)` wherever `changes` has a leaf `what` other than `False`."""
+    """Returns the tree with `change(leaf, what)` wherever `changes` has a leaf `what` other than `False`.
+
+    >>> from cedilla.compiler.regions import values
+    >>> alters = changed(False, values("s", [1, 2]), lambda _, inside: "°F")
+    >>> print(changed(("°C",), alters, lambda history, unit: (*history, unit)))
+    s in {1, 2}: ('°C', '°F'), else ('°C',)
+    """
 
     def shortcut(a: Tree, b: Tree) -> Tree | None:
         return a if b is False else None
@@ -287,7 +301,13 @@ def restricted(changes: Tree, region: Tree) -> Tree:
 
 
 def within(region: Tree, tree: Tree, test: Callable[[Any], bool]) -> Tree:
-    """Returns the part of a region where a tree's leaf passes a test. The cost grows with the region only."""
+    """Returns the part of a region where a tree's leaf passes a test. The cost grows with the region only.
+
+    >>> from cedilla.compiler.regions import interval, values
+    >>> presence = choose(values("s", [1, 2]), "present", "absent")
+    >>> print(within(values("s", [2, 3]), presence, lambda leaf: leaf == "present"))
+    s = 2: True, else False
+    """
 
     def shortcut(a: Tree, b: Tree) -> Tree | None:
         return False if a is False else None
@@ -299,7 +319,12 @@ _HERE = object()
 
 
 def choose(where: Tree, inside: Tree, outside: Tree) -> Tree:
-    """Returns the tree that equals one tree inside a region and another one outside."""
+    """Returns the tree that equals one tree inside a region and another one outside.
+
+    >>> from cedilla.compiler.regions import interval, values
+    >>> print(choose(values("s", [2]), interval("t", (90, 1), None), interval("t", (32, 1), None)))
+    s = 2: (t > 90: True, else False), else (t > 32: True, else False)
+    """
 
     def shortcut(a: Tree, b: Tree) -> Tree | None:
         if a is _HERE:

@@ -59,6 +59,20 @@ def panes_of(
     `reads`: the attributes that its functions read. `types`: of the aggregate's input in this epoch. Only whole numbers
     and timestamps have panes. A double, as an Alter makes of a whole number, may be rounded into a window that does not
     contain its pane, and its pane may have no number of 64 bits.
+
+    For example, windows of 12 that begin every 8 have panes of 4: a tuple at 9 is in pane 2, of windows 0 and 1.
+
+    >>> from cedilla.compiler.compile import compile_query
+    >>> plan = compile_query('''
+    ...   stream r(ts: long, t: double) from json "r" punctuated on ts;
+    ...   means := aggregate[avg(t) as mean by wid](window[12 every 8 on ts as wid](r));
+    ...   emit means to json "means";
+    ... ''').plan
+    >>> means = plan.operator_of["means"]
+    >>> panes_of(plan, means, frozenset({"t"}), plan.start["r"].types).length
+    4
+    >>> panes_of(plan, means, frozenset({"wid"}), plan.start["r"].types) is None  # a function reads the window
+    True
     """
     window = plan.operator_of.get(operator.inputs[0])
     if not isinstance(window, Window) or window.step == window.length or window.name in plan.shared:

@@ -21,6 +21,7 @@ PHRASES = tomllib.loads((Path(__file__).parent / "phrases.toml").read_text("utf-
 MAX_WORDS = 35
 """Words of a sentence that no reader keeps in mind."""
 _PATTERNS = [(plain, re.compile("|".join(phrases), re.IGNORECASE)) for plain, phrases in PHRASES.items()]
+_EXAMPLE = re.compile(r"^ *>>> .*(\n *\S.*)*$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"``.+?``|`[^`]*`|^ {4}.*$", re.MULTILINE)
 _BEGINS = re.compile(r"\s*([|#]|[-*] |\d+\. )")
@@ -56,7 +57,9 @@ def texts(paths: Iterable[Path]) -> Iterator[Text]:
         elif path.suffix in (".md", ".py"):
             source = path.read_text("utf-8")
             numbered = (
-                _paragraphs(source) if path.suffix == ".md" else (*_comments(source), *_docstrings(source))
+                _paragraphs(source)
+                if path.suffix == ".md"
+                else (*_comments(source), *((n, _EXAMPLE.sub("", text)) for n, text in docstrings(source)))
             )
             yield from (Text(path, line, " ".join(_CODE.sub("x", text).split())) for line, text in numbered)
 
@@ -80,7 +83,7 @@ def _comments(source: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string.lstrip("# ")
 
 
-def _docstrings(source: str) -> Iterator[tuple[int, str]]:
+def docstrings(source: str) -> Iterator[tuple[int, str]]:
     """Yields docstrings, also those after an attribute."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, _DOCUMENTED):

@@ -34,7 +34,16 @@ class Move:
         return self._image_of(tree, operation, start, self.universe)
 
     def closed(self, region: Tree) -> Tree:
-        """Returns the cells that lie in a region with all their tuples: the inner image."""
+        """Returns the cells that lie in a region with all their tuples: the inner image.
+
+        For example, minute 130 is in hour 2, which is still open; hours before it are closed:
+
+        >>> move = Move({"minute": ("hour", Step(Affine("1/60", 0)))}, {})
+        >>> print(move.closed(regions.interval("minute", None, (130, 0))))
+        hour < 2: True, else False
+        >>> print(move(regions.interval("minute", None, (130, 0)), UNION, False))
+        hour < 3: True, else False
+        """
         if not self.changed.keys() & regions.attributes(region):
             return region
         # A list may grow by a value of a cell that has none so far (theory N1).

@@ -229,7 +229,27 @@ def reaction(
     side: int,
     function: Affine = SCALED,
 ) -> Reaction:
-    """Returns the reaction to an accent on `attribute` from input `side` whose description names `mentions`."""
+    """Returns the reaction to an accent on `attribute` from input `side` whose description names `mentions`.
+
+    >>> from cedilla.compiler.compile import compile_query
+    >>> plan = compile_query('''
+    ...   stream r(s: int, l: string, t: double) from json "r" punctuated on l;
+    ...   means := aggregate[avg(t) as mean, count() as n by l](r);
+    ...   emit means to json "means";
+    ... ''').plan
+    >>> means, inputs = plan.operator_of["means"], (plan.start["r"],)
+    >>> def to(kind: Kind, attribute: str, *mentions: str) -> tuple[str, str, tuple[str, ...]]:
+    ...     answer = reaction(means, kind, attribute, frozenset(mentions), inputs, 0)
+    ...     return answer.kind, answer.rule, answer.passes
+    >>> to("alter", "t")
+    ('propagates', 'A4', ('mean',))
+    >>> to("alter", "t", "s")  # the description names s, which the output lacks
+    ('accumulates', 'A4', ('mean',))
+    >>> to("alter", "s")
+    ('ignored', 'A1', ())
+    >>> to("drop", "l")
+    ('aborts', 'A3', ())
+    """
     return Probe(operator, kind, attribute, inputs, side, function).reaction(mentions)
 
 

@@ -52,6 +52,9 @@ class Vacancy:
 
         For example, with `a < 10` closed and 3 and 7 kept, these are the values before 3, between them, and from 7 to
         10. Nothing is vacant with an infinity or NaN, because no constant of a punctuation could name it.
+
+        >>> print(Vacancy(0, ("a",)).around(regions.interval("a", None, (10, 0)), [(3,), (7,)]))
+        a in {3, 7}: False, a < 10: True, else False
         """
         points = sorted(set(kept), key=lambda point: [(value is UNDEFINED, value) for value in point])
         if any(_is_odd(value) for point in points[: MOST + 1] for value in point):

@@ -48,7 +48,19 @@ class Sentinels:
 
     def with_functions(self, attribute: str, functions: Tree, places: Tree) -> Sentinels:
         """Returns the sentinels after functions of an attribute: conditions of others by its raw values change with
-        them. `functions`: over raw values, `False` for unchanged cells."""
+        them. `functions`: over raw values, `False` for unchanged cells.
+
+        For example, -1 of `wind` is no value where `height` is above 5 m, and heights are in feet from here on:
+
+        >>> from cedilla.compiler.regions.affine import Affine
+        >>> high = regions.interval("height", (5, 1), None)
+        >>> before = Sentinels().with_values("wind", regions.values("wind", [-1]), high, True)
+        >>> after = before.with_functions("height", Affine("3.28", 0), True)
+        >>> print(before.here["wind"], "|", after.here["wind"])
+        height > 5: (wind = -1: True, else False), else False | height > 82/5: (wind = -1: True, else False), else False
+        >>> before.among({"wind": -1, "height": 6}), after.among({"wind": -1, "height": 6})
+        (frozenset({'wind'}), frozenset())
+        """
         if not any(attribute in regions.attributes(tree) for tree in self.here.values()):
             return self
         functions = self.removed(functions)

@@ -62,7 +62,15 @@ class Swaps:
         return evolve(self, here=here, placed=placed)
 
     def back(self, row: Mapping[str, Cell], values: Mapping[str, Any]) -> dict[str, Cell]:
-        """Returns a raw tuple with its attributes in their own places. `values`: its values, as in regions."""
+        """Returns a raw tuple with its attributes in their own places. `values`: its values, as in regions.
+
+        >>> swaps = Swaps().with_swap(Swap("lat", "lon"), regions.values("s", [2]), True)
+        >>> raw = {"s": 2, "lat": 139.7, "lon": 35.7}
+        >>> swaps.back(raw, raw)
+        {'s': 2, 'lon': 139.7, 'lat': 35.7}
+        >>> swaps.back({**raw, "s": 1}, {**raw, "s": 1})
+        {'s': 1, 'lat': 139.7, 'lon': 35.7}
+        """
         partners = {
             n: other for pair, (n, other) in self._both() if regions.contains(self.here[pair], values)
         }

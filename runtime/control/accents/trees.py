@@ -83,6 +83,16 @@ def rename_raw_values(trees: Mapping[str, Tree], attribute: str, functions: Tree
 
     The rewrite covers every map, including the attribute's own. `[[p > 1, ≀t]]` and then `[[t > 1, ≀p]]` leave a map of
     t whose cells depend on t.
+
+    For example, `[[p > 1, alter(t, y -> y * 2)]]` and then `[[alter(p, y -> y * 10)]]`:
+
+    >>> maps = rename_raw_values({}, "t", restrict_to(regions.interval("p", (1, 1), None), Affine(2, 0)))
+    >>> maps = rename_raw_values(maps, "p", Affine(10, 0))
+    >>> def canonical(raw: Mapping[str, int]) -> dict[str, Any]:
+    ...     functions = {name: regions.contains(tree, raw) for name, tree in maps.items()}
+    ...     return {name: function(raw[name]) for name, function in functions.items()}
+    >>> canonical({"p": 20, "t": 8}), canonical({"p": 5, "t": 8})
+    ({'t': 4, 'p': 2}, {'t': 8, 'p': Fraction(1, 2)})
     """
     changed = conditions_renamed(trees, attribute, functions)
     return changed_by(changed, attribute, IDENTITY, functions, _undone_first)

@@ -34,7 +34,23 @@ def accents_of(
     primitive_for: Callable[[Tree], Primitive] | None = None,
 ) -> Iterator[tuple[str, Tree]]:
     """Yields accents that together describe a region, each with the region that it announces. `always`: the attributes
-    that all tuples have. `primitive_for`: returns the primitive to write for an announced region."""
+    that all tuples have. `primitive_for`: returns the primitive to write for an announced region.
+
+    For example, an output has told its readers that t of sensor 2 is in °F, and describes tuples by what they read:
+
+    >>> from cedilla.compiler.expressions.types import DOUBLE, LONG
+    >>> from cedilla.compiler.facts.facts import PRESENT
+    >>> from cedilla.compiler.facts.markers import Drop
+    >>> from cedilla.compiler.regions.affine import IDENTITY, Affine
+    >>> names = {"s": LONG, "t": DOUBLE, "h": DOUBLE}
+    >>> facts = Facts(names, {}, dict.fromkeys(names, PRESENT))
+    >>> scale = {"t": regions.choose(regions.values("s", [2]), Affine("9/5", 32), IDENTITY)}
+    >>> hot = regions.interval("t", (30, 1), None)
+    >>> for text, announced in accents_of(hot, facts, scale, False, Drop("h"), outer=False):
+    ...     print(text, "|", announced)
+    [[s != 2, t > 30, -(h)]] | s = 2: False, s defined: (t > 30: True, else False), else False
+    [[s = 2, t > 86, -(h)]] | s = 2: (t > 30: True, else False), else False
+    """
     boxes = list(simple_boxes(region, facts.universe, free))
     if outer:
         boxes = [_possible(box, facts.universe) for box in boxes]
@@ -145,7 +161,18 @@ def _sayable(box: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def simple_boxes(region: Tree, universe: Universe, free: Tree) -> Iterable[regions.Box]:
-    """Returns disjoint boxes that cover a region; each may extend into `free`, where no tuple will come."""
+    """Returns disjoint boxes that cover a region; each may extend into `free`, where no tuple will come.
+
+    For example, a condition on s is needless once sensor 1 is closed:
+
+    >>> region = regions.box({"s": regions.values("s", [2, 3]), "ts": regions.interval("ts", (60, 0), None)})
+    >>> sensors = {"s": regions.Domain(regions.values("s", [1, 2, 3]))}
+    >>> for closed in (False, regions.values("s", [1])):
+    ...     for box in simple_boxes(region, sensors, closed):
+    ...         print(*box.values(), sep=" | ")
+    s in {2, 3}: True, else False | ts >= 60: True, else False
+    ts >= 60: True, else False
+    """
     plain = _boxes(region)
     first = list(islice(plain, _MAX_BOXES + 1))
     if len(first) > _MAX_BOXES:

@@ -21,12 +21,25 @@ def translate(region: Tree, maps: Mapping[str, Tree]) -> Tree:
     """Returns the image of a region under the function that each attribute has in its cell.
 
     `maps`: attribute -> tree of functions over the same values as the region.
+
+    For example, sensor 2 sends °F, and the others °C:
+
+    >>> from cedilla.compiler.regions.affine import IDENTITY
+    >>> celsius = {"t": regions.choose(regions.values("s", [2]), Affine("5/9", "-160/9"), IDENTITY)}
+    >>> print(translate(regions.interval("t", (86, 1), None), celsius))
+    s = 2: (t > 30: True, else False), else (t > 86: True, else False)
     """
     return regions.union(*(_image(part, functions) for part, functions in _parts(region, maps)))
 
 
 def mapped_into(region: Tree, image: Tree, maps: Mapping[str, Tree]) -> Tree:
-    """Returns the part of a region that `translate` maps into another region."""
+    """Returns the part of a region that `translate` maps into another region.
+
+    >>> from cedilla.compiler.regions.affine import IDENTITY
+    >>> celsius = {"t": regions.choose(regions.values("s", [2]), Affine("5/9", "-160/9"), IDENTITY)}
+    >>> print(mapped_into(True, regions.interval("t", (30, 1), None), celsius))
+    s = 2: (t > 86: True, else False), else (t > 30: True, else False)
+    """
     matching: list[Tree] = []
     for part, functions in _parts(region, maps, regions.attributes(image)):
         back = {name: function.inverse() for name, function in functions.items()}

@@ -100,6 +100,22 @@ def check_growth(
     that a join has released (theory N1, G8).
 
     `what`: the refused change, for the message. `span`: its position. `state_facts`: of the operators' state.
+
+    For example, a join has kept no place of pump 3, because no pump was known by that number:
+
+    >>> from cedilla.compiler.compile import compile_query
+    >>> plan = compile_query('''
+    ...   stream pumps(pump: int in {1, 2}, litres: double) from json "pumps" punctuated on pump;
+    ...   stream places(pump: int in {1, 2, 3}, place: string) from json "places" punctuated on pump;
+    ...   emit pumps join places on pump to json "out";
+    ... ''').plan
+    >>> before = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+    >>> after = {**before, "pumps": before["pumps"].with_values("pump", regions.values("pump", [3]))}
+    >>> try:
+    ...     check_growth(plan, before, after, "the domain of `pump` cannot grow", None, None)
+    ... except DiagnosticError as error:
+    ...     print(error.diagnostics[0].message)
+    the domain of `pump` cannot grow: Join `join` cannot continue: it has kept nothing of `places` for the new values
     """
     was = derive(plan, {name: state.facts() for name, state in before.items()}, state_facts)
     now = derive(plan, {name: state.facts() for name, state in after.items()}, state_facts)

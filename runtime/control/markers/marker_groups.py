@@ -83,7 +83,23 @@ class MarkerGroup:
 def group_at(
     source: Source, state: SourceState, markers: Sequence[MarkerLine], at: int
 ) -> MarkerGroup | None:
-    """Returns the group of markers that starts at an index, parsed at `state`; `None` if there are too few."""
+    """Returns the group of markers that starts at an index, parsed at `state`; `None` if there are too few.
+
+    >>> from cedilla.compiler.compile import compile_query
+    >>> plan = compile_query('stream r(s: int, t: double) from json "r"; emit r to json "out";').plan
+    >>> source = plan.source_of["r"]
+    >>> state = SourceState.start(source, plan.droppable["r"])
+    >>> def group(*texts: str) -> MarkerGroup | None:
+    ...     return group_at(source, state, [MarkerLine("accent", text, at) for at, text in enumerate(texts)], 0)
+    >>> altered = [f"[[s = {s}, alter(t, y -> y * {s})]]" for s in (2, 3, 4)]
+    >>> dropped = [f"[[s = {s}, -(t)]]" for s in (2, 4, 5)]
+    >>> [(member.value, member.parsed.round) for member in group(*altered, *dropped).members]
+    [(2, 0), (3, 0), (4, 0), (2, 1), (4, 1), (5, 1)]
+    >>> len(group(*altered, dropped[0], altered[0]).members)  # not with the Alter after the Drop of the same value
+    4
+    >>> group(*altered, "[[-(t)]]") is None
+    True
+    """
     first = markers[at]
     kind = first.kind
     claims = source.partitioned is not None and first.partition is not None

@@ -86,7 +86,30 @@ def announce(
     original_units: bool = False,
     names: UnitNames = NO_NAMES,
 ) -> tuple[SinkState, Markers]:
-    """Returns the sink's state after an epoch and its markers: `begin`, then `finish`."""
+    """Returns the sink's state after an epoch and its markers: `begin`, then `finish`.
+
+    For example, an output without s waits until t of every s has been altered (D1):
+
+    >>> from cedilla.compiler.compile import compile_query
+    >>> from cedilla.runtime.reference.reference import Reference
+    >>> reference = Reference(compile_query('''
+    ...   stream r(s: int in {1, 2}, t: double) from json "r";
+    ...   out := project[t](r);
+    ...   emit out to json "out";
+    ... ''').plan)
+    >>> for item in (
+    ...     {"$accent": "[[s = 1, alter(t, y -> y * 9/5 + 32)]]"},
+    ...     {"s": 1, "t": 68},
+    ...     {"$accent": "[[s = 2, alter(t, y -> y * 9/5 + 32)]]"},
+    ...     {"s": 1, "t": 68},
+    ... ):
+    ...     for output in reference.step([("r", item)]):
+    ...         print(item, "->", *output["out"].items())
+    {'$accent': '[[s = 1, alter(t, y -> y * 9/5 + 32)]]'} ->
+    {'s': 1, 't': 68} -> {'t': 20.0}
+    {'$accent': '[[s = 2, alter(t, y -> y * 9/5 + 32)]]'} -> {'$accent': '[[alter(t, y -> (y * 9 + 160) / 5)]]'}
+    {'s': 1, 't': 68} -> {'t': 68.0}
+    """
     begun = begin(before, during, always, names.units)
     return finish(*begun, after, always, original_units=original_units, names=names)
 
@@ -125,6 +148,21 @@ def begin(
     `during`: the output's facts with all attributes that tuples of the epoch may have. `always`: the attributes that
     all of them have. `units`: those of its canonical values that have names. An Add starts its units again, both for
     readers of the stream and for the query that wrote it (G32).
+
+    For example, an attribute comes to sensor 1, and to sensor 2 later; the output announces it before its first tuple:
+
+    >>> from cedilla.compiler.compile import compile_query
+    >>> from cedilla.runtime.reference.reference import Reference
+    >>> reference = Reference(compile_query('''
+    ...   stream r(s: int in {1, 2}, t: double) from json "r";
+    ...   out := project[* except s](r);
+    ...   emit out to json "out";
+    ... ''').plan)
+    >>> for accent in ("[[s = 1, +(h: double)]]", "[[s = 2, +(h: double)]]"):
+    ...     for output in reference.step([("r", {"$accent": accent})]):
+    ...         print(output["out"].markers.adds)
+    ('[[+(h: double)]]',)
+    ()
     """
     domains, texts = _growths(before, during)
     present, scale, named = dict(before.present), dict(before.scale), dict(before.units)
@@ -329,7 +367,19 @@ def _surely_closed(closed: Tree, scale: Mapping[str, Tree], universe: Universe) 
 
 def _of_all_values(name: str, gone: Tree, now: Tree, after: Facts) -> Tree:
     """Returns a Drop's region without conditions on the attribute itself (G23). Closed or stored tuples may still have
-    some of its values; the Drop waits until no tuple can have any."""
+    some of its values; the Drop waits until no tuple can have any.
+
+    For example, h is dropped for `h < 5`, and values from 5 on may still come:
+
+    >>> from cedilla.compiler.expressions.types import DOUBLE
+    >>> low, high = regions.interval("h", None, (5, 0)), regions.interval("h", (5, 0), None)
+    >>> now = regions.choose(low, ABSENT, PRESENT)
+    >>> facts = Facts({"h": DOUBLE}, {}, {"h": now})
+    >>> print(_of_all_values("h", low, now, facts))
+    False
+    >>> print(_of_all_values("h", low, now, evolve(facts, closed=high)))
+    True
+    """
     left = regions.difference(regions.map_leaves(now, lambda leaf: leaf is not ABSENT), after.closed)
     left = regions.intersection(left, regions.defined(name))
     over = {name}

@@ -63,7 +63,20 @@ _LEFT = Operation(lambda a, b: False if b is False or a == IDENTITY else None, _
 
 @regions.remembered
 def next_functions(units: Tree, scale: Tree, earlier: Tree) -> Tree:
-    """Returns the functions that the output's values are encoded with next."""
+    """Returns the functions that the output's values are encoded with next.
+
+    For example, sensor 1 and sensor 2 feed one cell. Both have been altered to °F, then sensor 1 to K:
+
+    >>> from fractions import Fraction
+    >>> fahrenheit, kelvin = Affine(Fraction(9, 5), 32), Affine(1, Fraction("273.15"))
+    >>> common = (IDENTITY, fahrenheit)
+    >>> next_functions(common, IDENTITY, NONE) == fahrenheit
+    True
+    >>> next_functions(common, kelvin, NONE) == fahrenheit  # what had K is closed, and °F is new to the output
+    True
+    >>> next_functions(common, kelvin, (fahrenheit,)) == kelvin  # never back
+    True
+    """
     target = regions.combine(units, scale, _NEXT)
     if any(isinstance(leaf, _Apart) for leaf in regions.leaves(target)):
         target = regions.combine(target, earlier, _NEVER_BACK)

@@ -38,6 +38,29 @@ def held_drops(
 
     `during`: the facts with all attributes that tuples of the epoch may have. Runs one Spark job for each Drop that may
     have to wait, else none.
+
+    For example, a join keeps a reading with h until its sensor is closed on the other input:
+
+    >>> from cedilla.compiler.compile import compile_query
+    >>> from cedilla.runtime.reference.reference import Reference
+    >>> reference = Reference(compile_query('''
+    ...   stream r(s: int, h?: double) from json "r" punctuated on s;
+    ...   stream placement(s: int, l: string) from json "placement" punctuated on s;
+    ...   out := r join placement on s;
+    ...   emit out to json "out";
+    ... ''').plan)
+    >>> for source, item in (
+    ...     ("r", {"s": 1, "h": 0.5}),
+    ...     ("r", {"$accent": "[[-(h)]]"}),
+    ...     ("placement", {"s": 1, "l": "roof"}),
+    ...     ("placement", {"$punctuation": "[s = 1]"}),
+    ... ):
+    ...     for output in reference.step([(source, item)]):
+    ...         print(item, "->", *output["out"].items())
+    {'s': 1, 'h': 0.5} ->
+    {'$accent': '[[-(h)]]'} ->
+    {'s': 1, 'l': 'roof'} -> {'s': 1, 'l': 'roof', 'h': 0.5}
+    {'$punctuation': '[s = 1]'} -> {'$accent': '[[-(h)]]'}
     """
     if epoch.plan.settings["drop"] == "eager":
         return epoch.closed_by_state, epoch.after
