@@ -57,7 +57,7 @@ class Arrivals:
     """It may not be done."""
     _known: dict[str, dict[str, ReadFile]] = field(init=False)
     _found_out: dict[str, dict[str, ReadFile]] = field(init=False, factory=dict[str, dict[str, ReadFile]])
-    """What a look has found out about paths that were read."""
+    """The findings of a look at paths that were read."""
     _last_names: dict[str, tuple[str, bool]] = field(init=False, factory=dict[str, tuple[str, bool]])
     """Of each stream that is ordered by name the place of the last file, `KnownFolders.place`."""
     _noted: set[str] = field(init=False, factory=set[str])
@@ -194,7 +194,7 @@ class Arrivals:
 
 
 def _remember(checkpoint: Checkpoint, batch: Batch) -> None:
-    """Write the files of a batch; where there are many records, fewer and longer ones."""
+    """Writes the files of a batch; fewer and longer ones if there are many records."""
     root, files = checkpoint.path, checkpoint.files
     # Records of topics never come again: the commit record has their offsets.
     names = {

@@ -26,7 +26,7 @@ class SetAsideLine:
     line: int
     raw: str
     bytes_: bytes | None = None
-    """Its bytes, if they are no UTF-8."""
+    """Its bytes, if they are not UTF-8."""
 
     @property
     def content(self) -> bytes:

@@ -108,7 +108,7 @@ def rows_of(table: pa.Table, zoned: Container[str]) -> Iterator[dict[str, Any]]:
     """Yields the rows of a table as JSON Lines have them: moments and dates of all years are texts.
 
     `zoned`: the columns whose times without a zone are local ones; others are in UTC, as in Parquet. Raises
-    `DiagnosticError` RQ488 for bytes that are no text.
+    `DiagnosticError` RQ488 for bytes that are not text.
     """
     import pyarrow as pa
 

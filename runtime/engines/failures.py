@@ -1,4 +1,4 @@
-"""What failed jobs of an engine mean: diagnostics from the texts that engines have for each other's errors."""
+"""Explains failed jobs of an engine: diagnostics from the texts that engines have for each other's errors."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def failures_told(session: SparkSession | None = None) -> Iterator[None]:
 
 
 _PANIC = "PanicException"
-"""The name of the exceptions of Rust, as of Sail; they are no `Exception`."""
+"""The name of the exceptions of Rust, as of Sail; they are not `Exception`."""
 
 
 @contextmanager

@@ -25,7 +25,7 @@ Lines = MutableMapping[tuple[str, Fraction, str], int | None]
 
 @frozen(eq=False)
 class LateTuples:
-    """What makes the tuples of an epoch late. `latest`: the greatest time of the source, at the end of the epoch."""
+    """The reason for late tuples of an epoch. `latest`: the greatest time of the source, at the end of the epoch."""
 
     spark: SparkSession
     source: str

@@ -1,4 +1,4 @@
-"""Takes the contents of foreign files into Python: what is no value there has a reason, and never an exception of a
+"""Takes the contents of foreign files into Python: what is not a value there has a reason, and never an exception of a
 library."""
 
 from __future__ import annotations

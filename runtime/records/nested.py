@@ -134,7 +134,7 @@ def _number(item: JsonObject, keys: TextPath, value: Any) -> Any:
 
 
 def with_comma(text: str) -> Any:
-    """Returns the number in a text with a decimal comma; the text itself if it is no such number, as `1.234,5`."""
+    """Returns the number in a text with a decimal comma; the text itself if it is not such a number, as `1.234,5`."""
     return text if "." in text else in_text(text.replace(",", "."))
 
 
@@ -143,7 +143,7 @@ THOUSANDS = r"^[ \t]*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}[ \t]*$"
 
 
 def with_either_sign(text: str) -> Any:
-    """Returns the number in a text with a decimal comma or point; the text itself if it is no such number, or may be
+    """Returns the number in a text with a decimal comma or point; the text itself if it is not such a number, or may be
     whole thousands."""
     is_unclear = re.search(THOUSANDS, text) is not None or ("," in text and "." in text)
     return text if is_unclear else in_text(text.replace(",", "."))

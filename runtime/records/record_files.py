@@ -65,7 +65,7 @@ def folder_of(path: str) -> str:
 
 _BREAKS = bytes.maketrans(b"\n\r", b"  ")
 _BINARY = b"\0base64:"
-"""The begin of the line of a record with line breaks that is no JSON: no tuple, and its bytes are kept."""
+"""The begin of the line of a record with line breaks that is not JSON: no tuple, and its bytes are kept."""
 _MARKER = b'"$'
 
 
@@ -84,7 +84,7 @@ def one_line(value: bytes) -> bytes:
 
 
 def record_of(line: bytes) -> bytes:
-    """Returns the bytes of the record of a line that is no tuple."""
+    """Returns the bytes of the record of a line that is not a tuple."""
     if not line.startswith(_BINARY):
         return line
     try:

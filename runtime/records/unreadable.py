@@ -1,4 +1,4 @@
-"""Finds why lines or records are no tuples: packed files, other encodings, frames of binary records (RQ346). A cause
+"""Finds why lines or records are not tuples: packed files, other encodings, frames of binary records (RQ346). A cause
 has one sentence for all lines of a source, in place of one for each."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SHOWN = 8
 
 @frozen
 class Cause:
-    """Why some bytes are no tuples, and the way to make tuples of them."""
+    """Why some bytes are not tuples, and the way to make tuples of them."""
 
     what: str
     hint: str
@@ -26,7 +26,7 @@ class Cause:
 
 @frozen
 class BadLine:
-    """A line that is no tuple: its place, and the first bytes of its file, or of itself if it is a record of a
+    """A line that is not a tuple: its place, and the first bytes of its file, or of itself if it is a record of a
     topic."""
 
     place: str
@@ -96,7 +96,7 @@ def _is_otlp(head: bytes) -> bool:
 
 def unreadable(source: str, lines: Iterable[BadLine], *, is_all: bool = True) -> Diagnostic | None:
     """Returns RQ346 for the cause of most lines of a source; `None` if none has a known one. `is_all`: these are all
-    lines that are no tuples."""
+    lines that are not tuples."""
     by_cause: dict[Cause, list[BadLine]] = {}
     for line in lines:
         if (cause := cause_of(line.head)) is not None:

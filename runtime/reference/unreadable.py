@@ -18,7 +18,7 @@ _MAX = 1000
 
 @define
 class SimulatedCauses:
-    """Takes the lines that are no tuples."""
+    """Takes the lines that are not tuples."""
 
     _plan: Plan
     _lines: dict[str, list[BadLine]] = field(factory=dict[str, list[BadLine]])

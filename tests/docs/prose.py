@@ -12,6 +12,7 @@ import sys
 import tokenize
 import tomllib
 from collections.abc import Iterable, Iterator
+from inspect import cleandoc
 from pathlib import Path
 
 from attrs import frozen
@@ -21,12 +22,13 @@ PHRASES = tomllib.loads((Path(__file__).parent / "phrases.toml").read_text("utf-
 MAX_WORDS = 35
 """Words of a sentence that no reader keeps in mind."""
 _PATTERNS = [(plain, re.compile("|".join(phrases), re.IGNORECASE)) for plain, phrases in PHRASES.items()]
-_EXAMPLE = re.compile(r"^ *>>> .*(\n *\S.*)*$", re.MULTILINE)
+_EXAMPLE = re.compile(r"^>>> .*(\n.+)*$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"``.+?``|`[^`]*`|^ {4}.*$", re.MULTILINE)
 _BEGINS = re.compile(r"\s*([|#]|[-*] |\d+\. )")
 """A row of a table, a heading or an item of a list."""
-_SENTENCE = re.compile(r"(?<=[.:;!?])\s+")
+_SENTENCE = re.compile(r"(?<=[.:;!?])\s+|, (?:and )?(?=RQ\d)")
+"""Ends a sentence, or an item of a list of codes."""
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -59,7 +61,10 @@ def texts(paths: Iterable[Path]) -> Iterator[Text]:
             numbered = (
                 _paragraphs(source)
                 if path.suffix == ".md"
-                else (*_comments(source), *((n, _EXAMPLE.sub("", text)) for n, text in docstrings(source)))
+                else (
+                    *_comments(source),
+                    *((n, _EXAMPLE.sub("", cleandoc(text))) for n, text in docstrings(source)),
+                )
             )
             yield from (Text(path, line, " ".join(_CODE.sub("x", text).split())) for line, text in numbered)
 

@@ -50,7 +50,7 @@ class Sentinels:
         """Returns the sentinels after functions of an attribute: conditions of others by its raw values change with
         them. `functions`: over raw values, `False` for unchanged cells.
 
-        For example, -1 of `wind` is no value where `height` is above 5 m, and heights are in feet from here on:
+        For example, -1 of `wind` means undefined if `height` is above 5 m, and heights are in feet from here on:
 
         >>> from cedilla.compiler.regions.affine import Affine
         >>> high = regions.interval("height", (5, 1), None)

@@ -36,7 +36,7 @@ def accents_of(
     """Yields accents that together describe a region, each with the region that it announces. `always`: the attributes
     that all tuples have. `primitive_for`: returns the primitive to write for an announced region.
 
-    For example, an output has told its readers that t of sensor 2 is in °F, and describes tuples by what they read:
+    For example, an output has announced that t of sensor 2 is in °F, and describes tuples by what readers have:
 
     >>> from cedilla.compiler.expressions.types import DOUBLE, LONG
     >>> from cedilla.compiler.facts.facts import PRESENT

@@ -48,8 +48,8 @@ def _item(paths: Paths, line: bytes) -> Mapping[str, Any]:
 def _kinds(
     columns: Mapping[str, pa.ChunkedArray], item: Callable[[int], Mapping[str, Any]]
 ) -> dict[str, FieldKinds] | None:
-    """Returns the kinds of the columns of parsed lines; `None` if one is no tuple. A column has one type for all of its
-    numbers, so the line of the first value is parsed again."""
+    """Returns the kinds of the columns of parsed lines; `None` if one is not a tuple. A column has one type for all
+    of its numbers, so the line of the first value is parsed again."""
     first = cache(item)
     kinds: dict[str, FieldKinds] = {}
     for name, column in columns.items():
