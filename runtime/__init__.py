@@ -1,8 +1,6 @@
 """Plan to epochs: reads sources, runs compiled programs on Spark, writes sinks (design, section 5).
 
-The docstrings of the packages describe them, from the ground up: `records`, `storage`, `engines`, `control`,
-`change_detection`, `topics`, `formats`, `ingest`, `state`, `checkpoint`, `operators`, `terminal`, `reference`,
-`pipeline`, `stream_tools`, `reading`, `inspect`, `query_tests`, `language_server`, `produce`, `cli`. Generated
+The docstrings of the packages describe them, and `tests/packages.toml` lists them from the ground up. Generated
 programs and users import from here only.
 """
 
@@ -13,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
-    from cedilla.runtime.pipeline.program import main, run
+    from cedilla.runtime.pipeline.program import run
     from cedilla.runtime.reading.reading import read
     from cedilla.runtime.reference.simulation import simulate
+    from cedilla.runtime.terminal.program import main
 
 __all__ = ["Epoch", "main", "read", "run", "simulate"]
 
 _HOMES = {
     "Epoch": "operators.epoch",
-    "main": "pipeline.program",
+    "main": "terminal.program",
     "read": "reading.reading",
     "run": "pipeline.program",
     "simulate": "reference.simulation",

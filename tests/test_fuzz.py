@@ -24,8 +24,8 @@ from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.xml.batches import XmlBatches
 from cedilla.runtime.formats.xml.blocks import XmlPart
 from cedilla.runtime.formats.xml.markers import markers_in as xml_markers
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.stream_tools.schema import declared_schema
-from cedilla.runtime.terminal.options import Options
 from tests.kit import fuzz
 from tests.kit.fuzz import in_time
 from tests.kit.fuzz_targets import TUPLES, TYPES, check_codes, follow, marker_line, take_query, write_file

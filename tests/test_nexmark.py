@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from cedilla.compiler import compile_query
 from cedilla.compiler.analysis.findings import findings
 from cedilla.runtime import run
-from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.options.options import Options
 from tests.benchmarks.nexmark import flink_sql, generator, oracle
 from tests.benchmarks.nexmark.spark_twins import REFUSED, TWINS
 from tests.kit import ROOT

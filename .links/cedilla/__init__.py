@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from cedilla.runtime.embedding.data_source import DataSource
     from cedilla.runtime.embedding.plotting import plot
     from cedilla.runtime.embedding.query import query, run
+    from cedilla.runtime.options.options import Options
     from cedilla.runtime.reading.reading import read
     from cedilla.runtime.reference.simulation import simulate
-    from cedilla.runtime.terminal.options import Options
 
     __version__: str
 
@@ -40,7 +40,7 @@ __all__ = [
 _HOMES = {
     "DataSource": "cedilla.runtime.embedding.data_source",
     "DiagnosticError": "cedilla.grammar.diagnostics",
-    "Options": "cedilla.runtime.terminal.options",
+    "Options": "cedilla.runtime.options.options",
     "compile_query": "cedilla.compiler.compile",
     "foreach_batch": "cedilla.runtime.embedding.batches",
     "plot": "cedilla.runtime.embedding.plotting",

@@ -12,10 +12,11 @@ import click
 
 from cedilla.runtime.cli.inputs import compiled_query, json_text, reported
 from cedilla.runtime.cli.options import format_option, query_argument
+from cedilla.runtime.options.options import Options, apply
+from cedilla.runtime.options.permissions import check_modules
+from cedilla.runtime.options.places import check_inputs, check_places
+from cedilla.runtime.terminal.command_options import params_of, path_options, run_options
 from cedilla.runtime.terminal.console import Console
-from cedilla.runtime.terminal.options import Options, apply, params_of, path_options, run_options
-from cedilla.runtime.terminal.permissions import check_modules
-from cedilla.runtime.terminal.places import check_inputs, check_places
 from cedilla.runtime.terminal.watch_options import Watching, watch_options
 
 
@@ -38,7 +39,7 @@ def run_command(query: str, options: Options, watching: Watching) -> None:
             check_places(applied, options.checkpoint)
 
         from cedilla.runtime.pipeline.load import load
-        from cedilla.runtime.pipeline.program import execute
+        from cedilla.runtime.terminal.program import execute
 
         # The program's own text is what runs, so that `run` and `spark-submit` do the same.
         plan, flow = load(compiled)

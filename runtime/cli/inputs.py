@@ -14,9 +14,9 @@ import click
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.cli.options import Stream
+from cedilla.runtime.options.permissions import folder_of
+from cedilla.runtime.terminal.command_options import allowed_of, params_of
 from cedilla.runtime.terminal.console import Console
-from cedilla.runtime.terminal.options import allowed_of, params_of
-from cedilla.runtime.terminal.permissions import folder_of
 
 if TYPE_CHECKING:
     from cedilla.compiler import Engine
@@ -53,7 +53,7 @@ def markers_of(stream: Stream, schema: Schema | None, console: Console) -> str |
     from attrs import evolve
 
     from cedilla.compiler.plan import Plan
-    from cedilla.runtime.terminal.permissions import check_permitted
+    from cedilla.runtime.options.permissions import check_permitted
 
     if stream.markers is not None or stream.query is None or schema is None or schema.source.markers is None:
         return stream.markers

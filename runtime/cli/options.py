@@ -7,7 +7,7 @@ from attrs import frozen
 from click.shell_completion import CompletionItem
 
 from cedilla.compiler import ENGINES
-from cedilla.runtime.terminal.options import Command, allow_path_option, as_one, param_option
+from cedilla.runtime.terminal.command_options import Command, allow_path_option, as_one, param_option
 
 
 def query_argument(command: Command) -> Command:

@@ -13,8 +13,8 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render, to_
 from cedilla.grammar.diagnostics.printable import printable
 from cedilla.runtime.cli.inputs import compiled_query, json_text, known_domains, read_query, reported
 from cedilla.runtime.cli.options import engine_option, format_option, query_argument
+from cedilla.runtime.terminal.command_options import allow_path_option, param_option, params_of
 from cedilla.runtime.terminal.console import USAGE, Console
-from cedilla.runtime.terminal.options import allow_path_option, param_option, params_of
 
 if TYPE_CHECKING:
     from cedilla.compiler import Engine

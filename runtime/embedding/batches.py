@@ -20,9 +20,9 @@ from cedilla.runtime.embedding.frames import StagedData, write_spark
 from cedilla.runtime.embedding.query import options_of
 from cedilla.runtime.embedding.rewriting import columns_of, rewritten
 from cedilla.runtime.embedding.tables import check_columns
+from cedilla.runtime.options.options import check_names, wrong
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.terminal.options import check_names, wrong
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

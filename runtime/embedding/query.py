@@ -24,17 +24,17 @@ from cedilla.runtime.checkpoint.set_aside import set_aside_lines
 from cedilla.runtime.embedding.frames import StagedData, column_names, kind_of, stage
 from cedilla.runtime.embedding.rewriting import columns_of, rewritten
 from cedilla.runtime.embedding.tables import Kind, check_columns, prepared_frame
+from cedilla.runtime.options.options import Options, check_names, wrong
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.terminal.options import Options, check_names, wrong
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from cedilla.runtime.embedding.results import Results
     from cedilla.runtime.inspect.status import Status
+    from cedilla.runtime.pipeline.report import EpochReport
     from cedilla.runtime.reading.reading import InUnits
     from cedilla.runtime.reference.inputs import Input
-    from cedilla.runtime.terminal.report import EpochReport
 
 
 def query(text: str | Path | CompiledQuery, params: Mapping[str, str] | None = None) -> Query:
@@ -329,8 +329,8 @@ class Run:
         on_report: Callable[[EpochReport], None] | None,
     ) -> Run:
         """Starts the thread of a run."""
+        from cedilla.runtime.options.places import default_checkpoint
         from cedilla.runtime.pipeline import program
-        from cedilla.runtime.terminal.places import default_checkpoint
 
         ended, state = threading.Event(), dict[str, Any]()
 

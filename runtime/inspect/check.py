@@ -9,7 +9,7 @@ from cedilla.compiler.analysis.findings import all_findings
 from cedilla.compiler.compile import compile_query
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.markers.stated_accents import start_with_warnings
-from cedilla.runtime.terminal.places import check_unread
+from cedilla.runtime.options.places import check_unread
 
 
 def all_diagnostics(

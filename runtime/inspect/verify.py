@@ -25,6 +25,7 @@ from cedilla.compiler.plan import Emit, Plan, Source
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet.source import Parquet
 from cedilla.runtime.inspect.status import read_status
+from cedilla.runtime.options.options import Options, apply
 from cedilla.runtime.pipeline.program import start
 from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.pipeline.sessions import engine_of, engine_session
@@ -38,7 +39,6 @@ from cedilla.runtime.reference.simulated_sources import Offsets
 from cedilla.runtime.reference.simulation import replay
 from cedilla.runtime.reference.values import read_value, write_value
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.terminal.options import Options, apply
 
 _TOLERANCE = 1e-9
 """The tolerance of doubles: relative to the number, and absolute near zero, where differences of greater numbers

@@ -34,7 +34,7 @@ from cedilla.runtime.language_server.fixes import Edit, fixes
 from cedilla.runtime.language_server.markdown import block
 from cedilla.runtime.language_server.positions import Positions
 from cedilla.runtime.language_server.symbols import Occurrence
-from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.options.options import Options
 
 _SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,

@@ -16,8 +16,8 @@ from typing import Any
 from pyspark import SparkContext
 
 from cedilla.runtime.engines.session import ARCHIVE
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.program import run
-from cedilla.runtime.terminal.options import Options
 
 _QUERY = """
 stream a(ts: long, k: int, x: double) from json "{root}/in" punctuated on ts;

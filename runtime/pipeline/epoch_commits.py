@@ -17,11 +17,11 @@ from cedilla.runtime.control.markers.bad_markers import check_doubtful
 from cedilla.runtime.engines.jobs import Jobs, wait_all
 from cedilla.runtime.pipeline.journal_entries import entry_of
 from cedilla.runtime.pipeline.opening import OpenedCheckpoint
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.pipeline.running_epoch import RunningEpoch
 from cedilla.runtime.pipeline.table_domains import TableDomains
 from cedilla.runtime.pipeline.watching import Watches
 from cedilla.runtime.state.waiting import rows_that_wait
-from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.query_topics import Topics
 
 

@@ -19,8 +19,8 @@ from cedilla.runtime.control.sources import active_accents
 from cedilla.runtime.formats.jsonl.records import copy_of
 from cedilla.runtime.ingest.intake import SourceInput
 from cedilla.runtime.ingest.slices import Slice, line_of
+from cedilla.runtime.pipeline.report import MAX_WARNINGS, EpochReport
 from cedilla.runtime.records.marker import NEXT_FILE
-from cedilla.runtime.terminal.report import MAX_WARNINGS, EpochReport
 
 
 @frozen

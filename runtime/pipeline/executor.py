@@ -33,12 +33,12 @@ from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
 from cedilla.runtime.pipeline.open_batch import More, OpenBatch
 from cedilla.runtime.pipeline.opening import open_checkpoint
 from cedilla.runtime.pipeline.outputs import Outputs
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEpoch
 from cedilla.runtime.pipeline.table_domains import TableDomains, unread_tables
 from cedilla.runtime.pipeline.watching import Watches
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.terminal.report import EpochReport
 from cedilla.runtime.topics.query_topics import Topics
 
 

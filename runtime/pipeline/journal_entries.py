@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from cedilla.runtime.checkpoint.journal import EpochEntry, ReadAccent
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.pipeline.running_epoch import RunningEpoch
 from cedilla.runtime.records.marker import NEXT_FILE
 from cedilla.runtime.state.segments import Segments
-from cedilla.runtime.terminal.report import EpochReport
 
 _MAX_ACCENTS = 20
 """The most accents of an epoch in the journal."""

@@ -13,10 +13,10 @@ from cedilla.runtime.formats.sinks.formats import SINKS
 from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.formats.sinks.sink import FolderSink, Sink
 from cedilla.runtime.formats.sinks.stdout import StdoutSink
+from cedilla.runtime.options.places import old_results
 from cedilla.runtime.reference.writers import labels_of
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.written import older
-from cedilla.runtime.terminal.places import old_results
 
 
 @frozen(eq=False)

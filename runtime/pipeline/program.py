@@ -1,23 +1,18 @@
-"""Running a compiled program: the front door of `cedilla run`, of `spark-submit`, and of Python users."""
+"""Runs a compiled query epoch by epoch. Hosts give it a session, and listen to its reports and messages."""
 
 from __future__ import annotations
 
-import ast
-import inspect
 import signal
-import sys
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 from attrs import evolve
 from pyspark.sql import SparkSession
 
-from cedilla.compiler.analysis.findings import warnings
 from cedilla.compiler.analysis.portability import refusals
-from cedilla.compiler.codegen.program import flow_text
-from cedilla.compiler.compile import CompiledQuery, compile_query, compiled_query
+from cedilla.compiler.compile import CompiledQuery, compiled_query
 from cedilla.compiler.plan import Plan, check_paths, folders
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
@@ -26,30 +21,23 @@ from cedilla.runtime.checkpoint.integrity import check_whole
 from cedilla.runtime.checkpoint.ownership import owned
 from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
-from cedilla.runtime.engines.java_messages import silence
-from cedilla.runtime.engines.last_words import LastWords
-from cedilla.runtime.engines.memory import MemoryGrowth, restart_process
-from cedilla.runtime.engines.outages import afterwards, failures_told, killed, with_commit
+from cedilla.runtime.engines.memory import MemoryGrowth
+from cedilla.runtime.engines.outages import afterwards, failures_told, with_commit
 from cedilla.runtime.engines.settings import check_settings, own_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
+from cedilla.runtime.options.options import Options, apply
+from cedilla.runtime.options.permissions import check_modules
+from cedilla.runtime.options.places import check_places, check_sail, default_checkpoint, no_folder
 from cedilla.runtime.pipeline.discovery import drive
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.pipeline.running_epoch import Flow
 from cedilla.runtime.pipeline.sessions import engine_of, engine_session, interruptible
 from cedilla.runtime.pipeline.stopping import Stopping, handled
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
-from cedilla.runtime.storage.system_errors import no_memory
-from cedilla.runtime.terminal.console import open_closed_streams
-from cedilla.runtime.terminal.options import Options, apply, run_options
-from cedilla.runtime.terminal.permissions import check_modules
-from cedilla.runtime.terminal.places import check_places, check_sail, default_checkpoint, no_folder
-from cedilla.runtime.terminal.report import EpochReport
-from cedilla.runtime.terminal.run_console import RunConsole
-from cedilla.runtime.terminal.watch_options import Watching, watch_options
-from cedilla.runtime.terminal.watcher import watched
 from cedilla.runtime.topics.query_topics import Topics
 
 
@@ -91,103 +79,6 @@ def prepared(compiled: CompiledQuery, options: Options) -> None:
     check_modules(compiled.plan, options.allow_modules)
     check_settings(options.conf)
     check_places(apply(compiled.plan, options), options.checkpoint)
-
-
-def execute(plan: Plan, flow: Flow, options: Options, console: RunConsole, watching: Watching) -> int:
-    """Run for the command line: progress and messages on the console. The exit status."""
-    growth, stopping = MemoryGrowth(), Stopping()
-    words = LastWords(partial(last_words, console))
-    stopping.before_exit = words.take_back
-    last: int | None = None
-
-    def tell(report: EpochReport) -> None:
-        nonlocal last
-        last = report.number
-        words.epoch(last)
-        console.epoch(report)
-        if report.engine == "sail":
-            growth.look()
-
-    try:
-        home = options.checkpoint or default_checkpoint(plan)
-        in_process = engine_of(options) == "sail"
-        with (
-            watched(home, watching.ui, watching.metrics, console.address),
-            stopping.terminable(),
-            words.ready() if in_process else nullcontext(),
-        ):
-            start(
-                plan,
-                flow,
-                options,
-                tell,
-                consent=console.consent,
-                on_step=console.note,
-                on_warning=lambda warning: console.diagnostics([warning], {}),
-                growth=growth,
-                stopping=stopping,
-            )
-    except MemoryLimitExceeded:
-        console.note("Sail has taken 1 GiB more of memory than at the start: going on in a new process")
-        console.close()
-        restart_process()
-    except KeyboardInterrupt:
-        silence()
-        after = "the last committed epoch" if last is None else f"epoch {last}, the last that is committed"
-        console.note(f"stopped; the next run continues after {after}")
-        console.close()
-        return stopping.status
-    except DiagnosticError:
-        raise
-    except Exception as problem:
-        console.crashed(problem)
-        raise
-    console.close()
-    return 0
-
-
-def last_words(console: RunConsole, epoch: int | None) -> list[str]:
-    """Returns what another process says after an epoch, if this one has no memory for it, or is killed."""
-    errors = (no_memory("the process ended at an allocation"), killed())
-    return [
-        console.text_of(with_commit(error, -1 if epoch is None else epoch).diagnostics[0]) for error in errors
-    ]
-
-
-def main(query: str, flow: Flow, name: str = "query", params: Mapping[str, str] | None = None) -> None:
-    """The command line of a generated program: the options of `cedilla run`.
-
-    `name`, `params`: the name of the query, and other values for its constants. A flow that is not the query's is
-    refused (RQ415): its data would go one way, and its accents another.
-    """
-    import click
-
-    open_closed_streams()
-
-    @click.command(name=name)
-    @run_options
-    @watch_options
-    def command(options: Options, watching: Watching) -> None:
-        console = watching.console(f"{name}.rq")
-        texts = {f"{name}.rq": query}
-        try:
-            plan = compile_query(query, f"{name}.rq", params).plan
-            options = options.of_query(sys.argv[0], plan)
-            console.diagnostics(warnings(apply(plan, options)), texts)
-            _check_flow(plan, flow)
-            sys.exit(execute(plan, flow, options, console, watching))
-        except DiagnosticError as error:
-            sys.exit(console.failed(error, texts))
-
-    command()
-
-
-def _check_flow(plan: Plan, flow: Flow) -> None:
-    """Raise RQ415 unless a program's flow is the one that its query is compiled to."""
-    if ast.dump(ast.parse(inspect.getsource(flow))) != ast.dump(ast.parse(flow_text(plan))):
-        hint = "edit the `.rq` file, and `cedilla compile` it again"
-        message = "the flow of this program is not that of its query: one was edited, or another version compiled it"
-        raise failure("RQ415", message, hint=hint)
 
 
 @failures_told()

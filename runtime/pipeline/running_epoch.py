@@ -51,11 +51,11 @@ from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.batch_cursor import PlannedEpoch
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, report
 from cedilla.runtime.pipeline.inferred import Inferred
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.pipeline.union_inputs import tables
 from cedilla.runtime.pipeline.watching import Sample, Watches
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.storage.files import epoch_name
-from cedilla.runtime.terminal.report import EpochReport
 
 Flow = Callable[[Epoch], Mapping[str, DataFrame]]
 

@@ -13,8 +13,8 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.engines import java, sail
 from cedilla.runtime.engines.connect import connect_session
 from cedilla.runtime.engines.session import local_session
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.stopping import handled
-from cedilla.runtime.terminal.options import Options
 
 _WORDS: dict[Engine, str] = {"spark": "Spark", "connect": "a session of Spark Connect", "sail": "Sail"}
 

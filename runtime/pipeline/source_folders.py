@@ -10,9 +10,9 @@ from cedilla.compiler.plan import Plan, Source, folders
 from cedilla.runtime.checkpoint.arrivals import Found
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.formats.listing import ByName
+from cedilla.runtime.options.places import no_folder
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.storage.files import Files, FoundFile
-from cedilla.runtime.terminal.places import no_folder
 
 
 @define(eq=False)

@@ -15,6 +15,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.formatting.expression_formatter import unit_text
+from cedilla.runtime.options.permissions import folder_of
 from cedilla.runtime.produce.files import Appended, Published, Target
 from cedilla.runtime.produce.topics import Sent
 from cedilla.runtime.records.lines import Line
@@ -23,7 +24,6 @@ from cedilla.runtime.reference.table_domains import with_permitted_domains
 from cedilla.runtime.stream_tools.places import OrderedStream, streams_at, with_schema
 from cedilla.runtime.stream_tools.schema import Schema, declared_schema
 from cedilla.runtime.stream_tools.stream_checker import StreamChecker
-from cedilla.runtime.terminal.permissions import folder_of
 from cedilla.runtime.terminal.rowtext import json_line
 from cedilla.runtime.topics.topic_lines import place_of
 

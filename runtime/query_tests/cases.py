@@ -17,12 +17,12 @@ from attrs import define, field, frozen
 from cedilla.compiler.compile import CompiledQuery, compile_query
 from cedilla.compiler.plan import Plan, folders
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.query_tests.pages import QUARANTINE, Block, Case
 from cedilla.runtime.records.json_objects import json_text, number_of
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.output import Output
 from cedilla.runtime.reference.simulation import replay
-from cedilla.runtime.terminal.options import Options
 
 Item = dict[str, Any]
 

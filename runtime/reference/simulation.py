@@ -16,6 +16,8 @@ from cedilla.compiler.plan import Plan, check_paths
 from cedilla.compiler.plan.topics import is_topic
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.runtime.control.markers.bad_markers import check_doubtful
+from cedilla.runtime.options.options import Options, apply
+from cedilla.runtime.options.places import check_inputs
 from cedilla.runtime.records.rejections import is_fatal, refusal
 from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.output import Output
@@ -27,8 +29,6 @@ from cedilla.runtime.reference.table_domains import with_domains
 from cedilla.runtime.reference.unreadable import SimulatedCauses
 from cedilla.runtime.reference.watching import SimulatedWatches
 from cedilla.runtime.reference.writers import writers
-from cedilla.runtime.terminal.options import Options, apply
-from cedilla.runtime.terminal.places import check_inputs
 
 
 def simulate(

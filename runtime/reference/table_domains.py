@@ -10,6 +10,7 @@ from cedilla.compiler.plan import DEFAULTS, Plan, Source
 from cedilla.compiler.regions import UNDEFINED, Value
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.control.domains.table_domains import MAX_VALUES, listed, looked_up
+from cedilla.runtime.options.permissions import check_permitted
 from cedilla.runtime.records.csv_lines import lines_in
 from cedilla.runtime.records.lines import files_of
 from cedilla.runtime.records.lines import local_path as local
@@ -17,7 +18,6 @@ from cedilla.runtime.records.tuple_lines import tuples_of
 from cedilla.runtime.reference.inputs import is_marker, keys_of_file, parsed, with_keys
 from cedilla.runtime.reference.node import control
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.terminal.permissions import check_permitted
 
 
 def with_domains(plan: Plan) -> Plan:

@@ -10,11 +10,11 @@ from attrs import define, evolve, field
 
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics.printable import json_printable
+from cedilla.runtime.options.options import Options, apply
+from cedilla.runtime.options.places import check_outputs, check_unread
 from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.records.marker_files import PARTS, TUPLES
 from cedilla.runtime.reference.output import Output
-from cedilla.runtime.terminal.options import Options, apply
-from cedilla.runtime.terminal.places import check_outputs, check_unread
 
 _Parts = Sequence[Sequence[str]]
 

@@ -1,4 +1,5 @@
-"""The user interface: options, checks of paths, reports of epochs, messages.
+"""The terminal: options of commands, messages and reports as text or JSON, and the command line of a program.
 
-In: the command line's values, reports. Out: checked options, text. Imports `records`, `storage` and `checkpoint`.
+In: the command line's values, reports. Out: options of a run, text. Imports `storage`, `checkpoint`, `engines`,
+`options` and `pipeline`.
 """

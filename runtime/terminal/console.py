@@ -18,7 +18,7 @@ import click
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
 from cedilla.grammar.diagnostics.printable import for_people, json_printable
-from cedilla.runtime.terminal.report import MAX_WARNINGS, EpochReport
+from cedilla.runtime.pipeline.report import MAX_WARNINGS, EpochReport
 
 if TYPE_CHECKING:
     from cedilla.runtime.checkpoint.edits.change import Changes

@@ -12,9 +12,9 @@ from attrs import asdict
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
 from cedilla.grammar.diagnostics.printable import for_people, json_printable, without_secrets
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.terminal.console import USAGE, Console, epoch_line, write
 from cedilla.runtime.terminal.hooks import Hooks
-from cedilla.runtime.terminal.report import EpochReport
 
 _LEVELS = {"error": "error", "warning": "warning", "note": "info"}
 

@@ -6,8 +6,8 @@ import click
 from attrs import frozen
 
 from cedilla.runtime.terminal.addresses import PAGE_PORT, Address
+from cedilla.runtime.terminal.command_options import Command, as_one
 from cedilla.runtime.terminal.hooks import EVENTS
-from cedilla.runtime.terminal.options import Command, as_one
 from cedilla.runtime.terminal.run_console import RunConsole
 
 

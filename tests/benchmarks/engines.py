@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 from cedilla.runtime import run
 from cedilla.runtime.engines.sail import sail_session
 from cedilla.runtime.engines.session import local_session
-from cedilla.runtime.terminal.options import Options
-from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.options.options import Options
+from cedilla.runtime.pipeline.report import EpochReport
 from tests.benchmarks.contest import outcome
 from tests.benchmarks.inputs import DATA_GLOB
 

@@ -15,7 +15,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.formatting.formatter import format_query
 from cedilla.grammar.parser import parse_expression, parse_query
 from cedilla.runtime import simulate
-from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.options.options import Options
 from tests.kit.query import Query
 from tests.kit.stream import is_tuple, read_output
 from tests.kit.tiers import tiered

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cedilla.compiler.compile import compile_query
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.simulation import simulate
-from cedilla.runtime.terminal.options import Options
 from tests.kit import ROOT
 from tests.kit.cases import Case, cases
 from tests.kit.stream import in_parts, read_output

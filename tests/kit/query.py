@@ -20,12 +20,12 @@ from cedilla.grammar import Diagnostic
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.terminal.options import Options
-from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.compare import plain, texts
 from tests.kit.epochs import outputs
 from tests.kit.lines import read_lines, write_lines

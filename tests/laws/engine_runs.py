@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 
 from cedilla.compiler import compile_query
 from cedilla.compiler.facts.facts import Facts
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.records.rejections import is_fatal
 from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.simulation import simulate
-from cedilla.runtime.terminal.options import Options
 from tests.kit.compare import number_of
 from tests.kit.epochs import outputs
 from tests.kit.query import Query

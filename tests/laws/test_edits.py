@@ -16,10 +16,10 @@ from cedilla.compiler.expressions.types import DOUBLE
 from cedilla.compiler.plan import Emit, derive
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import DiagnosticError
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.program import run
 from cedilla.runtime.reference.node import inside
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.terminal.options import Options
 from tests.kit.lines import write_lines
 from tests.kit.seeds import soak_seeds
 from tests.kit.stream import Item, complaints, read_output

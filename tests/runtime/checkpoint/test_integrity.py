@@ -24,12 +24,12 @@ from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.outputs import Outputs
 from cedilla.runtime.state.segments import Segment, StateStore, check_files
 from cedilla.runtime.storage import stores
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles, seal, unseal
-from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
 from tests.kit.faults import DAMAGES, assert_whole, content, fill_disk, integrity, prepare, snapshot

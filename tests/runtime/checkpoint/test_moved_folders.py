@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run
 from cedilla.runtime.inspect.status import read_status
-from cedilla.runtime.terminal.options import Options
-from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.options.options import Options
+from cedilla.runtime.pipeline.report import EpochReport
 from tests.kit.stream import is_tuple, read_output
 from tests.kit.tiers import tiered
 

@@ -19,9 +19,9 @@ from pyspark.sql import SparkSession
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.ingest import intake
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline import program
 from cedilla.runtime.state.segments import StateStore
-from cedilla.runtime.terminal.options import Options
 from tests.kit.faults import content
 from tests.kit.java import SHORT_LIVED
 from tests.kit.query import Query

@@ -13,9 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cedilla.compiler.compile import compile_query
+from cedilla.runtime.options.options import Options, apply
+from cedilla.runtime.pipeline.report import EpochReport
+from cedilla.runtime.terminal.command_options import run_options
 from cedilla.runtime.terminal.console import epoch_line
-from cedilla.runtime.terminal.options import Options, apply, run_options
-from cedilla.runtime.terminal.report import EpochReport
 from tests.kit import ROOT
 from tests.kit.command import cedilla
 from tests.kit.tiers import tiered

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 import cedilla
 from cedilla.runtime import simulate
-from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.options.options import Options
 from tests.kit import ROOT
 from tests.kit.lines import write_files
 

@@ -22,8 +22,8 @@ from cedilla.runtime.engines.columns import (
     types_of,
 )
 from cedilla.runtime.engines.frames import of_table
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.program import run
-from cedilla.runtime.terminal.options import Options
 from tests.kit.columns import UNCHECKED, columns_in
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item

@@ -19,8 +19,8 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.engines import costs, java
 from cedilla.runtime.ingest import intake
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.sessions import engine_of
-from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.compare import plain, texts
 from tests.kit.errors import code_of

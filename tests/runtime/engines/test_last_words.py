@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from cedilla.runtime.engines.last_words_process import PLACE, Filter, Words
-from cedilla.runtime.pipeline.program import last_words
+from cedilla.runtime.terminal.program import last_words
 from cedilla.runtime.terminal.run_console import RunConsole
 
 PROGRAM = """

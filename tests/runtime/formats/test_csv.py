@@ -20,11 +20,11 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.engines import costs
 from cedilla.runtime.inspect.verify import verify
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.stream_tools.places import stream_lines
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
-from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.errors import error_of, place_of
 from tests.kit.lines import write_files

@@ -18,12 +18,12 @@ from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime.engines import costs
 from cedilla.runtime.formats.listing import ByName, in_order, listed_files
 from cedilla.runtime.inspect.verify import _verdict, decoded
+from cedilla.runtime.options.places import check_places
 from cedilla.runtime.records.lines import files_of
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.stream_tools.places import stream_lines
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
-from cedilla.runtime.terminal.places import check_places
 from tests.kit.compare import texts
 from tests.kit.errors import error_text
 from tests.kit.lines import text_of, write_files

@@ -18,7 +18,7 @@ from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
-from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.options.options import Options
 from tests.kit.command import cedilla
 from tests.kit.compare import plain, same
 from tests.kit.lines import write_lines

@@ -16,10 +16,10 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.runtime import simulate
 from cedilla.runtime.formats.lines.blocks import Block
 from cedilla.runtime.formats.otlp.batches import PointBatches
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.records.json_objects import parse_line
 from cedilla.runtime.records.otlp import KINDS, PointReader
-from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.compare import same
 from tests.kit.otlp import request

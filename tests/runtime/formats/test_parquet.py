@@ -36,9 +36,9 @@ from cedilla.runtime.formats.source import InputFile, Scan
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.inspect.verify import verify
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.query import Query, physical, read_columns, save_parquet
 from tests.kit.stream import Item, complaints, decode, is_tuple

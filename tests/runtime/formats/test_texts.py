@@ -20,8 +20,8 @@ from cedilla.grammar.parser import parse_query
 from cedilla.runtime import simulate
 from cedilla.runtime.formats.jsonl.batches import JsonBatches
 from cedilla.runtime.formats.lines.blocks import Block
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.otlp import request
 from tests.kit.query import Query

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime import simulate
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.records.change_streams import change_stream
-from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query
 from tests.kit.tiers import tiered
 

@@ -29,11 +29,11 @@ from cedilla.runtime.engines.outages import failures_told
 from cedilla.runtime.formats.csv.batches import RecordBatches
 from cedilla.runtime.formats.csv.blocks import CsvPart
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.records.csv_lines import lines_in
 from cedilla.runtime.records.csv_records import Header
 from cedilla.runtime.records.lines import LONGEST_LINE
 from cedilla.runtime.records.marker import MarkerLine
-from cedilla.runtime.terminal.options import Options
 from tests.kit.errors import code_of, error_text
 from tests.kit.processes import java_below
 from tests.kit.query import Query

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime import simulate
 from cedilla.runtime.checkpoint.set_aside import set_aside_line
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.records.unreadable import BadLine, cause_of, unreadable
-from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query
 from tests.kit.tiers import tiered
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cedilla.runtime.inspect.preview import MAX_LINES, preview_of, watched
-from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.options.options import Options
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 

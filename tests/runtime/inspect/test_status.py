@@ -16,8 +16,8 @@ from cedilla.runtime.checkpoint.commits import Progress
 from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.inspect.status import read_status
+from cedilla.runtime.options.options import Options, apply
 from cedilla.runtime.state.segments import Segment
-from cedilla.runtime.terminal.options import Options, apply
 from tests.kit import ROOT
 from tests.kit.checkpoints import unsealed, write_checkpoint, write_document
 from tests.kit.command import cedilla

@@ -10,8 +10,8 @@ import pytest
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan import Plan
 from cedilla.runtime.inspect import verify as verifying
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.terminal.options import Options
 from tests.kit.lines import write_lines
 
 LONG = "0.12345678901234567890"

@@ -18,9 +18,9 @@ from cedilla.compiler import compile_query
 from cedilla.grammar import DiagnosticError
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog
 from cedilla.runtime.pipeline import delta_sources
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.storage.delta import load_deltalake
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.errors import error_of
 from tests.kit.stream import is_tuple, read_output
 

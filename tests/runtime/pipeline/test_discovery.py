@@ -18,6 +18,7 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.known_folders import KnownFolders
 from cedilla.runtime.engines.memory import MemoryGrowth
 from cedilla.runtime.formats.listing import in_order
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline import discovery
 from cedilla.runtime.pipeline.delta_sources import DeltaSources
 from cedilla.runtime.pipeline.executor import Executor
@@ -26,7 +27,6 @@ from cedilla.runtime.pipeline.program import MemoryLimitExceeded, start
 from cedilla.runtime.pipeline.source_folders import SourceFolders
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.storage.sealed import SealedFiles
-from cedilla.runtime.terminal.options import Options
 from tests.kit.lines import write_lines
 from tests.kit.stream import is_tuple, read_output
 from tests.kit.tiers import rest

@@ -10,8 +10,8 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.analysis.findings import nested_folders
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.terminal.options import Options
-from cedilla.runtime.terminal.places import check_places
+from cedilla.runtime.options.options import Options
+from cedilla.runtime.options.places import check_places
 from tests.kit.command import cedilla
 
 QUERY = """

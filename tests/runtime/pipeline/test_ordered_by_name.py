@@ -12,9 +12,9 @@ from cedilla.compiler.explain.explanation import source_facts
 from cedilla.grammar import format_query, parse_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.terminal.options import Options
-from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.pipeline.report import EpochReport
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.stream import Item, is_tuple, read_output

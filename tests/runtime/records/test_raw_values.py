@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import simulate
-from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.options.options import Options
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple, read_output
 from tests.kit.tiers import rest

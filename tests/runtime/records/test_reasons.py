@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.runtime import simulate
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.stream_tools.places import stream_lines
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
-from cedilla.runtime.terminal.options import Options
 from tests.kit.query import Query, save_parquet
 
 SCHEMA = "k: int in {1, 2, 3}, n: long, x: double, d?: decimal(5, 2), s?: string, b?: boolean"

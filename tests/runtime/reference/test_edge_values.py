@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.runtime import simulate
-from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.options.options import Options
 from tests.kit.query import Query
 from tests.kit.stream import Item, is_tuple
 from tests.kit.tiers import tiered

@@ -15,8 +15,8 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.inspect import verify as verifying
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
-from cedilla.runtime.terminal.options import Options
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.query import Query

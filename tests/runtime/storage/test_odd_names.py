@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.terminal.options import Options
+from cedilla.runtime.options.options import Options
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
 from tests.kit.stream import is_tuple, read_output

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, failure
 from cedilla.grammar.diagnostics.printable import without_secrets
-from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.terminal.run_console import RunConsole
 from tests.kit.foreign_text import TEXTS
 from tests.kit.lines import write_lines

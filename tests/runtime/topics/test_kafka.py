@@ -18,7 +18,7 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.inspect.run_model import RunModel
 from cedilla.runtime.inspect.status import read_status, status_text
-from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.topics.fetch_process import FetchProcess
 from tests.kit.kafka import Broker, accent, broker, closed, row
 from tests.kit.stream import decode, is_tuple

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from cedilla import Options, run
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.terminal.report import EpochReport
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.topics.kafka_client import made
 from tests.kit.kafka import Broker
 from tests.kit.stream import Item, is_tuple, read_output

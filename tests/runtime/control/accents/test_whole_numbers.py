@@ -18,13 +18,13 @@ from cedilla.runtime.checkpoint.edits.source_changes import compare_source
 from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect import verify as verifying
+from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.reference import Reference
 from cedilla.runtime.reference.simulation import simulate
 from cedilla.runtime.stream_tools.canonize import canonize
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
-from cedilla.runtime.terminal.options import Options
 from tests.kit.lines import as_lines, write_lines
 from tests.kit.query import Query, save_parquet
 from tests.kit.stream import Item, decode, read_output

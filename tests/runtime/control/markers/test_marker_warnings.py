@@ -16,11 +16,11 @@ from cedilla.runtime.control.markers.one_accent import with_accent
 from cedilla.runtime.control.markers.warnings import standing
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
+from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate
 from cedilla.runtime.terminal.console import Console, epoch_line
-from cedilla.runtime.terminal.report import EpochReport
 from tests.kit.command import marker_messages
 from tests.kit.lines import as_lines, marker
 from tests.kit.query import Query

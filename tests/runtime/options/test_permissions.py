@@ -16,8 +16,8 @@ from cedilla import Options, compile_query, run, simulate
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.stored_plan import StoredPlans
 from cedilla.runtime.formats.parquet.delta_log import DeltaLog
+from cedilla.runtime.options.permissions import ALLOWED, check_modules, check_permitted
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.terminal.permissions import ALLOWED, check_modules, check_permitted
 from tests.kit.command import cedilla
 from tests.kit.errors import code_of
 from tests.kit.stream import read_output

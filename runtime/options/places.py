@@ -9,10 +9,10 @@ from pathlib import Path
 from cedilla.compiler.plan import Emit, Plan, Source, folders, is_within
 from cedilla.compiler.plan.topics import topic_of
 from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.runtime.options.permissions import check_path
 from cedilla.runtime.records.json_objects import is_text
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.table_folders import check_no_table
-from cedilla.runtime.terminal.permissions import check_path
 
 
 def check_places(plan: Plan, checkpoint: str | None) -> None:
