@@ -4,7 +4,7 @@ In: what the passes build. Out: the facts, units, order and reactions of every r
 `expressions`, `regions`, `units` and the grammar.
 """
 
-from cedilla.compiler.plan.places import at_paths, check_paths, folders, is_within
+from cedilla.compiler.plan.places import at_paths, check_paths, folders, is_within, printed_labels
 from cedilla.compiler.plan.plan import (
     DEFAULTS,
     SETTINGS,
@@ -33,4 +33,5 @@ __all__ = [
     "folders",
     "follow",
     "is_within",
+    "printed_labels",
 ]

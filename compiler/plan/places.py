@@ -101,6 +101,12 @@ def _plain(path: str) -> str:
     return (posixpath.normpath(path) if ":" in path else posixpath.abspath(path)).rstrip("/")
 
 
+def printed_labels(plan: Plan) -> dict[str, str]:
+    """Returns the text before each line of an emit that is printed; empty if only one is."""
+    printed = [emit.name for emit in plan.emits if emit.path == "-"]
+    return {name: f"{name}: " if len(printed) > 1 else "" for name in printed}
+
+
 def folders(plan: Plan, of: str | None = None) -> Iterator[tuple[str, str, str]]:
     """Yields name, path and description of each folder that is read; the name is that of `--source
     NAME=PATH`.

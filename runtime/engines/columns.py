@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from decimal import Decimal
-from math import ceil, floor
+from fractions import Fraction
+from math import ceil, floor, isfinite
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -29,8 +30,18 @@ from pyspark.sql.types import (
 
 from cedilla.compiler.expressions.aggregates.aggregate_parts import let
 from cedilla.compiler.expressions.aggregates.split_sums import whole_of
-from cedilla.compiler.expressions.types import DOUBLE, LARGEST, Type, array_of, column, decimals, quote
-from cedilla.compiler.regions.affine import Affine
+from cedilla.compiler.expressions.types import (
+    DOUBLE,
+    LARGEST,
+    Type,
+    array_of,
+    column,
+    decimals,
+    finite,
+    quote,
+)
+from cedilla.compiler.regions import UNDEFINED
+from cedilla.compiler.regions.affine import Affine, exact
 
 Columns = Mapping[str, DataType]
 """Maps the names of columns to their types."""
@@ -54,6 +65,21 @@ _DATA_TYPES: Mapping[str, DataType] = {
 }
 _NAMES = {"bigint": "long", "float": "double"}
 """Spark's short names of types that differ from the language's."""
+
+
+def axis_value(value: Any) -> Any:
+    """Returns a value of a row as regions have it; SQL has made it by `Type.axis`."""
+    match value:
+        case None:
+            return UNDEFINED
+        case float():
+            return exact(Fraction(repr(value) if isfinite(value) else finite(value)))
+        case Decimal():
+            return exact(Fraction(value))
+        case list():
+            return tuple(axis_value(element) if isinstance(element, list) else element for element in value)
+        case _:
+            return value
 
 
 def data_type(type_: Type) -> DataType:

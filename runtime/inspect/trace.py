@@ -29,12 +29,13 @@ from cedilla.runtime.control.markers.bad_markers import SetAside
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_epoch_change
 from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.undeclared import passed_over
-from cedilla.runtime.control.sinks.announce import Markers, SinkState, announce
+from cedilla.runtime.control.sinks.announce import SinkState, announce
 from cedilla.runtime.control.sinks.held_back import held_back
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units
 from cedilla.runtime.records.marker import MarkerLine
+from cedilla.runtime.records.marker_files import Markers
 
 if TYPE_CHECKING:
     from cedilla.runtime.checkpoint.commits import Commit

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 from pyspark.sql import DataFrame
@@ -14,14 +11,12 @@ from pyspark.sql import functions as F
 
 from cedilla.compiler import regions
 from cedilla.compiler.analysis.safety import vacancies
-from cedilla.compiler.expressions.types import column, finite
+from cedilla.compiler.expressions.types import column
 from cedilla.compiler.facts.facts import NO_STATE, Facts, StateFacts
 from cedilla.compiler.operators import Operator
 from cedilla.compiler.operators.shared.vacancies import MOST, Point, Vacancy
 from cedilla.compiler.plan import Plan, changed_by_state
-from cedilla.compiler.regions import UNDEFINED
-from cedilla.compiler.regions.affine import exact
-from cedilla.runtime.engines.columns import columns_of
+from cedilla.runtime.engines.columns import axis_value, columns_of
 from cedilla.runtime.engines.frames import sortable, stacked, where_inside
 
 if TYPE_CHECKING:
@@ -115,18 +110,5 @@ def _points(
     every = stacked(names, *(numbered(n, frame) for n, frame in enumerate(frames) if frame is not None))
     for mine, *values in [] if every is None else every.collect():
         point = (value for (number, _), value in zip(places, values, strict=True) if number == mine)
-        points[asked[mine]].append(tuple(map(_value, point)))
+        points[asked[mine]].append(tuple(map(axis_value, point)))
     return points
-
-
-def _value(value: Any) -> Any:
-    """Returns a value as regions have it."""
-    match value:
-        case None:
-            return UNDEFINED
-        case float():
-            return exact(Fraction(repr(value) if isfinite(value) else finite(value)))
-        case Decimal():
-            return exact(Fraction(value))
-        case _:
-            return value

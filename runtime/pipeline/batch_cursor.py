@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.checkpoint.commits import Commit, Progress
+from cedilla.runtime.control.domains.growth import with_new_partitions
 from cedilla.runtime.control.markers.advance import MarkerEffects, Stop, advance
+from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.formats.source import MAX_FILES, InputFile
 from cedilla.runtime.formats.source_formats import format_of
 from cedilla.runtime.ingest.marker_search import MarkerSearch
@@ -148,9 +150,18 @@ class BatchCursor:
         def place(source: str, marker: MarkerLine) -> str:
             return whole[source].files[marker.file].shown
 
-        states = self.topics.grown(self.tables.grown(self.plan, self.base.sources, self.base.state_facts))
+        states = self._with_partitions(self.tables.grown(self.plan, self.base.sources, self.base.state_facts))
         leading = {name: part.leading(markers[name]) for name, part in whole.items()}
         return advance(self.plan, states, markers, place, first, self.base.state_facts, leading)
+
+    def _with_partitions(self, states: Mapping[str, SourceState]) -> Mapping[str, SourceState]:
+        """Returns the states of the sources with the partitions that topics have now."""
+        numbers = {name: position.partitions for name, position in self.topics.positions.items()}
+        after = with_new_partitions(states, numbers)
+        for name in numbers:
+            if after[name] is not states[name]:
+                self.topics.note_growth(name)
+        return after
 
     def _ends(self, whole: Mapping[str, Slice], stops: Mapping[str, Stop]) -> dict[str, Progress]:
         """Returns the positions at which sources stop at a marker."""

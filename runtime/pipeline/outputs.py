@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from attrs import field, frozen
 
-from cedilla.compiler.plan import Emit, Plan
+from cedilla.compiler.plan import Emit, Plan, printed_labels
 from cedilla.runtime.formats.sinks.callback import CallbackSink, OnEpoch
 from cedilla.runtime.formats.sinks.delta import DeltaSink
 from cedilla.runtime.formats.sinks.formats import SINKS
@@ -14,7 +14,6 @@ from cedilla.runtime.formats.sinks.kafka import KafkaSink
 from cedilla.runtime.formats.sinks.sink import FolderSink, Sink
 from cedilla.runtime.formats.sinks.stdout import StdoutSink
 from cedilla.runtime.options.places import old_results
-from cedilla.runtime.reference.writers import labels_of
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.written import older
 
@@ -101,6 +100,5 @@ def _sink_of(plan: Plan, emit: Emit, files: Files, checkpoint: str) -> FolderSin
         return DeltaSink.of(files, checkpoint, emit)
     if emit.path != "-":
         return SINKS[emit.format](files, emit.path, emit.relation)
-    labels = labels_of([emit_.name for emit_ in plan.emits if emit_.path == "-"])
     path = f"{checkpoint}/printed/{emit.name}"
-    return StdoutSink(files, path, emit.relation, labels[emit.name])
+    return StdoutSink(files, path, emit.relation, printed_labels(plan)[emit.name])

@@ -30,7 +30,7 @@ from cedilla.runtime.control.markers.unannounced import (
     paths_beside,
     refusals,
 )
-from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
+from cedilla.runtime.control.sinks.announce import SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops, left_out
 from cedilla.runtime.control.sources.required_attributes import required_attributes
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -40,7 +40,6 @@ from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.columns import ORDER, Columns
 from cedilla.runtime.engines.frames import in_one_part, order
 from cedilla.runtime.engines.jobs import Jobs
-from cedilla.runtime.formats.encode import encoded
 from cedilla.runtime.formats.sinks.sink import Sink
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.ingest.intake import SourceInput
@@ -49,11 +48,13 @@ from cedilla.runtime.ingest.read_counts import REJECT
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.operators.epoch import Epoch
 from cedilla.runtime.pipeline.batch_cursor import PlannedEpoch
+from cedilla.runtime.pipeline.encode import encoded
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, report
 from cedilla.runtime.pipeline.inferred import Inferred
 from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.pipeline.union_inputs import tables
 from cedilla.runtime.pipeline.watching import Sample, Watches
+from cedilla.runtime.records.marker_files import Markers
 from cedilla.runtime.state.segments import StateStore
 from cedilla.runtime.storage.files import epoch_name
 

@@ -26,6 +26,7 @@ from cedilla.runtime.control.markers.stated_accents import starting_state
 from cedilla.runtime.control.markers.undeclared import passed_over
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import paths_of
+from cedilla.runtime.engines.columns import axis_value
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.formats.source_formats import format_of
@@ -36,7 +37,6 @@ from cedilla.runtime.ingest.read_counts import REJECT
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import MarkerLine
 from cedilla.runtime.records.near_markers import problem
-from cedilla.runtime.reference.node import control
 from cedilla.runtime.storage.files import Files, FoundFile
 
 
@@ -113,7 +113,7 @@ class TableDomains:
         for name in names:
             value = state.types[name].axis(column(name))
             some = rows.selectExpr(f"{value} AS value").where("value IS NOT NULL").distinct()
-            values[name] = frozenset(control(row["value"]) for row in some.limit(MAX_VALUES + 1).collect())
+            values[name] = frozenset(axis_value(row["value"]) for row in some.limit(MAX_VALUES + 1).collect())
         return values
 
 

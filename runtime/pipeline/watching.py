@@ -12,23 +12,24 @@ from math import prod
 from typing import Any
 
 from attrs import define, field, frozen
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from cedilla.compiler.expressions.types import column
 from cedilla.compiler.plan import Plan, Source
 from cedilla.compiler.regions import POSITION, Level
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.change_detection.groups import Group
 from cedilla.runtime.change_detection.monitor import MAX_GROUPS, Monitor, grouping, monitored_sources
 from cedilla.runtime.change_detection.monitor_record import dump_monitor, load_monitor
 from cedilla.runtime.change_detection.points import MAX_TUPLES, MAX_VALUE, TARGET_POINTS, Point, run_bits
 from cedilla.runtime.control.sources.source_state import SourceState
+from cedilla.runtime.engines.columns import axis_value
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.ingest.intake import SourceInput
 from cedilla.runtime.ingest.read_counts import REJECT
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.marker import NEXT_FILE, file_of
-from cedilla.runtime.reference.node import key_value
 
 _MAX_ROWS = 2 * MAX_TUPLES
 """More rows of an aggregate are left in the engine."""
@@ -118,7 +119,7 @@ class Watches:
         ordered = sorted(rows, key=lambda row: row["$at"])
         points = [
             Point(
-                tuple(key_value(row[f"$by{n}"]) for n in range(len(watch.by))),
+                _group(row, len(watch.by)),
                 f"epoch {epoch}, {files[file_of(row['$at'])].shown}",
                 {attribute: row[f"$median{n}"] for n, attribute in enumerate(names) if row[f"$count{n}"]},
                 {attribute: row[f"$count{n}"] for n, attribute in enumerate(names) if row[f"$count{n}"]},
@@ -128,6 +129,11 @@ class Watches:
         if len(rows) == _MAX_ROWS:  # there is more in a byte than was thought
             self._denser[name] = 4 * denser
         return Sample(tuple(points), share)
+
+
+def _group(row: Row, length: int) -> Group:
+    values = (row[f"$by{number}"] for number in range(length))
+    return tuple(None if value is None else axis_value(value) for value in values)
 
 
 def aggregate(

@@ -24,7 +24,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines.columns import Columns, as_double, columns_of, data_type, type_named
 from cedilla.runtime.engines.frames import union_by_name
 from cedilla.runtime.engines.lookups import Lookups, Tables
-from cedilla.runtime.formats.encode import element_wise
+from cedilla.runtime.formats.element_texts import element_wise
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.source import CORRUPT, MAX_FILES, Format, InputFile, Numbered
 from cedilla.runtime.formats.source_formats import FORMATS

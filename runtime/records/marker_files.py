@@ -1,4 +1,4 @@
-"""The files of an epoch's output, and those of markers next to tuples in Parquet:
+"""The markers of an epoch's output, its files, and those of markers next to tuples in Parquet:
 `epoch=000000000012/_2-punctuations.jsonl`.
 
 The latter are JSON Lines, and their names begin with `_`. Spark, pandas and pyarrow ignore such files when they read
@@ -9,10 +9,22 @@ from __future__ import annotations
 
 import re
 
+from attrs import frozen
+
 PARTS = ("0-adds", "1-tuples", "2-punctuations", "3-alters", "4-drops")
 """The names of files without numbers and extensions, in output order (theory 3.3)."""
 ADDS, TUPLES, PUNCTUATIONS, ALTERS, DROPS = PARTS
 _FILE = re.compile(rf"(^|/)(epoch=\d+/)_((?:{ADDS}|{PUNCTUATIONS}|{ALTERS}|{DROPS})\.jsonl)$")
+
+
+@frozen
+class Markers:
+    """An epoch's output markers as wire text, in output order."""
+
+    adds: tuple[str, ...] = ()
+    punctuations: tuple[str, ...] = ()
+    alters: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
 
 
 def is_marker_file(path: str) -> bool:

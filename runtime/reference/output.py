@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from cedilla.runtime.control.sinks.announce import Markers
+from cedilla.runtime.records.marker_files import Markers
 from cedilla.runtime.reference.node import Row
 
 

@@ -26,7 +26,7 @@ from cedilla.runtime.control.domains.table_domains import Values, grown
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.markers.stated_accents import starting_states
 from cedilla.runtime.control.markers.unannounced import add_inferred, inferred, is_inferable, refusals
-from cedilla.runtime.control.sinks.announce import Markers, SinkState, begin, finish
+from cedilla.runtime.control.sinks.announce import SinkState, begin, finish
 from cedilla.runtime.control.sinks.held_drops import held_drops
 from cedilla.runtime.control.sources import wall_clock
 from cedilla.runtime.control.sources.partitions import within
@@ -37,6 +37,7 @@ from cedilla.runtime.control.sources.undecodable import undecodable
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames, output_names
 from cedilla.runtime.records.json_objects import read_strings, with_fields
 from cedilla.runtime.records.marker import STRAY, MarkerLine
+from cedilla.runtime.records.marker_files import Markers
 from cedilla.runtime.records.nested import after_renames, undeclared
 from cedilla.runtime.records.path_keys import KEYS, Keys
 from cedilla.runtime.records.rejections import FOREIGN, NO_OBJECT, is_ignored, of_fault, reason

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import define, evolve, field
 
-from cedilla.compiler.plan import Plan
+from cedilla.compiler.plan import Plan, printed_labels
 from cedilla.grammar.diagnostics.printable import json_printable
 from cedilla.runtime.options.options import Options, apply
 from cedilla.runtime.options.places import check_outputs, check_unread
@@ -87,13 +87,8 @@ def writers(plan: Plan, options: Options) -> Mapping[str, Writer]:
     )
     check_unread(evolve(apply(plan, options), emits=redirected.emits))
     check_outputs(redirected)
-    labels = labels_of([name for name, path in paths.items() if path == "-"])
+    labels = printed_labels(redirected)
     return {
         name: Writer(Printer(labels[name]) if path == "-" else Folder(Path(path)))
         for name, path in paths.items()
     }
-
-
-def labels_of(printed: Sequence[str]) -> dict[str, str]:
-    """Returns the label of each printed emit; empty if there is one."""
-    return {name: f"{name}: " if len(printed) > 1 else "" for name in printed}

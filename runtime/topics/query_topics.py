@@ -9,12 +9,9 @@ from typing import Any, Protocol
 
 from attrs import define, evolve, field
 
-from cedilla.compiler import regions
 from cedilla.compiler.plan import Plan
 from cedilla.compiler.plan.topics import Topic, topic_of
-from cedilla.compiler.regions import PARTITION
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.record_files import folder_of, record_file
 from cedilla.runtime.storage.files import Files, FoundFile
 from cedilla.runtime.topics import kafka_client
@@ -118,20 +115,13 @@ class Topics:
             ],
         )
 
-    def grown(self, states: Mapping[str, SourceState]) -> Mapping[str, SourceState]:
-        """Returns the states of the sources with added partitions (theory N1, N9), at the start of an epoch."""
-        after = dict(states)
-        for name, position in self.positions.items():
-            domain = after[name].universe[PARTITION]
-            new = regions.difference(regions.values(PARTITION, range(position.partitions)), domain.members)
-            if not regions.is_empty(new, {}):
-                after[name] = after[name].grow(PARTITION, new)
-                note = (
-                    f"`{self._topic(name).name}` has {position.partitions} partitions now; a new one is in the units "
-                    "of the stream's start until an accent in it says otherwise"
-                )
-                self._notes += [] if note in self._notes else [note]
-        return after
+    def note_growth(self, source: str) -> None:
+        """Notes once that the topic of a source has more partitions."""
+        note = (
+            f"`{self._topic(source).name}` has {self.positions[source].partitions} partitions now; a new one is in the "
+            "units of the stream's start until an accent in it says otherwise"
+        )
+        self._notes += [] if note in self._notes else [note]
 
     def read_to(self, before: Read, paths: Mapping[str, Iterable[str]]) -> Read:
         """Returns the offsets for a commit: those of the last commit, moved on by the files that were read since."""

@@ -15,9 +15,6 @@ LIMITS = {
 """The greatest share of texts with a phrase, in percent."""
 
 
-"""Without what is written from code."""
-
-
 @cache
 def texts_of(name: str) -> list[Text]:
     return list(texts([ROOT / name]))

@@ -9,7 +9,7 @@ from cedilla.compiler.facts.facts import StateFacts, closed_for_readers
 from cedilla.compiler.facts.markers import Grow
 from cedilla.compiler.operators.join import released_too_much
 from cedilla.compiler.plan import Attribute, Plan, Source, derive
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.accents.new_codes import owners
@@ -144,3 +144,17 @@ def _stuck(what: str, who: str, why: str, span: Span | None) -> DiagnosticError:
     message = f"{what}: {who} cannot continue: {why}"
     hint = "`cedilla plan` tells what a wider domain in the query's text would do"
     return failure("RQ222", message, span, hint=hint)
+
+
+def with_new_partitions(
+    states: Mapping[str, SourceState], numbers: Mapping[str, int]
+) -> Mapping[str, SourceState]:
+    """Returns the states of the sources with the partitions that topics have now (theory N1, N9). `numbers`: of
+    partitions, by source."""
+    after = dict(states)
+    for name, number in numbers.items():
+        domain = after[name].universe[PARTITION]
+        new = regions.difference(regions.values(PARTITION, range(number)), domain.members)
+        if not regions.is_empty(new, {}):
+            after[name] = after[name].grow(PARTITION, new)
+    return after

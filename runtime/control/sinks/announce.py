@@ -25,6 +25,7 @@ from cedilla.runtime.control.descriptions.boxes import accents_of, simple_boxes
 from cedilla.runtime.control.descriptions.translation import mapped_into, translate
 from cedilla.runtime.control.sinks.functions import NONE, next_functions, told_apart, with_left
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
+from cedilla.runtime.records.marker_files import Markers
 
 _NO_UNITS: Mapping[str, str] = {}
 
@@ -65,16 +66,6 @@ class SinkState:
         }
         absent = {n: regions.complement(_may_be(presence)) for n, presence in present.items()}
         return {name: region for name, region in absent.items() if region is not False}
-
-
-@frozen
-class Markers:
-    """An epoch's output markers as wire text, in output order."""
-
-    adds: tuple[str, ...] = ()
-    punctuations: tuple[str, ...] = ()
-    alters: tuple[str, ...] = ()
-    drops: tuple[str, ...] = ()
 
 
 def announce(

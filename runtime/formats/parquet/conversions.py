@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 from cedilla.compiler.expressions.scalars.conversion_sql import java_text
 from cedilla.compiler.expressions.types import LARGEST, Type, quote
 from cedilla.compiler.expressions.types.versions import key_sql
-from cedilla.runtime.formats.encode import TIMESTAMP, timestamp_text
+from cedilla.runtime.formats.element_texts import TIMESTAMP, timestamp_text
 from cedilla.runtime.formats.parquet.types import Nanoseconds, Unknown
 from cedilla.runtime.storage.parquet import ColumnStatistics
 

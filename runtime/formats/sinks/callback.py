@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame
 
-from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.formats.sinks.sink import Sink
+from cedilla.runtime.records.marker_files import Markers
 
 OnEpoch = Callable[[DataFrame | None, Markers, int], None]
 """Receives an epoch's encoded tuples (`None` if there are none), its markers as texts, and its number.

@@ -14,7 +14,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Time
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.columns import Columns
 from cedilla.runtime.engines.frames import is_connect
-from cedilla.runtime.formats.encode import TIMESTAMP, digits_text, innermost, timestamp_text
+from cedilla.runtime.formats.element_texts import TIMESTAMP, digits_text, innermost, timestamp_text
 from cedilla.runtime.formats.sinks.sink import TextSink
 
 

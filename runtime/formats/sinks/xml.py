@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, DecimalType, DoubleType, Stri
 from cedilla.compiler.expressions.scalars.conversion_sql import java_text
 from cedilla.compiler.expressions.types import column, quote
 from cedilla.runtime.engines.columns import Columns
-from cedilla.runtime.formats.encode import digits_text, innermost, timestamp_text
+from cedilla.runtime.formats.element_texts import digits_text, innermost, timestamp_text
 from cedilla.runtime.formats.sinks.sink import TextSink
 from cedilla.runtime.records import xmltext
 

@@ -20,12 +20,12 @@ from cedilla.runtime import run
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.ownership import owned
 from cedilla.runtime.checkpoint.read_files import batch_names, last_batch
-from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import InputFile
 from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.outputs import Outputs
+from cedilla.runtime.records.marker_files import Markers
 from cedilla.runtime.state.segments import Segment, StateStore, check_files
 from cedilla.runtime.storage import stores
 from cedilla.runtime.storage.files import Files

@@ -24,7 +24,6 @@ from pyspark.sql.types import DoubleType, LongType, NullType, StringType, Struct
 from cedilla import read
 from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.formats.parquet import source
 from cedilla.runtime.formats.parquet.footers import read_footers
@@ -38,6 +37,7 @@ from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.inspect.verify import verify
 from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.records.marker_files import Markers
 from cedilla.runtime.storage.files import Files
 from tests.kit.command import cedilla
 from tests.kit.query import Query, physical, read_columns, save_parquet

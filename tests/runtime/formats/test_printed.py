@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cedilla.runtime.control.sinks.announce import Markers
+from cedilla.runtime.records.marker_files import Markers
 from cedilla.runtime.formats.sinks.stdout import StdoutSink
 from cedilla.runtime.storage.files import Files
 

@@ -13,10 +13,10 @@ from cedilla.compiler import compile_query
 from cedilla.compiler.expressions.types import Type
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime import run, simulate
-from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
+from cedilla.runtime.records.marker_files import Markers
 from tests.kit.command import cedilla
 from tests.kit.lines import write_lines
 from tests.kit.query import Query

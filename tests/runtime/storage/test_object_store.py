@@ -14,9 +14,9 @@ from cedilla.compiler import compile_query
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
-from cedilla.runtime.control.sinks.announce import Markers
 from cedilla.runtime.formats.sinks.jsonl import JsonLinesSink
 from cedilla.runtime.formats.source import InputFile
+from cedilla.runtime.records.marker_files import Markers
 from cedilla.runtime.state.segments import Segment
 from cedilla.runtime.storage.files import Files, name_of
 from cedilla.runtime.storage.stores import RemoteStore

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DataType
+from pyspark.sql.types import DataType
 
 from cedilla.compiler import regions
-from cedilla.compiler.expressions.types import VERSION, Type, column, quote
+from cedilla.compiler.expressions.types import VERSION, Type, column
 from cedilla.compiler.expressions.types.versions import text_sql
 from cedilla.compiler.expressions.unit_conversions.altered_decimals import encoded_sql, written_type
 from cedilla.compiler.facts.facts import ABSENT, Facts
@@ -19,27 +19,7 @@ from cedilla.compiler.regions.double_arithmetic import sql_over
 from cedilla.runtime.control.sinks.announce import SinkState
 from cedilla.runtime.engines.columns import Columns, as_double, beyond_failure, columns_of, data_type
 from cedilla.runtime.engines.lookups import Lookups, Tables
-
-TIMESTAMP = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
-"""Format of timestamps in text, with the full precision of Spark; its own default cuts them to milliseconds."""
-
-
-def timestamp_text(value: str, kind: DataType) -> str:
-    """Returns SQL for the text of a timestamp, or for the texts of an array of them."""
-    return element_wise(lambda element: f"date_format({element}, {quote(TIMESTAMP)})", value, kind)
-
-
-def innermost(kind: DataType) -> DataType:
-    """Returns the type of the values in an array, however deep; of another type itself."""
-    return innermost(kind.elementType) if isinstance(kind, ArrayType) else kind
-
-
-def digits_text(value: str, kind: DataType) -> str:
-    """Returns SQL for the JSON of a decimal, or of an array of decimals: `to_json` may lose digits."""
-    if not isinstance(kind, ArrayType):
-        return f"CAST({value} AS STRING)"
-    texts = f"transform({value}, e -> coalesce({digits_text('e', kind.elementType)}, 'null'))"
-    return f"concat('[', array_join({texts}, ','), ']')"
+from cedilla.runtime.formats.element_texts import element_wise
 
 
 def encoded(
@@ -120,10 +100,3 @@ def _in_doubles(value: str, kind: DataType) -> _Encoding:
         lambda f: value if f.is_identity else element_wise(f.sql, value, kind),
         lambda numbers: element_wise(lambda e: sql_over(e, numbers), value, kind),
     )
-
-
-def element_wise(function: Callable[[str], str], value: str, kind: DataType) -> str:
-    """Returns a function of a column as SQL; for an array, element by element (theory 2.8)."""
-    if not isinstance(kind, ArrayType):
-        return function(value)
-    return f"transform({value}, e -> {element_wise(function, 'e', kind.elementType)})"
