@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cedilla.runtime.operators.epoch import Epoch
     from cedilla.runtime.pipeline.program import run
     from cedilla.runtime.reading.reading import read
-    from cedilla.runtime.reference.simulation import simulate
+    from cedilla.runtime.simulation.simulation import simulate
     from cedilla.runtime.terminal.program import main
 
 __all__ = ["Epoch", "main", "read", "run", "simulate"]
@@ -23,7 +23,7 @@ _HOMES = {
     "main": "terminal.program",
     "read": "reading.reading",
     "run": "pipeline.program",
-    "simulate": "reference.simulation",
+    "simulate": "simulation.simulation",
 }
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cedilla.runtime.embedding.query import query, run
     from cedilla.runtime.options.options import Options
     from cedilla.runtime.reading.reading import read
-    from cedilla.runtime.reference.simulation import simulate
+    from cedilla.runtime.simulation.simulation import simulate
 
     __version__: str
 
@@ -47,7 +47,7 @@ _HOMES = {
     "query": "cedilla.runtime.embedding.query",
     "read": "cedilla.runtime.reading.reading",
     "run": "cedilla.runtime.embedding.query",
-    "simulate": "cedilla.runtime.reference.simulation",
+    "simulate": "cedilla.runtime.simulation.simulation",
 }
 """Public name -> the module that defines it."""
 

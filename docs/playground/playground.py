@@ -12,7 +12,7 @@ from cedilla.compiler.explain.summary import summary_text
 from cedilla.grammar.diagnostics import DiagnosticError, render
 from cedilla.runtime.inspect.check import all_diagnostics
 from cedilla.runtime.inspect.preview import preview_of
-from cedilla.runtime.reference.simulation import replay
+from cedilla.runtime.simulation.simulation import replay
 
 FOLDER = Path("/tmp/playground")
 NAME = "query.rq"

@@ -80,3 +80,8 @@ def signs(row: str) -> list[str]:
             first = match.start() + len(match[1])
             shown[first : match.end()] = [_masked(match)[len(match[1]) :], *[""] * (match.end() - first - 1)]
     return shown
+
+
+def counted(number: int, noun: str) -> str:
+    """Returns a number with a noun in singular or plural."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

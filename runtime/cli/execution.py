@@ -74,9 +74,9 @@ def simulate_command(query: str, options: Options, end: bool, watch: bool) -> No
     error.
     """
     from cedilla.compiler.analysis.findings import warnings as unbounded
-    from cedilla.runtime.reference.inputs import Input
-    from cedilla.runtime.reference.simulated_sources import order_notes
-    from cedilla.runtime.reference.simulation import printing, simulate
+    from cedilla.runtime.simulation.inputs import Input
+    from cedilla.runtime.simulation.simulated_sources import order_notes
+    from cedilla.runtime.simulation.simulation import printing, simulate
 
     console = Console()
     if watch:
@@ -180,7 +180,7 @@ def plan_command(query: str, checkpoint: str, options: Options, form: str) -> No
     """
     from cedilla.runtime.checkpoint.checkpoint_folder import changes_of
     from cedilla.runtime.checkpoint.edits.plan_changes import changes_json, changes_text
-    from cedilla.runtime.reference.table_domains import can_read, with_domains
+    from cedilla.runtime.simulation.table_domains import can_read, with_domains
 
     console = Console()
     name, texts, compiled = compiled_query(query, console)

@@ -72,7 +72,7 @@ def markers_of(stream: Stream, schema: Schema | None, console: Console) -> str |
 def known_domains(plan: Plan, query: str, console: Console) -> Plan:
     """The plan of a query's file with the domains that come from tables, which are read; exits with what is wrong with
     them."""
-    from cedilla.runtime.reference.table_domains import with_permitted_domains
+    from cedilla.runtime.simulation.table_domains import with_permitted_domains
 
     with reported(console, {}):
         allowed = (*allowed_of(click.get_current_context()), *folder_of(query))

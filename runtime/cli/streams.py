@@ -198,7 +198,7 @@ def read_command(
     FOLDER is in JSON Lines, XML (with --query or --schema) or Parquet; or it is a topic, HOST:PORT/TOPIC.
     """
     from cedilla.runtime.reading.reading import is_there, read
-    from cedilla.runtime.terminal.rowtext import json_line, tables
+    from cedilla.runtime.stream_tools.row_texts import json_line, tables
 
     console = Console()
     texts: dict[str, str] = {} if schema is None else {"<schema>": schema}

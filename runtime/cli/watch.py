@@ -6,9 +6,10 @@ import sys
 
 import click
 
+from cedilla.grammar.diagnostics.printable import counted
 from cedilla.runtime.cli.inputs import reported
 from cedilla.runtime.terminal.addresses import PAGE_PORT, Address, check_extra
-from cedilla.runtime.terminal.console import Console, counted
+from cedilla.runtime.terminal.console import Console
 from cedilla.runtime.terminal.watch_options import address_of, metrics_option
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cedilla.runtime.inspect.status import Status
     from cedilla.runtime.pipeline.report import EpochReport
     from cedilla.runtime.reading.reading import InUnits
-    from cedilla.runtime.reference.inputs import Input
+    from cedilla.runtime.simulation.inputs import Input
 
 
 def query(text: str | Path | CompiledQuery, params: Mapping[str, str] | None = None) -> Query:
@@ -88,7 +88,7 @@ class Query:
         frames of the kind of the first one given, otherwise of pandas. Raises `DiagnosticError` as the command does.
         """
         from cedilla.runtime.embedding.results import results_of
-        from cedilla.runtime.reference.simulation import simulate
+        from cedilla.runtime.simulation.simulation import simulate
 
         rejected: list[dict[str, Any]] = []
         warnings: list[Diagnostic] = []

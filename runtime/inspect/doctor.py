@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from cedilla.grammar.diagnostics import DiagnosticError, to_json
+from cedilla.grammar.diagnostics.printable import counted
 from cedilla.runtime.checkpoint.checkpoint_folder import no_checkpoint
 from cedilla.runtime.checkpoint.commit_log import FOLDER as COMMITS
 from cedilla.runtime.checkpoint.integrity import Integrity, inspect
@@ -17,7 +18,6 @@ from cedilla.runtime.checkpoint.recognition import Recognition
 from cedilla.runtime.checkpoint.stored_plan import PLAN
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.sealed import SealedFiles
-from cedilla.runtime.terminal.console import counted
 
 
 def examine(path: str) -> Integrity:

@@ -22,13 +22,13 @@ from cedilla.compiler.operators import Operator
 from cedilla.compiler.plan import Source
 from cedilla.grammar.diagnostics import DiagnosticError, render
 from cedilla.runtime.options.options import Options, apply
-from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.node import Node, Row, without_places
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.reference.simulated_sources import SimulatedSources
-from cedilla.runtime.reference.simulation import check_readable
-from cedilla.runtime.reference.table_domains import with_domains
 from cedilla.runtime.reference.values import write_value
+from cedilla.runtime.simulation.inputs import Input, is_marker
+from cedilla.runtime.simulation.simulated_sources import SimulatedSources
+from cedilla.runtime.simulation.simulation import check_readable
+from cedilla.runtime.simulation.table_domains import with_domains
 
 MAX_LINES = 2_000
 """The number of lines that are read, so that a preview answers while its query is typed."""

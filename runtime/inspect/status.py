@@ -20,6 +20,7 @@ from cedilla.compiler.operators.shared.reactions import reaction
 from cedilla.compiler.plan import Emit, Plan, Source, derive
 from cedilla.compiler.regions import Level, Tree
 from cedilla.grammar.diagnostics import render
+from cedilla.grammar.diagnostics.printable import counted
 from cedilla.runtime.change_detection.monitor_record import reported_changes
 from cedilla.runtime.checkpoint.checkpoint_folder import CheckpointFolder, read_checkpoint
 from cedilla.runtime.checkpoint.commits import Commit
@@ -35,7 +36,6 @@ from cedilla.runtime.control.sources.unit_names import UnitNames, relation_units
 from cedilla.runtime.inspect.stream_status import Stream, source_lines, undeclared_fields
 from cedilla.runtime.state.waiting import rows_that_wait
 from cedilla.runtime.stream_tools.canonical import possible
-from cedilla.runtime.terminal.console import counted
 
 _SHOWN = 8
 """The number of parts of a region that are shown; the others are counted."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from cedilla.compiler.explain.tree import unit_lines
+from cedilla.grammar.diagnostics.printable import counted
 from cedilla.runtime.checkpoint.journal import JOURNAL, Undeclared, read_journal
 from cedilla.runtime.storage.files import Files
-from cedilla.runtime.terminal.console import counted
 
 _SHOWN = 20
 """The number of undeclared fields that are shown."""

@@ -35,9 +35,9 @@ from cedilla.runtime.reference.decoder import Decoder, is_tuple
 from cedilla.runtime.reference.node import Row, control
 from cedilla.runtime.reference.output import Output
 from cedilla.runtime.reference.scalars.arithmetic import double
-from cedilla.runtime.reference.simulated_sources import Offsets
-from cedilla.runtime.reference.simulation import replay
 from cedilla.runtime.reference.values import read_value, write_value
+from cedilla.runtime.simulation.simulated_sources import Offsets
+from cedilla.runtime.simulation.simulation import replay
 from cedilla.runtime.storage.files import Files
 
 _TOLERANCE = 1e-9

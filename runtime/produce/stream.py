@@ -20,11 +20,11 @@ from cedilla.runtime.produce.files import Appended, Published, Target
 from cedilla.runtime.produce.topics import Sent
 from cedilla.runtime.records.lines import Line
 from cedilla.runtime.records.tuple_lines import tuples_of
-from cedilla.runtime.reference.table_domains import with_permitted_domains
+from cedilla.runtime.simulation.table_domains import with_permitted_domains
 from cedilla.runtime.stream_tools.places import OrderedStream, streams_at, with_schema
+from cedilla.runtime.stream_tools.row_texts import json_line
 from cedilla.runtime.stream_tools.schema import Schema, declared_schema
 from cedilla.runtime.stream_tools.stream_checker import StreamChecker
-from cedilla.runtime.terminal.rowtext import json_line
 from cedilla.runtime.topics.topic_lines import place_of
 
 if TYPE_CHECKING:

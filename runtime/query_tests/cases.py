@@ -20,9 +20,9 @@ from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.options.options import Options
 from cedilla.runtime.query_tests.pages import QUARANTINE, Block, Case
 from cedilla.runtime.records.json_objects import json_text, number_of
-from cedilla.runtime.reference.inputs import Input
 from cedilla.runtime.reference.output import Output
-from cedilla.runtime.reference.simulation import replay
+from cedilla.runtime.simulation.inputs import Input
+from cedilla.runtime.simulation.simulation import replay
 
 Item = dict[str, Any]
 

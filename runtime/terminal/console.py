@@ -17,7 +17,7 @@ import click
 
 from cedilla.compiler.explain.wrapping import WIDTH
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError, render
-from cedilla.grammar.diagnostics.printable import for_people, json_printable
+from cedilla.grammar.diagnostics.printable import counted, for_people, json_printable
 from cedilla.runtime.pipeline.report import MAX_WARNINGS, EpochReport
 
 if TYPE_CHECKING:
@@ -183,11 +183,6 @@ def _pace(report: EpochReport) -> str:
     if report.tuples >= _MIN_TUPLES_FOR_RATE:
         return f"{took}, {report.tuples / report.seconds:,.0f}/s"
     return took if report.seconds > 1 else f"{took}, {1 / report.seconds:.1f} epochs/s"
-
-
-def counted(number: int, noun: str) -> str:
-    """Returns a number with a noun in singular or plural."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def open_closed_streams() -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from cedilla.compiler.compile import compile_query
 from cedilla.runtime.options.options import Options
-from cedilla.runtime.reference.inputs import Input
-from cedilla.runtime.reference.simulation import simulate
+from cedilla.runtime.simulation.inputs import Input
+from cedilla.runtime.simulation.simulation import simulate
 from tests.kit import ROOT
 from tests.kit.cases import Case, cases
 from tests.kit.stream import in_parts, read_output

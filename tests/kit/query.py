@@ -24,7 +24,7 @@ from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.executor import Executor
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.report import EpochReport
-from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.simulation.inputs import Input
 from cedilla.runtime.storage.files import Files
 from tests.kit.compare import plain, texts
 from tests.kit.epochs import outputs

@@ -19,8 +19,8 @@ from cedilla.compiler.facts.facts import Facts
 from cedilla.runtime.options.options import Options
 from cedilla.runtime.records.json_objects import json_text
 from cedilla.runtime.records.rejections import is_fatal
-from cedilla.runtime.reference.inputs import Input
-from cedilla.runtime.reference.simulation import simulate
+from cedilla.runtime.simulation.inputs import Input
+from cedilla.runtime.simulation.simulation import simulate
 from tests.kit.compare import number_of
 from tests.kit.epochs import outputs
 from tests.kit.query import Query

@@ -22,7 +22,7 @@ from cedilla.runtime.formats.jsonl.source import JsonLines
 from cedilla.runtime.formats.lines.blocks import Block, Part
 from cedilla.runtime.formats.listing import listed_files
 from cedilla.runtime.records.lines import lines_of
-from cedilla.runtime.reference.inputs import parsed
+from cedilla.runtime.simulation.inputs import parsed
 from cedilla.runtime.storage.files import Files
 from tests.kit.query import Query
 from tests.kit.stream import decode

@@ -21,7 +21,7 @@ from cedilla.runtime.inspect import verify as verifying
 from cedilla.runtime.options.options import Options
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.reference.simulation import simulate
+from cedilla.runtime.simulation.simulation import simulate
 from cedilla.runtime.stream_tools.canonize import canonize
 from cedilla.runtime.stream_tools.schema import declared_schema
 from cedilla.runtime.stream_tools.validate import validate

@@ -19,16 +19,16 @@ from cedilla.runtime.control.markers.bad_markers import check_doubtful
 from cedilla.runtime.options.options import Options, apply
 from cedilla.runtime.options.places import check_inputs
 from cedilla.runtime.records.rejections import is_fatal, refusal
-from cedilla.runtime.reference.inputs import Input, is_marker
 from cedilla.runtime.reference.output import Output
 from cedilla.runtime.reference.reference import Reference
-from cedilla.runtime.reference.simulated_changes import SimulatedChanges
-from cedilla.runtime.reference.simulated_sources import Offsets, SimulatedSources
-from cedilla.runtime.reference.strangers import SimulatedStrangers
-from cedilla.runtime.reference.table_domains import with_domains
-from cedilla.runtime.reference.unreadable import SimulatedCauses
-from cedilla.runtime.reference.watching import SimulatedWatches
-from cedilla.runtime.reference.writers import writers
+from cedilla.runtime.simulation.inputs import Input, is_marker
+from cedilla.runtime.simulation.simulated_changes import SimulatedChanges
+from cedilla.runtime.simulation.simulated_sources import Offsets, SimulatedSources
+from cedilla.runtime.simulation.strangers import SimulatedStrangers
+from cedilla.runtime.simulation.table_domains import with_domains
+from cedilla.runtime.simulation.unreadable import SimulatedCauses
+from cedilla.runtime.simulation.watching import SimulatedWatches
+from cedilla.runtime.simulation.writers import writers
 
 
 def simulate(

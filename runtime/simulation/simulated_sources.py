@@ -15,7 +15,7 @@ from cedilla.runtime.records.csv_lines import lines_in
 from cedilla.runtime.records.file_names import disorder_note
 from cedilla.runtime.records.lines import Line, files_of, stream_files
 from cedilla.runtime.records.tuple_lines import tuples_of
-from cedilla.runtime.reference.inputs import Input, is_marker, keys_of_file, parsed, with_keys
+from cedilla.runtime.simulation.inputs import Input, is_marker, keys_of_file, parsed, with_keys
 from cedilla.runtime.topics.topic_lines import RecordedTopic, place_of
 
 Offsets = Mapping[str, Mapping[int, int]]

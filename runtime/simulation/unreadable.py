@@ -10,7 +10,7 @@ from attrs import define, field
 from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.records.unreadable import HEAD, BadLine, unreadable
-from cedilla.runtime.reference.inputs import Input
+from cedilla.runtime.simulation.inputs import Input
 
 _MAX = 1000
 """The most lines of a source that are looked at."""

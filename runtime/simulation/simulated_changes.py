@@ -10,7 +10,7 @@ from cedilla.compiler.plan import Plan
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.records.change_streams import changes_told
 from cedilla.runtime.records.json_objects import object_of
-from cedilla.runtime.reference.inputs import Input, is_marker
+from cedilla.runtime.simulation.inputs import Input, is_marker
 
 _LOOKED_AT = 100
 """The lines of a source that are looked at."""

@@ -15,9 +15,9 @@ from cedilla.runtime.records.csv_lines import lines_in
 from cedilla.runtime.records.lines import files_of
 from cedilla.runtime.records.lines import local_path as local
 from cedilla.runtime.records.tuple_lines import tuples_of
-from cedilla.runtime.reference.inputs import is_marker, keys_of_file, parsed, with_keys
 from cedilla.runtime.reference.node import control
 from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.simulation.inputs import is_marker, keys_of_file, parsed, with_keys
 
 
 def with_domains(plan: Plan) -> Plan:

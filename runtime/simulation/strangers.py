@@ -22,7 +22,7 @@ from cedilla.runtime.records.unrelated_files import (
     shown_keys,
     unrelated_file,
 )
-from cedilla.runtime.reference.inputs import Input, is_marker
+from cedilla.runtime.simulation.inputs import Input, is_marker
 
 
 @define
