@@ -67,7 +67,7 @@ WHOLLY_IN_REST = {
 OF_SERVERS = tuple(
     f"tests/runtime/{name}.py::"
     for name in (
-        "engines/test_cluster",
+        "pipeline/test_cluster",
         "engines/test_connect",
         "engines/test_remote",
         "topics/test_kafka",

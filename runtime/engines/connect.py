@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.engines.failures import lack_of_memory
 from cedilla.runtime.engines.frames import is_connect
+from cedilla.runtime.engines.memory import lack_of_memory
 from cedilla.runtime.engines.outages import afterwards, limit_waiting
 from cedilla.runtime.engines.settings import RESULTS, set_all
 

@@ -28,6 +28,11 @@ def is_connect(of: DataFrame | SparkSession) -> bool:
     return type(of).__module__.startswith("pyspark.sql.connect")
 
 
+def is_local(session: SparkSession) -> bool:
+    """Returns True if the session's workers are processes on the machine of its master."""
+    return str(session.conf.get("spark.master", "local")).startswith("local")
+
+
 def of_table(spark: SparkSession, table: pa.Table) -> DataFrame:
     """Returns the rows of an Arrow table. Spark Connect needs explicit types for an empty table."""
     return spark.createDataFrame(table, *([] if table.num_rows else [from_arrow_schema(table.schema)]))

@@ -1,4 +1,4 @@
-"""Measures the growth of a process with an embedded engine, and restarts the run in a new process.
+"""Measures the growth of a process with an embedded engine, restarts the run in a new one, and finds a lack of memory.
 
 Sail keeps about 0.1 MB of each SQL text that it parses (https://github.com/lakehq/sail/pull/2528). An epoch has a dozen
 of these texts, and the memory is only released when the process ends.
@@ -7,6 +7,7 @@ of these texts, and the memory is only released when the process ends.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -49,3 +50,22 @@ def restart_process() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def lack_of_memory(problem: BaseException) -> str | None:
+    """Returns the words about a lack of memory in an error, or in one that has led to it; `None` for other errors."""
+    cause: BaseException | None = problem
+    while cause is not None:
+        match = _NO_MEMORY.search(str(cause))
+        if match is not None or isinstance(cause, MemoryError):
+            return match[0] if match else str(cause)
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+_NO_MEMORY = re.compile(
+    r"java\.lang\.OutOfMemoryError: [\w .]+|Resources exhausted: [^\n]+|memory allocation of \d+ bytes failed"
+    r"|ArrowMemoryError: [^\n]+|\bMemoryError\b|Cannot allocate memory|OS can't spawn worker thread"
+    r"|can't start new thread|failed to map segment from shared object|Python worker exited unexpectedly"
+)
+"""The words for a lack of memory: of Java, of Sail, of Python and of the operating system."""

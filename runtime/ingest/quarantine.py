@@ -16,7 +16,6 @@ from cedilla.compiler.expressions.types import column, quote
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import Diagnostic
 from cedilla.runtime.control.markers.bad_markers import SetAside
-from cedilla.runtime.engines.failures import writing
 from cedilla.runtime.formats.source import CORRUPT
 from cedilla.runtime.ingest.intake import SourceInput
 from cedilla.runtime.ingest.late_tuples import Lines
@@ -27,6 +26,7 @@ from cedilla.runtime.records.nested import read_from
 from cedilla.runtime.records.record_files import record_file
 from cedilla.runtime.records.rejections import LATE, REASONS, is_fatal, is_ignored, refusal
 from cedilla.runtime.records.unreadable import HEAD, BadLine, unreadable
+from cedilla.runtime.storage.engine_failures import writing
 from cedilla.runtime.storage.files import Files, epoch_name, name_of
 
 _ASIDE = "_run="

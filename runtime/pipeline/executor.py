@@ -18,9 +18,7 @@ from cedilla.runtime.checkpoint.edits.change import Changes
 from cedilla.runtime.checkpoint.journal import Journal
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.connect import engine_in
-from cedilla.runtime.engines.failures import refusal
 from cedilla.runtime.engines.jobs import Jobs
-from cedilla.runtime.engines.outages import afterwards
 from cedilla.runtime.engines.tuning import Tuning
 from cedilla.runtime.formats.parquet.row_groups import is_of_texts
 from cedilla.runtime.formats.sinks.callback import OnEpoch
@@ -30,6 +28,7 @@ from cedilla.runtime.ingest.read_ahead import ReadAhead
 from cedilla.runtime.pipeline.batch_cursor import BatchCursor, Listed
 from cedilla.runtime.pipeline.epoch_commits import EpochCommitter
 from cedilla.runtime.pipeline.epoch_messages import LocatedStop, located
+from cedilla.runtime.pipeline.failures import afterwards
 from cedilla.runtime.pipeline.open_batch import More, OpenBatch
 from cedilla.runtime.pipeline.opening import open_checkpoint
 from cedilla.runtime.pipeline.outputs import Outputs
@@ -38,6 +37,7 @@ from cedilla.runtime.pipeline.running_epoch import EpochStarter, Flow, RunningEp
 from cedilla.runtime.pipeline.table_domains import TableDomains, unread_tables
 from cedilla.runtime.pipeline.watching import Watches
 from cedilla.runtime.state.segments import StateStore
+from cedilla.runtime.storage.engine_failures import refusal
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.topics.query_topics import Topics
 

@@ -19,18 +19,19 @@ from cedilla.runtime.checkpoint.checkpoint import Checkpoint
 from cedilla.runtime.checkpoint.edits.change import Changes
 from cedilla.runtime.checkpoint.integrity import check_whole
 from cedilla.runtime.checkpoint.ownership import owned
-from cedilla.runtime.engines.cluster import check_machines, is_local
 from cedilla.runtime.engines.connect import engine_in
+from cedilla.runtime.engines.frames import is_local
 from cedilla.runtime.engines.memory import MemoryGrowth
-from cedilla.runtime.engines.outages import afterwards, failures_told, with_commit
 from cedilla.runtime.engines.settings import check_settings, own_session
 from cedilla.runtime.formats.sinks.callback import OnEpoch
 from cedilla.runtime.operators.user import check_functions
 from cedilla.runtime.options.options import Options, apply
 from cedilla.runtime.options.permissions import check_modules
 from cedilla.runtime.options.places import check_places, check_sail, default_checkpoint, no_folder
+from cedilla.runtime.pipeline.cluster import check_machines
 from cedilla.runtime.pipeline.discovery import drive
 from cedilla.runtime.pipeline.executor import Executor
+from cedilla.runtime.pipeline.failures import afterwards, failures_told, with_commit
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.pipeline.running_epoch import Flow

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.engines.columns import Columns, struct_of
-from cedilla.runtime.engines.failures import writing
+from cedilla.runtime.storage.engine_failures import writing
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.written import read_parquet, written
 

@@ -14,10 +14,10 @@ from cedilla.compiler import regions
 from cedilla.compiler.regions import Level, Tree
 from cedilla.runtime.engines import costs
 from cedilla.runtime.engines.columns import Columns, conformed, dump_columns, load_columns, struct_of
-from cedilla.runtime.engines.failures import writing
 from cedilla.runtime.engines.frames import is_connect, stacked
 from cedilla.runtime.engines.jobs import Jobs
 from cedilla.runtime.records.lines import local_path
+from cedilla.runtime.storage.engine_failures import writing
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import Metadata, leaf_of, own_metadata, values_of
 from cedilla.runtime.storage.written import damaged, missing, read_parquet, written

@@ -2,5 +2,5 @@
 
 In: paths as users write them. Out: files, listings, metadata; a coded error if one cannot be read or written. This
 package opens no session, and uses one only to check that the engine writes to the same place (`written`). Imports
-`records`.
+`records` and `engines`.
 """

@@ -17,9 +17,9 @@ from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.java_messages import silence
 from cedilla.runtime.engines.last_words import LastWords
 from cedilla.runtime.engines.memory import MemoryGrowth, restart_process
-from cedilla.runtime.engines.outages import killed, with_commit
 from cedilla.runtime.options.options import Options, apply
 from cedilla.runtime.options.places import default_checkpoint
+from cedilla.runtime.pipeline.failures import killed, with_commit
 from cedilla.runtime.pipeline.program import MemoryLimitExceeded, start
 from cedilla.runtime.pipeline.report import EpochReport
 from cedilla.runtime.pipeline.running_epoch import Flow

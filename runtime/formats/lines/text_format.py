@@ -27,9 +27,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from cedilla.compiler.regions import POSITION
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.cluster import is_local
 from cedilla.runtime.engines.connect import engine_in
-from cedilla.runtime.engines.frames import in_one_part, of_table
+from cedilla.runtime.engines.frames import in_one_part, is_local, of_table
 from cedilla.runtime.engines.workers import in_workers
 from cedilla.runtime.formats.lines.blocks import Block, Part, Places, lines_at, place_of_row, row_count
 from cedilla.runtime.formats.lines.fields import merged

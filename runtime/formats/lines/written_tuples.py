@@ -23,8 +23,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.cluster import is_local
-from cedilla.runtime.engines.frames import union_by_name
+from cedilla.runtime.engines.frames import is_local, union_by_name
 from cedilla.runtime.formats.lines.blocks import Part
 from cedilla.runtime.formats.lines.joined_blocks import joined_blocks
 from cedilla.runtime.formats.lines.tuple_statistics import members_of, merge, statistics_of

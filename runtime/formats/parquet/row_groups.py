@@ -17,7 +17,6 @@ from pyspark.sql.types import StructType
 
 from cedilla.compiler.regions import POSITION
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines.failures import refusal
 from cedilla.runtime.formats.lines.tuple_statistics import value_counts
 from cedilla.runtime.formats.parquet.footers import MARKERS
 from cedilla.runtime.formats.parquet.types import arrow_of
@@ -33,6 +32,7 @@ from cedilla.runtime.records.foreign import (
     unreadable_parquet,
 )
 from cedilla.runtime.records.marker import NEXT_FILE
+from cedilla.runtime.storage.engine_failures import refusal
 from cedilla.runtime.storage.files import Files
 from cedilla.runtime.storage.parquet import RowGroup, row_groups_of
 

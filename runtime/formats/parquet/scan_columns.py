@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql.types import ArrayType, MapType, StringType, StructType
 
 from cedilla.compiler.expressions.types import Type, quote
-from cedilla.runtime.engines.failures import failed_text
 from cedilla.runtime.formats.parquet.footers import MARKERS, Footer
 from cedilla.runtime.formats.parquet.row_groups import not_utf8_text
 from cedilla.runtime.formats.source import InputFile, quoted
+from cedilla.runtime.storage.engine_failures import failed_text
 
 
 def is_beyond(footer: Footer) -> bool:

@@ -9,9 +9,9 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 
 from cedilla.runtime.engines.columns import Columns
-from cedilla.runtime.engines.failures import writing
 from cedilla.runtime.records.lines import local_path
 from cedilla.runtime.records.marker_files import ADDS, ALTERS, DROPS, PUNCTUATIONS, TUPLES, Markers
+from cedilla.runtime.storage.engine_failures import writing
 from cedilla.runtime.storage.files import Files, FoundFile, epoch_name, name_of
 from cedilla.runtime.storage.written import written
 

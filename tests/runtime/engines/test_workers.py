@@ -13,11 +13,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError, failure
-from cedilla.runtime.engines import cluster, costs, workers
-from cedilla.runtime.engines.cluster import check_machines
-from cedilla.runtime.engines.failures import refusal
+from cedilla.runtime.engines import costs, workers
 from cedilla.runtime.engines.workers import in_workers, installed, unfit_workers
 from cedilla.runtime.formats.lines import written_tuples
+from cedilla.runtime.pipeline import cluster
+from cedilla.runtime.pipeline.cluster import check_machines
+from cedilla.runtime.storage.engine_failures import refusal
 from cedilla.runtime.storage.files import Files
 from tests.kit.environments import environment
 from tests.kit.errors import error_of

@@ -25,11 +25,11 @@ from cedilla.runtime.control.markers import unannounced
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.engines import costs
-from cedilla.runtime.engines.outages import failures_told
 from cedilla.runtime.formats.csv.batches import RecordBatches
 from cedilla.runtime.formats.csv.blocks import CsvPart
 from cedilla.runtime.formats.lines.blocks import Block, Part, lines_at
 from cedilla.runtime.options.options import Options
+from cedilla.runtime.pipeline.failures import failures_told
 from cedilla.runtime.records.csv_lines import lines_in
 from cedilla.runtime.records.csv_records import Header
 from cedilla.runtime.records.lines import LONGEST_LINE

@@ -17,12 +17,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cedilla.grammar.diagnostics import DiagnosticError
-from cedilla.runtime.engines.failures import writing
-from cedilla.runtime.engines.outages import failures_told
 from cedilla.runtime.ingest import intake
 from cedilla.runtime.pipeline import program
+from cedilla.runtime.pipeline.failures import failures_told
 from cedilla.runtime.records.foreign import Unreadable, damage_told
 from cedilla.runtime.storage import stores
+from cedilla.runtime.storage.engine_failures import writing
 from cedilla.runtime.storage.stores import LocalStore
 from tests.kit.command import cedilla
 from tests.kit.errors import error_of

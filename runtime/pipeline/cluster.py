@@ -1,6 +1,6 @@
 """Checks the machines of a cluster before a run begins: Cedilla in their Python, and access to the folders of the run.
 
-`python -m cedilla.runtime.engines.cluster FOLDER... --master URL` runs only the check, as does `spark-submit` of this
+`python -m cedilla.runtime.pipeline.cluster FOLDER... --master URL` runs only the check, as does `spark-submit` of this
 file.
 """
 
@@ -26,11 +26,6 @@ _TASKS = 64
 """Number of tasks that check. The scheduler chooses their machines, but each available machine gets some."""
 _ASIDE = "_workers"
 """The folder of a marker file, which readers ignore."""
-
-
-def is_local(session: SparkSession) -> bool:
-    """Returns True if the session's workers are processes on the machine of its master."""
-    return str(session.conf.get("spark.master", "local")).startswith("local")
 
 
 def check_machines(
@@ -109,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from cedilla.runtime.engines.session import local_session
 
     parser = argparse.ArgumentParser(
-        prog="python -m cedilla.runtime.engines.cluster", description=main.__doc__
+        prog="python -m cedilla.runtime.pipeline.cluster", description=main.__doc__
     )
     parser.add_argument("folders", metavar="FOLDER", nargs="*", help="has to be the same one on each machine")
     parser.add_argument("--master", metavar="URL", help="the Spark master; that of spark-submit by default")

@@ -126,7 +126,7 @@ def test_a_folder_that_one_machine_does_not_share(root: Path, tmp_path: Path) ->
         process = cedilla("run", str(QUERY), *arguments, *workers.options)
         output = process.communicate(timeout=600)[0]
         asked = subprocess.run(
-            [sys.executable, "-m", "cedilla.runtime.engines.cluster", *workers.options, str(tmp_path)],
+            [sys.executable, "-m", "cedilla.runtime.pipeline.cluster", *workers.options, str(tmp_path)],
             check=False,
             capture_output=True,
             text=True,

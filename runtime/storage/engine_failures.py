@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from cedilla.compiler.expressions.unit_conversions import exact_conversions
 from cedilla.grammar.diagnostics import DiagnosticError, failure
 from cedilla.runtime.engines.columns import BEYOND
+from cedilla.runtime.engines.memory import lack_of_memory
 from cedilla.runtime.engines.workers import unfit_workers
 from cedilla.runtime.records.foreign import unreadable_parquet
 from cedilla.runtime.records.lines import damaged, is_compressed
@@ -59,29 +60,12 @@ _RAISED = re.compile(r"DiagnosticError: error\[(RQ\d+)\]: (.*)(?:\n = help: (.*)
 """The end of a traceback that comes back as a text (`diagnostics.render`)."""
 
 
-def lack_of_memory(problem: BaseException) -> str | None:
-    """Returns the words about a lack of memory in an error, or in one that has led to it; `None` for other errors."""
-    cause: BaseException | None = problem
-    while cause is not None:
-        match = _NO_MEMORY.search(str(cause))
-        if match is not None or isinstance(cause, MemoryError):
-            return match[0] if match else str(cause)
-        cause = cause.__cause__ or cause.__context__
-    return None
-
-
 _NUMBERS = {
     os.strerror(number): number
     for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EMFILE)
 }
 """The words of the operating system, in which engines report a disk that takes no more, by their numbers."""
 _NOT_WRITTEN = re.compile("|".join(map(re.escape, _NUMBERS)))
-_NO_MEMORY = re.compile(
-    r"java\.lang\.OutOfMemoryError: [\w .]+|Resources exhausted: [^\n]+|memory allocation of \d+ bytes failed"
-    r"|ArrowMemoryError: [^\n]+|\bMemoryError\b|Cannot allocate memory|OS can't spawn worker thread"
-    r"|can't start new thread|failed to map segment from shared object|Python worker exited unexpectedly"
-)
-"""The words for a lack of memory: of Java, of Sail, of Python and of the operating system."""
 _NOT_READ = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"
 )
