@@ -39,6 +39,7 @@ from cedilla.runtime.cli.main import main
 from tests.docs.textmate import textmate
 from tests.kit import ROOT
 from tests.kit.complaints import complaints as all_complaints
+from tests.kit.imports import FOLDERS, rooms
 from tests.laws.mutations import MUTATIONS
 
 DOCS = ROOT / "docs"
@@ -428,17 +429,23 @@ def laws() -> str:
 
 def packages() -> str:
     """Returns the packages in their order, each with its docstring and the packages that it may import."""
-    parts = ["# Packages\n\nA package imports earlier packages of its folder only."]
-    for folder, members in tomllib.loads((ROOT / "tests" / "packages.toml").read_text("utf-8")).items():
-        rows = (
-            (
-                f"`{name}`",
-                _docstring(ROOT / folder / name / "__init__.py"),
-                ", ".join(f"`{i}`" for i in imported),
+    parts = [
+        "# Packages\n\nA package imports earlier packages of its folder only; the runtime has them in rooms. "
+        "`reference` alone also imports later ones."
+    ]
+    for folder in FOLDERS:
+        parts.append(f"## {folder}")
+        for room, members in rooms(folder).items():
+            rows = (
+                (
+                    f"`{name}`",
+                    _docstring(ROOT / folder / name / "__init__.py"),
+                    ", ".join(f"`{i}`" for i in imported),
+                )
+                for name, imported in members.items()
             )
-            for name, imported in members.items()
-        )
-        parts.append(f"## {folder}\n\n" + table(("package", "content", "imports"), rows))
+            parts += [f"### {room}"] if room else []
+            parts.append(table(("package", "content", "imports"), rows))
     return "\n\n".join(parts)
 
 

@@ -65,7 +65,13 @@ def imported_packages(package_of: Callable[[Path], str] = package_of) -> dict[st
     return result
 
 
+def rooms(folder: str) -> dict[str, dict[str, list[str]]]:
+    """Returns the rooms of a folder in order, each with its packages and what these may import; a folder without rooms
+    is one room, without a name."""
+    packages = tomllib.loads((ROOT / "tests" / "packages.toml").read_text())[folder]
+    return packages if folder == "runtime" else {"": packages}
+
+
 def allowed_imports(folder: str) -> dict[str, set[str]]:
     """Returns a folder's packages in order, each with those that it may import."""
-    packages = tomllib.loads((ROOT / "tests" / "packages.toml").read_text())
-    return {name: set(imported) for name, imported in packages[folder].items()}
+    return {name: set(imported) for packages in rooms(folder).values() for name, imported in packages.items()}
