@@ -17,7 +17,11 @@ from tests.kit.imports import (
     allowed_imports,
     imported_packages,
     imports,
-    room_of,
+    init_of,
+    is_package,
+    is_part,
+    packages_of,
+    parts_of,
     rooms,
     source_files,
 )
@@ -96,6 +100,11 @@ def test_only_pygments_itself_imports_the_lexer() -> None:
     assert actual == {"grammar/highlighting.py"}
 
 
+def name_of(path: str) -> str:
+    """Returns the name of a package in the table."""
+    return path.rpartition("/")[2]
+
+
 PLAIN, BELOW_PLAIN = "reference", ("connectors", "control")
 """The engine in plain Python computes with the control plane: its imports are from rooms that come after its own."""
 
@@ -104,12 +113,8 @@ PLAIN, BELOW_PLAIN = "reference", ("connectors", "control")
 def test_packages_import_what_the_list_allows_and_no_circle(folder: str) -> None:
     """The list is the one statement of which package may import which; each imports earlier ones only."""
     shown = allowed_imports(folder)
-    outside = folder  # the folder's own modules are faces and front doors, which import all
-    real = {
-        package.partition("/")[2]: {target.partition("/")[2] for target in targets - {outside}}
-        for package, targets in imported_packages().items()
-        if package.startswith(f"{folder}/")
-    }
+    # The folder's own modules are faces and front doors, which import all.
+    real = {name_of(path): {*map(name_of, targets)} for path, targets in packages_of(folder).items()}
     assert real == shown
     above = {PLAIN: {name for room in BELOW_PLAIN for name in rooms(folder).get(room, {})}}
     earlier: set[str] = set()
@@ -126,23 +131,22 @@ LISTED = re.compile(r"Imports ((?:`\w+`|, | and |the grammar|the compiler)+)\.")
 def test_packages_say_what_they_import(folder: str) -> None:
     """A docstring that lists packages lists those of the table."""
     for package, targets in allowed_imports(folder).items():
-        text = ast.get_docstring(ast.parse((ROOT / folder / package / "__init__.py").read_text())) or ""
+        text = ast.get_docstring(ast.parse(init_of(folder, package).read_text())) or ""
         listed = LISTED.search(" ".join(text.split()))
         if listed is not None:
             assert set(re.findall(r"`(\w+)`", listed[1])) == targets, package
 
 
-def test_rooms_of_a_package_import_each_other_in_no_circle() -> None:
-    """What stands in a package beside its rooms may be below some and above others."""
-    rooms = {
-        room: {target for target in targets if target.count("/") == 2}
-        for room, targets in imported_packages(room_of).items()
+def test_parts_of_a_package_import_each_other_in_no_circle() -> None:
+    """What stands in a package beside its parts may be below some and above others."""
+    parts = {
+        part: {*filter(is_part, targets)} for folder in FOLDERS for part, targets in parts_of(folder).items()
     }
-    TopologicalSorter({room: targets for room, targets in rooms.items() if room.count("/") == 2}).prepare()
+    TopologicalSorter(parts).prepare()
 
 
 @pytest.mark.parametrize("folder", ["grammar", "compiler/expressions", "compiler/operators"])
-def test_modules_beside_rooms_are_above_them(folder: str) -> None:
+def test_modules_beside_parts_are_above_them(folder: str) -> None:
     wrong = [
         f"{file.relative_to(ROOT)} imports {module}"
         for file in source_files(folder)
@@ -154,17 +158,21 @@ def test_modules_beside_rooms_are_above_them(folder: str) -> None:
     assert wrong == []
 
 
-def test_rooms_say_what_they_import() -> None:
-    """A docstring that lists packages lists rooms of its own package, and other packages."""
-    for room, targets in imported_packages(room_of).items():
-        package = room.rpartition("/")[0]
-        text = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text())) or ""
-        if room.count("/") == 2 and (listed := LISTED.search(" ".join(text.split()))) is not None:
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_parts_say_what_they_import(folder: str) -> None:
+    """A docstring that lists packages lists parts of its own package, and other packages."""
+    for part, targets in parts_of(folder).items():
+        package = part.rpartition("/")[0]
+        text = ast.get_docstring(ast.parse((ROOT / part / "__init__.py").read_text())) or ""
+        if (listed := LISTED.search(" ".join(text.split()))) is not None:
+            siblings = {name_of(target) for target in targets if target.startswith(f"{package}/")}
+            packages = {target for target in targets if is_package(target) or is_part(target)} - {package}
             others = {
-                target.split("/")[2 if target.startswith(f"{package}/") else 1]
-                for target in targets - {package, package.partition("/")[0]}
+                name_of(target if is_package(target) else target.rpartition("/")[0])
+                for target in packages
+                if not target.startswith(f"{package}/")
             }
-            assert set(re.findall(r"`(\w+)`", listed[1])) == others, room
+            assert set(re.findall(r"`(\w+)`", listed[1])) == siblings | others, part
 
 
 def test_no_package_of_the_runtime_is_imported_from_its_face() -> None:

@@ -39,7 +39,7 @@ from cedilla.runtime.cli.main import main
 from tests.docs.textmate import textmate
 from tests.kit import ROOT
 from tests.kit.complaints import complaints as all_complaints
-from tests.kit.imports import FOLDERS, rooms
+from tests.kit.imports import FOLDERS, init_of, rooms
 from tests.laws.mutations import MUTATIONS
 
 DOCS = ROOT / "docs"
@@ -273,7 +273,7 @@ def _aggregate(name: str) -> tuple[str, ...]:
 
 
 def units() -> str:
-    text = (ROOT / "compiler" / "units" / "kinds.txt").read_text("utf-8")
+    text = (ROOT / "compiler/units/kinds.txt").read_text("utf-8")
     kinds: list[tuple[str, str]] = []
     for block in re.split(r"\n\n+", text.split("\n\n", 1)[1]):
         comments = " ".join(line.lstrip("# ") for line in block.splitlines() if line.startswith("#"))
@@ -439,7 +439,7 @@ def packages() -> str:
             rows = (
                 (
                     f"`{name}`",
-                    _docstring(ROOT / folder / name / "__init__.py"),
+                    _docstring(init_of(folder, name)),
                     ", ".join(f"`{i}`" for i in imported),
                 )
                 for name, imported in members.items()

@@ -36,16 +36,56 @@ def _imports(file: Path) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
+DEPTH = {"grammar": 2, "compiler": 2, "runtime": 2}
+"""Folder -> the number of folders in the path of one of its packages, `compiler/plan`."""
+
+
 def package_of(file: Path) -> str:
-    """Returns the package of a file, `runtime/control`; its folder for a file outside of all packages."""
-    return "/".join(file.relative_to(ROOT).parent.parts[:2])
+    """Returns the package of a file, `compiler/plan`; its folder for a file outside of all packages."""
+    parts = file.relative_to(ROOT).parent.parts
+    return "/".join(parts[: DEPTH[parts[0]]])
 
 
-def room_of(file: Path) -> str:
-    """Returns the room of a file, `runtime/control/sinks`; its package for a file in no room."""
-    return "/".join(file.relative_to(ROOT).parent.parts[:3])
+def part_of(file: Path) -> str:
+    """Returns the part of a package that a file is in, `compiler/operators/shared`; its package for a file in none."""
+    parts = file.relative_to(ROOT).parent.parts
+    return "/".join(parts[: DEPTH[parts[0]] + 1])
 
 
+def packages_of(folder: str) -> dict[str, set[str]]:
+    """Returns the packages of a folder, each with those that it imports, by their paths."""
+    return {
+        package: {target for target in targets if is_package(target)}
+        for package, targets in imported_packages().items()
+        if package.startswith(f"{folder}/") and is_package(package)
+    }
+
+
+def parts_of(folder: str) -> dict[str, set[str]]:
+    """Returns the parts of a folder's packages, each with what it imports: other parts, and packages."""
+    return {
+        part: targets
+        for part, targets in imported_packages(part_of).items()
+        if part.startswith(f"{folder}/") and is_part(part)
+    }
+
+
+def is_package(path: str) -> bool:
+    """Returns True for the path of a package, False for that of a folder, a room or a part."""
+    return path.count("/") == DEPTH[path.partition("/")[0]] - 1
+
+
+def is_part(path: str) -> bool:
+    """Returns True for the path of a part of a package."""
+    return path.count("/") == DEPTH[path.partition("/")[0]]
+
+
+def init_of(folder: str, package: str) -> Path:
+    """Returns the file with the docstring of a package. `package`: its name in the table."""
+    return next(ROOT / path / "__init__.py" for path in packages_of(folder) if path.endswith(f"/{package}"))
+
+
+@cache
 def imported_packages(package_of: Callable[[Path], str] = package_of) -> dict[str, set[str]]:
     """Returns, by package, the packages of the same folder that it imports, for type checkers only or not."""
     homes = {
