@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from attrs import evolve
 
@@ -264,8 +265,10 @@ def _read_primitive(
             return _read_swap(node, types, units)
         case MissingValues():
             return read_missing(node, types[node.name])
-        case _:
+        case AlterAttribute() | SetUnit():
             return _read_function(node, types, units, arrays=arrays)
+        case _:
+            assert_never(node)
 
 
 def _read_function(

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from attrs import define, evolve, field
 
 from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.facts.marker_parser import accent_of, epoch_change_of
-from cedilla.compiler.facts.markers import Add, EpochChange, Grow, Rename, ToZone
+from cedilla.compiler.facts.markers import (
+    Add,
+    Alter,
+    Drop,
+    EpochChange,
+    Grow,
+    Missing,
+    Recode,
+    Rename,
+    SourceAlter,
+    Swap,
+    ToLevel,
+    ToUnit,
+    ToZone,
+)
 from cedilla.compiler.plan.field_paths import renamed_field
 from cedilla.compiler.plan.sources import Source, StatedAccent
 from cedilla.grammar.diagnostics import failure
@@ -47,15 +63,18 @@ class SourceEvolution:
             self._take_change(change)
             return
         own = source.own_units
-        match accent_of(node, text, self.types, units=self.units, names=self.names, own=own).primitive:
+        accent = accent_of(node, text, self.types, units=self.units, names=self.names, own=own)
+        match accent.primitive:
             case Add(attribute, type_, unit):
                 self.types.setdefault(attribute, type_)
                 if unit is not None:
                     self.units.setdefault(attribute, unit)
             case Rename(attribute, name):
                 self.names[renamed_field(name, source.format, primitive.span)] = attribute
-            case _:
+            case Drop() | Alter() | ToUnit() | ToLevel() | Recode() | SourceAlter() | Missing() | Swap():
                 pass
+            case _:
+                assert_never(accent.primitive)
 
     def _take_change(self, change: EpochChange) -> None:
         if isinstance(change, Grow):

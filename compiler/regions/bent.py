@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import isfinite
-from typing import cast
+from typing import assert_never, cast
 
 from attrs import field, frozen
 
@@ -250,8 +250,10 @@ def affine_of(function: Affine | Bent) -> Affine | None:
             return function
         case Chain((Affine() as only,)):
             return only
-        case _:
+        case Chain() | Reciprocal() | ByPoints() | Logarithm() | Power() | Shift():
             return None
+        case _:
+            assert_never(function)
 
 
 def takes(function: Bent, value: Number | float) -> bool:

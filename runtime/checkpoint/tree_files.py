@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, assert_never
 
 from attrs import evolve
 from immutables import Map
@@ -160,25 +160,32 @@ def load_tree(data: Any, leaf: Callable[[Any], Any], points: Map[Value, Tree] | 
 
 def dump_leaf(leaf: Any) -> Any:
     """A leaf of a tree as JSON values."""
-    if isinstance(leaf, Affine):
-        return [str(leaf.slope), str(leaf.shift)]
-    if isinstance(leaf, ValueMapping):
-        pairs = [list(pair) for pair in leaf.pairs]
-        return ["code", pairs] if leaf.left_out is None else ["code", pairs, list(leaf.left_out)]
-    if isinstance(leaf, Reciprocal):
-        return ["reciprocal", str(leaf.factor)]
-    if isinstance(leaf, ByPoints):
-        return ["points", [[str(x), str(y)] for x, y in leaf.points]]
-    if isinstance(leaf, Logarithm | Power):
-        kind = "logarithm" if isinstance(leaf, Logarithm) else "power"
-        return [kind, str(leaf.step), str(leaf.reference)]
-    if isinstance(leaf, Shift):
-        return ["shift", leaf.micros]
-    if isinstance(leaf, Chain):
-        return ["chain", [dump_leaf(link) for link in leaf.links]]
-    if isinstance(leaf, tuple):
-        return [dump_leaf(f) for f in leaf]
-    return leaf
+    if isinstance(leaf, Function):
+        return _dump_function(leaf)
+    return [dump_leaf(part) for part in leaf] if isinstance(leaf, tuple) else leaf
+
+
+def _dump_function(function: Function) -> list[Any]:
+    match function:
+        case Affine(slope, shift):
+            return [str(slope), str(shift)]
+        case ValueMapping(pairs, left_out):
+            listed = [list(pair) for pair in pairs]
+            return ["code", listed] if left_out is None else ["code", listed, list(left_out)]
+        case Reciprocal(factor):
+            return ["reciprocal", str(factor)]
+        case ByPoints(points):
+            return ["points", [[str(x), str(y)] for x, y in points]]
+        case Logarithm(step, reference):
+            return ["logarithm", str(step), str(reference)]
+        case Power(step, reference):
+            return ["power", str(step), str(reference)]
+        case Shift(micros):
+            return ["shift", micros]
+        case Chain(links):
+            return ["chain", [_dump_function(link) for link in links]]
+        case _:
+            assert_never(function)
 
 
 def load_function(data: list[Any]) -> Function:

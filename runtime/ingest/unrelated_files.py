@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import assert_never
 
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.compiler.plan.formats import FORMATS
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
 from cedilla.grammar.parser import parse_accent
-from cedilla.grammar.syntax import AddAttribute, RenameAttribute
+from cedilla.grammar.syntax import (
+    AddAttribute,
+    AlterAttribute,
+    DropAttribute,
+    GrowDomain,
+    MissingValues,
+    RecodeAttribute,
+    RenameAttribute,
+    SetSign,
+    SetUnit,
+    SetZone,
+    SwapAttributes,
+)
 from cedilla.runtime.formats.source import InputFile, Types
 from cedilla.runtime.ingest.slices import Slice
 from cedilla.runtime.records.foreign import Unreadable, damage_told
@@ -105,8 +118,20 @@ def _brought(marker: MarkerLine, types: Types) -> Iterator[str]:
                 yield name
             case RenameAttribute(_, field):
                 yield field
-            case _:
+            case (
+                DropAttribute()
+                | AlterAttribute()
+                | GrowDomain()
+                | SetUnit()
+                | SetZone()
+                | SetSign()
+                | RecodeAttribute()
+                | MissingValues()
+                | SwapAttributes()
+            ):
                 pass
+            case _:
+                assert_never(primitive)
 
 
 def _keys(files: Files, file: InputFile, form: str, paths: Collection[FieldPath]) -> list[str] | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from attrs import define, evolve, frozen
 
@@ -299,6 +299,8 @@ def _steps(plan: Plan, source: str, accent: Accent, safety: Safety) -> dict[str,
             kind = "drop"
         case Alter(attribute) | ToUnit(attribute):
             kind = "alter"
+        case _:
+            assert_never(primitive)
     by_operator: dict[str, list[tuple[Kind, Step]]] = {}
     function = primitive.function if isinstance(primitive, Alter | ToUnit) else SCALED
     for step in walk(plan, source, kind, attribute, accent.mentions, safety, function)[0]:

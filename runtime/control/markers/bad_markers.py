@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import assert_never
 
 from attrs import evolve, frozen
 
@@ -147,6 +148,8 @@ def _what_stays(
             return f"the domain of `{name}` does not grow"
         case AlterAttribute() | SetUnit():
             return f"{what} stays in {_units(plan, states, source, name, where)}"
+        case _:
+            assert_never(primitive)
 
 
 def _where(accent: AccentText, text: str) -> str:

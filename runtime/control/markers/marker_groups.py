@@ -12,14 +12,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, assert_never
 
 from attrs import evolve, frozen
 from immutables import Map
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, STRING, Type
-from cedilla.compiler.facts.markers import Accent, Add, Alter, Drop, Punctuation, ToUnit
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Add,
+    Alter,
+    Drop,
+    Missing,
+    Punctuation,
+    Recode,
+    Rename,
+    SourceAlter,
+    Swap,
+    ToLevel,
+    ToUnit,
+)
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Operation, Tree, Value
 from cedilla.compiler.regions.affine import Affine
@@ -193,8 +206,10 @@ def _round_key(accent: Accent) -> tuple[object, ...] | None:
             return None
         case Add() | Drop() | ToUnit() as primitive:
             return primitive, accent.mentions
-        case _:
+        case ToLevel() | SourceAlter() | Rename() | Recode() | Missing() | Swap():
             return None
+        case other:
+            assert_never(other)
 
 
 def apply_group(
@@ -323,8 +338,12 @@ def _evolved(
                 functions = restrict_to(alter.description, alter.primitive.function)
                 next_ = next_.with_functions(name, functions, functions, places)
                 alters += _last_alters(step, location_of, alter)
-        case _:
+        case Add() | Drop() | Alter() | ToUnit():
             return None
+        case ToLevel() | SourceAlter() | Rename() | Recode() | Missing() | Swap():
+            return None
+        case other:
+            assert_never(other)
     if not regions.is_empty(live, state.universe):
         check(next_, accent)
     return next_

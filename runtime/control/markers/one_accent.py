@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from attrs import evolve
 
 from cedilla.compiler import regions
@@ -117,6 +119,8 @@ def _applied(state: SourceState, accent: Accent, position: int, location: str) -
                 raise unit_accents.not_in_unit(accent, change, composed, state.named_units.get(attribute, ()))
             state = state.naming(change).with_functions(attribute, raw, restrict_to(where, function), places)
             return state.remembering([Altered(attribute, function, where, location, accent.text)])
+        case other:
+            assert_never(other)
 
 
 def expecting(state: SourceState, accent: Accent, after: SourceState) -> SourceState | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import assert_never
 
 from attrs import evolve
 
@@ -175,3 +176,5 @@ def _inverse(source: Source, state: SourceState, accent: Accent) -> Primitive | 
             return Recode(attribute, code.inverse(), type_)
         case Drop() | Missing():
             return None
+        case other:
+            assert_never(other)

@@ -1,5 +1,5 @@
 """Reports mistakes and likely mistakes in accents: impossible descriptions, values that are converted twice (theory
-N8), Drops of attributes that distinguish others, values left without a code, versions compared as texts."""
+N8), values left without a code, versions compared as texts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
+from typing import assert_never
 
 from attrs import evolve
 
@@ -15,7 +16,20 @@ from cedilla.compiler.expressions.types import DOUBLE, STRING
 from cedilla.compiler.expressions.types.nearest import nearest, written
 from cedilla.compiler.expressions.types.versions import is_like_version
 from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
-from cedilla.compiler.facts.markers import Accent, Alter, Drop, Missing, Recode, ToLevel, ToUnit, accent_text
+from cedilla.compiler.facts.markers import (
+    Accent,
+    Add,
+    Alter,
+    Drop,
+    Missing,
+    Recode,
+    Rename,
+    SourceAlter,
+    Swap,
+    ToLevel,
+    ToUnit,
+    accent_text,
+)
 from cedilla.compiler.operators.shared.conditions import text_bound
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
@@ -26,6 +40,7 @@ from cedilla.runtime.control.accents.codes import left_out, writable
 from cedilla.runtime.control.accents.trees import CACHE_SIZE
 from cedilla.runtime.control.descriptions.region_texts import joined_texts, region_texts
 from cedilla.runtime.control.markers.added_types import narrower_types
+from cedilla.runtime.control.markers.dropped_distinctions import dropped_distinctions
 from cedilla.runtime.control.markers.one_accent import alters_of
 from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState
@@ -46,7 +61,7 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
     repeated = (*_versions(state, accent), *_repeated(state, accent, where), *_recodes(state, accent, where))
-    doubts = (*_outside(state, accent, where), *repeated, *_dropped_distinctions(state, accent, where))
+    doubts = (*_outside(state, accent, where), *repeated, *dropped_distinctions(state, accent, where))
     return doubts or (*_without_effect(state, accent, where), *narrower_types(state, accent))
 
 
@@ -179,59 +194,15 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
             pass
         case Missing(_, ()) if name not in state.sentinels.here:
             pass
-        case _:
+        case Add() | Drop() | Alter() | SourceAlter() | Rename() | Recode() | Missing() | Swap():
             return
+        case _:
+            assert_never(change)
     yield Diagnostic("RQ230", "warning", f"the accent changes nothing{why}", accent.span, (), help)
 
 
 def _was_double(state: SourceState, name: str) -> bool:
     return state.types[name] == DOUBLE and name not in state.numbers.doubled
-
-
-# --- attributes that distinguish tuples for others -------------------------------------------------------
-
-
-def _dropped_distinctions(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
-    """Yields RQ229 for a Drop of an attribute on which the units or codes of others depend. Tuples without it match no
-    description by it (theory 1.1), so their other attributes are read differently."""
-    if not isinstance(accent.primitive, Drop):
-        return
-    name = accent.primitive.attribute
-    live = regions.intersection(regions.difference(where, state.closed), regions.defined(name))
-    dependent = [
-        f"`{other}`"
-        for other in sorted({*state.units, *state.codes})
-        if _depends_on(state, other, name, live)
-    ]
-    if dependent:
-        others = " and ".join(dependent)
-        yield Diagnostic(
-            "RQ229",
-            "warning",
-            f"the accent drops `{name}`, and accents on {others} were about its values",
-            accent.span,
-            (f"no description by `{name}` matches tuples without it: accents on {others} by it end here",),
-            f"before the drop, bring {others} of all these tuples to one form; that accent must not name `{name}`",
-        )
-
-
-def _depends_on(state: SourceState, other: str, name: str, live: Tree) -> bool:
-    """Returns True if the functions of an attribute in a region differ from those for tuples without `name`."""
-    if other == name or name not in regions.attributes(state.units.get(other, state.codes.get(other, False))):
-        return False
-    tree = state.written(other)
-    alive = regions.difference(live, state.facts().dead(other))
-    return any(
-        not regions.is_empty(
-            regions.difference(regions.intersection(cell, alive), _of_all(cell, name, state)), state.universe
-        )
-        for cell in regions.cells(tree).values()
-    )
-
-
-def _of_all(cell: Tree, name: str, state: SourceState) -> Tree:
-    """Returns the tuples of a cell that lack an attribute, with any value of it."""
-    return regions.exists(regions.difference(cell, regions.defined(name)), {name}, state.universe)
 
 
 # --- functions that are applied twice --------------------------------------------------------------------
