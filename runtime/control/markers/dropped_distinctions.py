@@ -1,4 +1,4 @@
-"""Reports Drops of attributes by which accents have told tuples apart."""
+"""Reports Drops of attributes by which accents have described tuples."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ from collections.abc import Iterator
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Accent, Drop
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Diagnostic
+from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
 def dropped_distinctions(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
-    """Yields RQ229 for a Drop of an attribute on which the units or codes of others depend. Tuples without it match no
-    description by it (theory 1.1), so their other attributes are read differently."""
+    """Yields RQ229 for a Drop of an attribute on which it depends how others are read. Tuples without it match no
+    description by it (theory 1.1), so the accents that described them by it end."""
     if not isinstance(accent.primitive, Drop):
         return
     name = accent.primitive.attribute
     live = regions.intersection(regions.difference(where, state.closed), regions.defined(name))
-    dependent = [
-        f"`{other}`"
-        for other in sorted({*state.units, *state.codes})
-        if _depends_on(state, other, name, live)
-    ]
+    dependent = {
+        other for other, tree in _described_by(state, name) if _depends_on(state, other, tree, name, live)
+    }
     if dependent:
-        others = " and ".join(dependent)
+        others = " and ".join(f"`{other}`" for other in sorted(dependent))
         yield Diagnostic(
             "RQ229",
             "warning",
@@ -35,11 +34,32 @@ def dropped_distinctions(state: SourceState, accent: Accent, where: Tree) -> Ite
         )
 
 
-def _depends_on(state: SourceState, other: str, name: str, live: Tree) -> bool:
-    """Returns True if the functions of an attribute in a region differ from those for tuples without `name`."""
-    if other == name or name not in regions.attributes(state.units.get(other, state.codes.get(other, False))):
+def _described_by(state: SourceState, name: str) -> Iterator[tuple[str, Tree]]:
+    """Yields the other attributes that accents may have described by an attribute, each with a tree over canonical
+    values: its leaves tell how tuples are read."""
+    for other in {*state.units, *state.codes, *state.bent}:
+        # Conditions of codes and functions are those of histories, which are at hand.
+        known = (trees.get(other, False) for trees in (state.units, state.codes, state.bent))
+        if any(name in regions.attributes(tree) for tree in known):
+            yield other, state.written(other)
+    yield from state.names.here.items()
+    for pair, tree in state.swaps.here.items():
+        canonical = state.canonical(tree)
+        yield from ((other, canonical) for other in pair.split())
+    for other, tree in state.sentinels.here.items():
+        for value in _values(tree, other):
+            listing = regions.exists(regions.intersection(tree, regions.values(other, [value])), {other}, {})
+            yield other, state.canonical(listing)
+
+
+def _values(tree: Tree, name: str) -> list[Value]:
+    return listed(regions.exists(tree, regions.attributes(tree) - {name}, {}))
+
+
+def _depends_on(state: SourceState, other: str, tree: Tree, name: str, live: Tree) -> bool:
+    """Returns True if the leaves of a tree in a region differ from those for tuples without `name`."""
+    if other == name or name not in regions.attributes(tree):
         return False
-    tree = state.written(other)
     alive = regions.difference(live, state.facts().dead(other))
     return any(
         not regions.is_empty(

@@ -143,6 +143,41 @@ def test_a_drop_of_what_others_are_told_apart_by_is_a_warning(
     )
 
 
+UNDONE = "fw: int, s: int, a: double, b: double, h?: double, state: string"
+
+
+@pytest.mark.parametrize(
+    ("markers", "attributes"),
+    [
+        (["[[fw = 2, swap(a, b)]]"], "`a` and `b`"),
+        (["[[fw = 2, missing(h, {-9})]]"], "`h`"),
+        (["[[missing(h, {-9})]]", "[[fw = 2, missing(h, {-8})]]"], "`h`"),
+        (["[[fw = 2, rename(aa, a)]]"], "`a`"),
+        (["[[fw = 2, alter(a, y -> -y)]]"], "`a`"),
+        (["[[fw = 2, alter(h, y -> 8 / y)]]", "[[fw = 2, alter(b, y -> y * 2)]]"], "`b` and `h`"),
+        (["[[fw = 2, swap(a, b)]]", "[[fw = 2, swap(a, b)]]"], None),
+        (["[[fw = 2, missing(h, {-9})]]", "[[missing(h, {})]]"], None),
+        (["[[fw = 2, rename(aa, a)]]", "[[fw = 2, rename(a, a)]]"], None),
+        (["[[fw = 2, alter(a, y -> -y)]]", "[[fw = 2, alter(a, y -> -y)]]"], None),
+        (["[[s = 2, swap(a, b)]]", "[[s = 2, missing(h, {-9})]]", "[[s = 2, rename(aa, a)]]"], None),
+        (["[[recode(fw, {1: 2, 2: 1})]]", "[[fw = 2, swap(a, b)]]"], "`a` and `b`"),
+        (["[[missing(h, {-9})]]", "[[-(h)]]", "[[fw = 2, rename(aa, a)]]"], "`a`"),
+        (["[[fw = 2, missing(h, {-9})]]", "[[-(h)]]"], None),
+    ],
+)
+def test_a_drop_of_what_others_are_undone_by_is_a_warning(markers: list[str], attributes: str | None) -> None:
+    """Changes that only a source undoes end silently with what describes their tuples, as units and codes do."""
+    diagnostics: list[Diagnostic] = []
+    validate(
+        [Line(json.dumps({"$accent": text}), "s:1") for text in [*markers, "[[-(fw)]]"]],
+        declared_schema(UNDONE),
+        diagnostics.append,
+    )
+    warnings = [warning.message for warning in diagnostics if warning.code == "RQ229"]
+    expected = f"the accent drops `fw`, and accents on {attributes} were about its values"
+    assert warnings == ([expected] if attributes else [])
+
+
 # --- recodes that leave values out ---
 
 ORDERS = (
