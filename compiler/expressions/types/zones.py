@@ -61,12 +61,23 @@ def _unknown(zone: str, span: Span | None) -> DiagnosticError:
 
 def no_constant(problem: NoMoment, literal: Literal, zone: str) -> DiagnosticError:
     """Returns RQ175 for a constant of a marker that is a local time without one moment."""
-    first, second = (moment.isoformat().replace("+00:00", "Z") for moment in problem.moments)
+    first, second = _texts(problem)
+    is_skipped = problem.code == SKIPPED
+    hint = (
+        f"a time that they show, or `{first}`" if is_skipped else f"with an offset: `{first}` or `{second}`"
+    )
+    return failure("RQ175", _without_moment(problem, str(literal.value), zone), literal.span, hint=hint)
+
+
+def _without_moment(problem: NoMoment, local: str, zone: str) -> str:
+    first, second = _texts(problem)
     if problem.code == SKIPPED:
-        message = f"clocks in {zone} skip {literal.value}: they are set forward at {first}"
-        return failure("RQ175", message, literal.span, hint=f"a time that they show, or `{first}`")
-    message = f"clocks in {zone} show {literal.value} twice, at {first} and {second}"
-    return failure("RQ175", message, literal.span, hint=f"with an offset: `{first}` or `{second}`")
+        return f"clocks in {zone} skip {local}: they are set forward at {first}"
+    return f"clocks in {zone} show {local} twice, at {first} and {second}"
+
+
+def _texts(problem: NoMoment) -> list[str]:
+    return [moment.isoformat().replace("+00:00", "Z") for moment in problem.moments]
 
 
 def moment_in(local: datetime, zone: str) -> datetime:
@@ -86,14 +97,16 @@ def moment_in(local: datetime, zone: str) -> datetime:
     raise NoMoment(SKIPPED, (set_forward, set_forward))
 
 
-def shown(micros: int, before: str, after: str) -> int:
+def shown(micros: int, before: str, after: str, span: Span | None) -> int:
     """Returns the moment when clocks of the zone `after` show what those of `before` show at a moment, in microseconds
-    since 1970. Of two, it is the first."""
+    since 1970. Raises RQ175 if there is none, or two: no tuple with this text could be read."""
     local = (_EPOCH + micros * _MICROSECOND).astimezone(_zone(before)).replace(tzinfo=None)
     try:
         moment = moment_in(local, after)
-    except NoMoment as problem:  # a tuple with this time is set aside
-        moment = problem.moments[0]
+    except NoMoment as problem:
+        hint = "a list of missing values without it comes first"
+        message = f"{_without_moment(problem, local.isoformat(), after)}; it is among the missing values"
+        raise failure("RQ175", message, span, hint=hint) from None
     return (moment - _EPOCH) // _MICROSECOND
 
 

@@ -13,6 +13,7 @@ from cedilla.compiler.facts.markers import punctuation_text
 from cedilla.compiler.plan import Attribute, Plan, Source
 from cedilla.compiler.plan.field_paths import alternatives, field_path, overlap
 from cedilla.compiler.regions import Tree
+from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.runtime.checkpoint.edits.change import Change, Effect
 from cedilla.runtime.checkpoint.edits.value_changes import (
     ValueChange,
@@ -23,7 +24,7 @@ from cedilla.runtime.checkpoint.edits.value_changes import (
 from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.accents.swaps import is_swapped
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
-from cedilla.runtime.control.domains.growth import TAKEN, taken
+from cedilla.runtime.control.domains.growth import taken
 from cedilla.runtime.control.domains.table_domains import value_texts
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import with_form
@@ -183,7 +184,11 @@ class _Comparison:
         name, old = attribute.name, self.before.get(attribute.name)
         if (None if old is None else old.form) == attribute.form:
             return
-        self.state = with_form(self.state, name, attribute.form)
+        try:
+            self.state = with_form(self.state, name, attribute.form)
+        except DiagnosticError as error:
+            yield self._change("new checkpoint", f"{attribute}", f"{error.diagnostics[0].message} (RQ175)")
+            return
         if is_swapped(self.state.swaps, name):
             why = "an accent in force brings it by a field that is read otherwise (RQ318)"
             yield self._change("new checkpoint", f"{attribute}", why)
@@ -325,7 +330,7 @@ class _Comparison:
     def _wider(self, effect: Effect, what: str, attribute: Attribute, came: Tree) -> Change:
         """Values that are new in a domain. One that is the code of another value would be read as that one."""
         if (clash := taken(self.state, attribute, came)) is not None:
-            return self._change("new checkpoint", what, f"{clash} (RQ466): {TAKEN}")
+            return self._change("new checkpoint", what, f"{clash.what} (RQ466): {clash.advice}")
         why = self._why_wider(came)
         if attribute.name in self.state.codes and not listed(came):
             why += "; where it is recoded no value has a code that no list brings (RQ314)"

@@ -18,7 +18,7 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types.zones import shown
 from cedilla.compiler.facts.markers import Accent, Alter, Recode, SourceAlter, ToLevel, ToUnit
 from cedilla.compiler.regions import Tree
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import Span, failure
 from cedilla.runtime.control.accents.trees import conditions_renamed
 
 
@@ -75,13 +75,16 @@ class Sentinels:
         )
         return evolve(self, here=here, placed=placed)
 
-    def with_zone(self, attribute: str, before: str, after: str) -> Sentinels:
-        """Returns the sentinels of local times after another zone: as texts, they stay the same (theory N13)."""
+    def with_zone(self, attribute: str, before: str, after: str, span: Span | None) -> Sentinels:
+        """Returns the sentinels of local times after another zone: as texts, they stay the same (theory N13). Raises
+        RQ175 if the zone shows one of them twice, or skips it. `span`: of the accent."""
         if attribute not in self.here:
             return self
 
         def changed(trees: Mapping[str, Tree]) -> dict[str, Tree]:
-            tree = regions.transform(trees[attribute], attribute, lambda moment: shown(moment, before, after))
+            tree = regions.transform(
+                trees[attribute], attribute, lambda moment: shown(moment, before, after, span)
+            )
             return {**trees, attribute: tree}
 
         return evolve(self, here=changed(self.here), placed=changed(self.placed))

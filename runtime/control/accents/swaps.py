@@ -12,7 +12,7 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
-from cedilla.compiler.facts.markers import Accent, Add, Alter, SourceAlter, Swap, ToLevel, ToUnit
+from cedilla.compiler.facts.markers import Accent, Add, Alter, Rename, SourceAlter, Swap, ToLevel, ToUnit
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents.trees import conditions_renamed
@@ -122,10 +122,11 @@ def is_swapped(swaps: Swaps, name: str) -> bool:
 def check_swapped(swaps: Swaps, accent: Accent, types: Mapping[str, Type]) -> None:
     """Raises `DiagnosticError` RQ241 for an accent on an attribute that is in another place in some described tuples.
 
-    An Alter of numbers that are not doubles changes their type, so it is refused for all tuples.
+    An Alter of numbers that are not doubles changes their type, so it is refused for all tuples. A rename names the
+    place, whatever is in it.
     """
     change, name = accent.primitive, accent.primitive.attribute
-    if name not in swaps.partners or isinstance(change, Swap):
+    if name not in swaps.partners or isinstance(change, Swap | Rename):
         return
     is_swapped = regions.intersection(accent.description, swaps.of(name)) is not False
     gets_doubles = isinstance(change, Alter | SourceAlter | ToUnit | ToLevel | Add) and types[name].is_numeric

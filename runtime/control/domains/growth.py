@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from attrs import frozen
+
 from cedilla.compiler import regions
 from cedilla.compiler.facts.facts import StateFacts, closed_for_readers
 from cedilla.compiler.facts.markers import Grow
@@ -17,14 +19,19 @@ from cedilla.runtime.control.descriptions.region_texts import region_texts
 from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState
 
-TAKEN = "first a recode gives that one another code, then the new value comes"
-"""Advice for a new value that equals the code of another value."""
+
+@frozen
+class Clash:
+    """Why tuples cannot have a new value, and what comes before it."""
+
+    what: str
+    advice: str
 
 
 def is_new(state: SourceState, source: Source, growth: Grow) -> bool:
     """Returns True if a growth adds a value to the domain; an unrestricted attribute gains none. Raises
     `DiagnosticError`: RQ220 if the query does not declare the domain as a list, RQ221 if the attribute has been
-    altered, RQ466 if another value is written as the new one.
+    altered, RQ466 if another value is written as the new one, or the new one means undefined.
     """
     name = growth.attribute
     declared = next((a for a in source.attributes if a.name == name), None)
@@ -45,7 +52,7 @@ def is_new(state: SourceState, source: Source, growth: Grow) -> bool:
             hint=f"`{name}: {state.types[name]} in {{...}}` declares a list; "
             "any other is widened in the query's text",
         )
-    if name in state.units:
+    if name in state.units or name in state.bent:
         raise failure(
             "RQ221",
             f"the domain of `{name}` cannot grow: an accent has altered `{name}`",
@@ -56,32 +63,44 @@ def is_new(state: SourceState, source: Source, growth: Grow) -> bool:
     return True
 
 
-def taken(state: SourceState, attribute: Attribute, members: Tree) -> str | None:
-    """Returns the clash of a new value with the code of another value as text (theory N1, N3); `None` if each new value
-    can be written unchanged."""
-    name = attribute.name
-    if name not in state.codes:
+def taken(state: SourceState, attribute: Attribute, members: Tree) -> Clash | None:
+    """Returns the clash of a new value with the code of another value, or with a missing one (theory N1, N3, N11);
+    `None` if each new value can be written unchanged."""
+    name, wire = attribute.name, attribute.type.wire
+    if name not in state.codes and name not in state.sentinels.here:
         return None
     grown, declared = state.grow(name, members), state.universe[name].members
     open_tuples = regions.difference(grown.there(name, True), grown.closed)
     for value in listed(regions.difference(members, declared)):
-        live = regions.intersection(open_tuples, regions.values(name, [value]))
-        for other, where in owners(grown.original, grown.forward_maps, grown.codes, name, value, live):
-            if not regions.is_empty(where, grown.universe):
-                here = anywhere(regions.exists(where, {name}, grown.universe), grown.universe)
-                texts = () if regions.covers(here, grown.universe) else region_texts(grown.facts(), here)[:1]
-                words = [attribute.type.wire(member) for member in (value, other)]
-                return "{} is what {} is written as{}".format(*words, "".join(f" for {t}" for t in texts))
+        here = regions.values(name, [value])
+        live = regions.intersection(open_tuples, here)
+        if name in grown.codes:
+            for other, where in owners(grown.original, grown.forward_maps, grown.codes, name, value, live):
+                if not regions.is_empty(where, grown.universe):
+                    what = f"{wire(value)} is what {wire(other)} is written as{_where(grown, name, where)}"
+                    return Clash(what, "first a recode gives that one another code, then the new value comes")
+        undefined = regions.intersection(grown.sentinels.here.get(name, False), here)
+        where = regions.intersection(live, grown.canonical(undefined))
+        if not regions.is_empty(where, grown.universe):
+            what = f"{wire(value)} means undefined{_where(grown, name, where)}"
+            return Clash(what, "first a list of missing values without it comes, then the new value")
     return None
+
+
+def _where(state: SourceState, name: str, where: Tree) -> str:
+    """Returns the tuples of a region whatever value they have, as text; none for all tuples."""
+    here = anywhere(regions.exists(where, {name}, state.universe), state.universe)
+    texts = () if regions.covers(here, state.universe) else region_texts(state.facts(), here)[:1]
+    return "".join(f" for {text}" for text in texts)
 
 
 def check_codes(
     state: SourceState, attribute: Attribute, members: Tree, what: str, span: Span | None
 ) -> None:
-    """Raises `DiagnosticError` RQ466 if a new value of a domain is the code of another value, which makes it ambiguous
-    (theory N1, N3). `what`: the refused change, for the message. `span`: its position."""
+    """Raises `DiagnosticError` RQ466 if a new value of a domain is the code of another value, or means undefined: it
+    would be ambiguous (theory N1, N3, N11). `what`: the refused change, for the message. `span`: its position."""
     if (clash := taken(state, attribute, members)) is not None:
-        raise failure("RQ466", f"{what}: {clash}", span, hint=TAKEN)
+        raise failure("RQ466", f"{what}: {clash.what}", span, hint=clash.advice)
 
 
 def _is_beyond(state: SourceState, attribute: Attribute, members: Tree) -> bool:

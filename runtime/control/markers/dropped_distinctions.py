@@ -39,8 +39,8 @@ def _described_by(state: SourceState, name: str) -> Iterator[tuple[str, Tree]]:
     values: its leaves tell how tuples are read."""
     for other in {*state.units, *state.codes, *state.bent}:
         # Conditions of codes and functions are those of histories, which are at hand.
-        known = (trees.get(other, False) for trees in (state.units, state.codes, state.bent))
-        if any(name in regions.attributes(tree) for tree in known):
+        trees = (kind.get(other, False) for kind in (state.units, state.codes, state.bent))
+        if any(name in regions.attributes(tree) for tree in trees):
             yield other, state.written(other)
     yield from state.names.here.items()
     for pair, tree in state.swaps.here.items():

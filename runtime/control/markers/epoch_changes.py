@@ -12,19 +12,30 @@ from cedilla.runtime.control.sources.text_forms import form_of, with_form
 
 
 def changes(state: SourceState, source: Source, change: EpochChange) -> bool:
-    """Returns True if an accent changes anything. Raises `DiagnosticError`: as `is_new`, as `Source.check_form`, and
-    RQ241 for texts of an attribute that is in the place of another one."""
-    if isinstance(change, Grow):
-        return is_new(state, source, change)
+    """Returns True if an accent changes anything. Raises `DiagnosticError`: as `is_new`, as `Source.check_form`, as
+    `with_form`, and RQ241 for an attribute that is in the place of another one."""
     name = change.attribute
+    if isinstance(change, Grow):
+        if not is_new(state, source, change):
+            return False
+        _check_place(state, change)
+        return True
     if form_of(state, name) == change.form:
         return False
     source.check_form(change)
+    _check_place(state, change)
+    _ = with_form(state, name, change.form, change.span)
+    return True
+
+
+def _check_place(state: SourceState, change: EpochChange) -> None:
+    """Raises RQ241 if some tuples have another attribute in the place: their texts are of that one, and a growth would
+    name a value of it."""
+    name = change.attribute
     if is_swapped(state.swaps, name):
         message = f"`{name}` and `{state.swaps.partners[name]}` have changed places in some tuples"
         hint = "swap them back first, then send the accent and the swap again"
         raise failure("RQ241", message, change.span, hint=hint)
-    return True
 
 
 def begun(state: SourceState, change: EpochChange) -> SourceState:

@@ -11,6 +11,7 @@ from cedilla.compiler.expressions.types import Type
 from cedilla.compiler.plan import Source
 from cedilla.compiler.plan.field_paths import FieldPath
 from cedilla.compiler.regions import POSITION
+from cedilla.grammar.diagnostics import Span
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -51,12 +52,13 @@ def form_of(state: SourceState, name: str) -> str | None:
     return state.forms.get(name, usual_form(type_) if type_.name == "timestamp" else None)
 
 
-def with_form(state: SourceState, name: str, form: str | None) -> SourceState:
+def with_form(state: SourceState, name: str, form: str | None, span: Span | None = None) -> SourceState:
     """Returns the state with another form of the texts of an attribute. Missing values that are local times stay as
-    texts; those that are numbers stay as numbers."""
+    texts; those that are numbers stay as numbers. Raises `DiagnosticError` RQ175 for a missing local time that has no
+    one moment in a zone. `span`: of the accent."""
     forms = {of: kept for of, kept in state.forms.items() if of != name}
     after = evolve(state, forms=forms if form is None else {**forms, name: form})
     if name not in state.types or state.types[name].name != "timestamp":
         return after
     zones = form_of(state, name) or "", form_of(after, name) or ""
-    return evolve(after, sentinels=state.sentinels.with_zone(name, *zones))
+    return evolve(after, sentinels=state.sentinels.with_zone(name, *zones, span))

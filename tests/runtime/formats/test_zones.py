@@ -31,7 +31,8 @@ from cedilla.runtime.formats.xml.blocks import XmlPart
 from cedilla.runtime.pipeline.load import load
 from cedilla.runtime.reference.reference import Reference
 from tests.kit.command import cedilla
-from tests.kit.lines import write_lines
+from tests.kit.errors import error_of
+from tests.kit.lines import marker, write_lines
 from tests.kit.query import Query
 from tests.kit.stream import Item, decode
 from tests.kit.tiers import rest
@@ -521,6 +522,36 @@ def test_a_missing_local_time_is_the_same_text_in_every_zone(tmp_path: Path) -> 
     here = after.states["r"].sentinels.here["at"]
     assert regions.contains(here, {"at": TIMESTAMP.moment("2020-10-24T19:30:00Z")})
     assert not regions.contains(here, {"at": TIMESTAMP.moment("2020-10-24T23:00:00Z")})
+
+
+@pytest.mark.parametrize(
+    ("local", "zone", "refused"),
+    [
+        ("2021-10-31T02:30:00", BERLIN, "show 2021-10-31T02:30:00 twice"),
+        ("2021-03-28T02:30:00", BERLIN, "skip 2021-03-28T02:30:00"),
+        ("2021-10-31T02:30:00", "Asia/Kolkata", None),
+    ],
+)
+def test_a_zone_in_which_a_missing_time_has_no_one_moment_is_refused(
+    local: str, zone: str, refused: str | None
+) -> None:
+    """Its text could not be read, and the moment that took its place would be undefined where it has an offset."""
+    declared = 'stream r(at?: timestamp zone "%s", x?: double) from json "in/r"; emit r to json "out/o";'
+    reference = ran(compile_query(declared % "UTC").plan, [("r", marker(f'[[missing(at, {{"{local}"}})]]'))])
+    (change,) = edited(reference, declared % zone)[0].items
+    assert (change.effect, (refused or "") in change.why) == (
+        "new checkpoint" if refused else "at once",
+        True,
+    )
+    another = marker(f'[[zone(at, "{zone}")]]')
+    if refused is None:
+        reference.step([("r", another)])
+        return
+    error = error_of(lambda: reference.step([("r", another)]))
+    assert error.code == "RQ175"
+    assert refused in error.message
+    reference.step([("r", marker("[[missing(at, {})]]"))])
+    reference.step([("r", another)])
 
 
 @pytest.mark.either_engine

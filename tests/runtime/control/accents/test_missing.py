@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from cedilla import Options, run, simulate
+from cedilla import Options, compile_query, run, simulate
 from tests.kit.command import cedilla
 from tests.kit.compare import values_of
-from tests.kit.errors import code_of
+from tests.kit.errors import code_of, error_of
 from tests.kit.lines import marker, write_lines
 from tests.kit.query import canonical_rows
 from tests.kit.stream import Item, decode, read_output
 from tests.kit.tiers import rest
+from tests.runtime.checkpoint.plan_edits import edited, ran
 
 QUERY = """
 stream r(ts: long, s: int in {1, 2}, x?: double unit degC, k?: string)
@@ -181,6 +182,38 @@ def test_wrong_lists_end_the_query(here: Path, case: str) -> None:
     texts, code = WRONG[case]
     write_lines(here / "r/1.jsonl", map(marker, texts))
     assert code_of(lambda: simulate(QUERY)) == code
+
+
+GROWING = """
+stream r(s: int in {1, 2}, k?: int in {1, 2}) from json "r";
+emit r to json "out/r";
+"""
+
+
+@pytest.mark.parametrize(
+    ("missing", "clash"),
+    [
+        ("[[missing(k, {3})]]", "3 means undefined"),
+        ("[[s = 1, missing(k, {3})]]", "3 means undefined for [s = 1]"),
+        ("[[s = 1, missing(k, {4})]]", None),
+    ],
+)
+def test_a_domain_does_not_grow_by_what_means_undefined(here: Path, missing: str, clash: str | None) -> None:
+    """No tuple could have the new value, and all would wait for it."""
+    lines = [missing, "[[recode(k, {1: 1}, else same)]]", "[[grow(k, {3})]]"]
+    for texts in (lines, lines[::2]):
+        write_lines(here / "r/1.jsonl", map(marker, texts))
+        if clash is None:
+            simulate(GROWING)
+            continue
+        error = error_of(lambda: simulate(GROWING))
+        assert (error.code, error.message) == ("RQ466", f"the domain of `k` cannot grow: {clash}")
+    (changed,) = edited(ran(compile_query(GROWING).plan, [("r", marker(missing))]), WIDER)[0].items
+    assert (changed.effect == "new checkpoint") == (clash is not None)
+    assert clash is None or f"{clash} (RQ466)" in changed.why
+
+
+WIDER = GROWING.replace("k?: int in {1, 2}", "k?: int in {1, 2, 3}")
 
 
 def test_tools_know_it(here: Path) -> None:

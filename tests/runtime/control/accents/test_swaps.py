@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from tests.kit.lines import write_lines
 from tests.kit.stream import Item, decode, read_output
 
 QUERY = """
-stream r(ts: long, s: int in {1, 2}, a: double unit W, b: double unit W, c: double unit W, n: long, m: long, t: double)
+stream r(ts: long, s: int in {1, 2}, a: double unit W, b: double unit W, c: double unit W, n: long, m: long, t: double,
+  i?: int in {1, 2}, j?: int in {1, 2})
   from json "r"
   punctuated on ts;
 emit r to json "out/r";
@@ -42,7 +44,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "described by one of them": (["[[b > 1, swap(a, b)]]"], "RQ201"),
     "described by a swapped one": (["[[swap(a, b)]]", "[[a > 1, swap(n, m)]]"], "RQ241"),
     "an accent on one of them": (["[[s = 1, swap(a, b)]]", "[[alter(a, y -> y * 2)]]"], "RQ241"),
-    "a rename of one of them": (["[[s = 1, swap(a, b)]]", "[[rename(aa, b)]]"], "RQ241"),
+    "a growth of one of them": (["[[s = 1, swap(i, j)]]", "[[grow(i, {3})]]"], "RQ241"),
     "an alter of whole numbers": (["[[s = 1, swap(n, m)]]", "[[s = 2, alter(n, y -> y * 2)]]"], "RQ241"),
 }
 
@@ -58,6 +60,19 @@ def test_a_swap_of_other_tuples_allows_accents(here: Path) -> None:
     write_lines(here / "r/1.jsonl", [*accents("[[s = 2, swap(a, b)]]", "[[s = 1, unit(a, kW)]]"), ONE])
     simulate(QUERY, Options(sinks={"r": "out/r"}))
     assert [(row["a"], row["b"]) for row in decode(read_output(Path("out/r")))] == [(1000.0, 2.0)]
+
+
+def test_a_swapped_attribute_is_renamed_before_or_after(here: Path) -> None:
+    """A tuple has the name of the place, whatever value is there."""
+    swap, rename = "[[s = 1, swap(a, b)]]", "[[rename(aa, a)]]"
+    row = {**{name: value for name, value in ONE.items() if name != "a"}, "aa": 1.0}
+    for texts in ([swap, rename], [rename, swap]):
+        rows = [row, row | {"ts": 2, "s": 2}, ONE | {"ts": 3}]
+        write_lines(here / "r/1.jsonl", [*accents(*texts), *rows])
+        simulate(QUERY, Options(sinks={"r": "out/r"}))
+        actual = [(row["ts"], row["a"], row["b"]) for row in decode(read_output(Path("out/r")))]
+        assert actual == [(1, 2.0, 1.0), (2, 1.0, 2.0)]
+        shutil.rmtree("out")
 
 
 def test_constants_with_units_are_of_what_tuples_have_there(here: Path) -> None:

@@ -71,6 +71,13 @@ def test_a_growth_that_cannot_be_has_its_place_and_a_hint(query: Path, command: 
     assert hint in output
 
 
+def test_a_domain_of_turned_values_does_not_grow(query: Path) -> None:
+    """The marker would name a value as the domain has it, and everything else in a stream is as tuples have it."""
+    query.write_text('stream pumps(x: double in {1, 2}) from json "in"; emit pumps to json "out";')
+    output = marker_messages(query, ["[[alter(x, y -> -y)]]", "[[grow(x, {-3})]]"], "trace")
+    assert "error[RQ221]: the domain of `x` cannot grow: an accent has altered `x`" in output
+
+
 def test_a_join_that_kept_nothing_for_the_new_values_ends_the_query_there(query: Path) -> None:
     query.write_text(JOIN)
     done = cedilla("trace", str(query), "--on", "pumps", GROWS)
