@@ -317,6 +317,16 @@ def _links(function: Affine | Bent) -> tuple[Link, ...]:
     return function.links if isinstance(function, Chain) else (function,)
 
 
+def ends_with(function: Affine | Bent, last: Bent) -> bool:
+    """Returns True if the last steps of a function are those of another one. Several shifts are one, of a multiple."""
+    if last.is_identity:
+        return False
+    if isinstance(last, Shift):
+        *_, final = _links(function)
+        return isinstance(final, Shift) and final.micros % last.micros == 0 and final.micros * last.micros > 0
+    return _links(function)[-len(_links(last)) :] == _links(last)
+
+
 def image_of_cut(cut: Bound, function: Affine | Bent) -> Bound:
     """Returns the cut in the image of a function; a falling one changes the sides."""
     value, side = cut

@@ -27,7 +27,7 @@ from cedilla.runtime.checkpoint.commits import Commit
 from cedilla.runtime.checkpoint.inventory import Failure, Stored, backlog, failure, quarantined, stored
 from cedilla.runtime.checkpoint.journal import Undeclared
 from cedilla.runtime.control.descriptions.boxes import simple_boxes
-from cedilla.runtime.control.markers.warnings import converted_twice
+from cedilla.runtime.control.markers.repeated import converted_twice
 from cedilla.runtime.control.sinks.held_back import held_back
 from cedilla.runtime.control.sources.active_accents import active_accents, of_source
 from cedilla.runtime.control.sources.latest_time import with_latest

@@ -41,9 +41,10 @@ from cedilla.grammar.parser import parse_accent, parse_punctuation
 from cedilla.runtime.control.accents.sentinels import check_changed
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd, alters_of, check_add, misnamed
+from cedilla.runtime.control.markers.repeated import standing
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_punctuation
 from cedilla.runtime.control.markers.superseded import with_superseded
-from cedilla.runtime.control.markers.warnings import standing, warnings_about
+from cedilla.runtime.control.markers.warnings import warnings_about
 from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import MAX_ALTERS, SourceState
 from cedilla.runtime.records.marker import MarkerLine

@@ -1,12 +1,10 @@
-"""Reports mistakes and likely mistakes in accents: impossible descriptions, values that are converted twice (theory
-N8), values left without a code, versions compared as texts."""
+"""Reports mistakes and likely mistakes in accents: impossible descriptions, versions compared as texts, accents that
+change nothing; and those of its neighbours."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from itertools import pairwise
 from typing import assert_never
 
 from attrs import evolve
@@ -15,7 +13,6 @@ from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, STRING
 from cedilla.compiler.expressions.types.nearest import nearest, written
 from cedilla.compiler.expressions.types.versions import is_like_version
-from cedilla.compiler.facts.facts import ORIGINAL, Facts, History
 from cedilla.compiler.facts.markers import (
     Accent,
     Add,
@@ -28,21 +25,18 @@ from cedilla.compiler.facts.markers import (
     Swap,
     ToLevel,
     ToUnit,
-    accent_text,
 )
 from cedilla.compiler.operators.shared.conditions import text_bound
 from cedilla.compiler.regions import Level, Tree
-from cedilla.compiler.regions.affine import Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.compiler.units.units import is_same
 from cedilla.grammar.diagnostics import Diagnostic, DiagnosticError
-from cedilla.runtime.control.accents.codes import left_out, writable
-from cedilla.runtime.control.accents.trees import CACHE_SIZE
-from cedilla.runtime.control.descriptions.region_texts import joined_texts, region_texts
+from cedilla.runtime.control.accents.codes import writable
 from cedilla.runtime.control.markers.added_types import narrower_types
 from cedilla.runtime.control.markers.dropped_distinctions import dropped_distinctions
 from cedilla.runtime.control.markers.one_accent import alters_of
-from cedilla.runtime.control.sources.partitions import anywhere
+from cedilla.runtime.control.markers.repeated import repeated
+from cedilla.runtime.control.markers.unwritten import unwritten
 from cedilla.runtime.control.sources.source_state import SourceState
 
 _MAX_NAMED = 3
@@ -60,8 +54,9 @@ def warnings_about(state: SourceState, accent: Accent) -> tuple[Diagnostic, ...]
     where = state.canonical(state.sentinels.removed(accent.description))
     if regions.is_empty(regions.intersection(where, writable(state.codes)), state.universe):
         raise DiagnosticError([_impossible(state, accent, where)])
-    repeated = (*_versions(state, accent), *_repeated(state, accent, where), *_recodes(state, accent, where))
-    doubts = (*_outside(state, accent, where), *repeated, *dropped_distinctions(state, accent, where))
+    kinds = (repeated, unwritten, dropped_distinctions)
+    others = (warning for kind in kinds for warning in kind(state, accent, where))
+    doubts = (*_outside(state, accent, where), *_versions(state, accent), *others)
     return doubts or (*_without_effect(state, accent, where), *narrower_types(state, accent))
 
 
@@ -203,167 +198,3 @@ def _without_effect(state: SourceState, accent: Accent, where: Tree) -> Iterator
 
 def _was_double(state: SourceState, name: str) -> bool:
     return state.types[name] == DOUBLE and name not in state.numbers.doubled
-
-
-# --- functions that are applied twice --------------------------------------------------------------------
-
-
-@lru_cache(CACHE_SIZE)
-def standing(history: History) -> tuple[Affine, ...]:
-    """Returns the functions that a cell's values went through and that no later function undid, oldest first."""
-    steps: list[Affine] = []
-    for before, after in pairwise(history):
-        step = _step(before, after)
-        if steps and _undoes(step, steps[-1]):
-            steps.pop()
-        elif not step.is_identity:
-            steps.append(step)
-    return tuple(steps)
-
-
-_MAX_STEPS = 1 << 16
-"""Number of steps to cache. Each accent asks for all steps of the cells that it meets, and adds one to each."""
-
-
-@lru_cache(_MAX_STEPS)
-def _step(before: Affine, after: Affine) -> Affine:
-    return after.after(before.inverse())
-
-
-@lru_cache(_MAX_STEPS)
-def _undoes(step: Affine, last: Affine) -> bool:
-    return step.after(last).is_identity
-
-
-def _repeated(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
-    """Yields RQ218 for an Alter whose function is already in force in some of its cells (N8)."""
-    if not isinstance(accent.primitive, Alter) or accent.primitive.attribute not in state.units:
-        return
-    name, function = accent.primitive.attribute, accent.primitive.function
-    facts = state.facts()
-    live = regions.difference(where, facts.dead(name))
-    units = state.units[name]
-    twice = regions.within(live, units, lambda history: function in standing(history))
-    if regions.is_empty(twice, state.universe):
-        return
-    results = {function.after(h[-1]) for h in _histories(units, twice)}
-    twice = anywhere(twice, state.universe)
-    conditions = tuple(text.strip("[]") for text in _conditions(facts, name, twice)[:1])
-    if regions.attributes(twice) & state.units.keys():  # their raw values differ from canonical ones here
-        conditions = ("...",)
-    undo = accent_text(conditions, Alter(name, function.inverse()))
-    yield Diagnostic(
-        "RQ218",
-        "warning",
-        f"an equal alter of `{name}` is in force already{_where(facts, name, twice)}: values there are converted twice",
-        accent.span,
-        (*_before(state, name, function, twice), *(_meaning(result) for result in _first(results))),
-        f"an alter changes values from the units before it; where they had not changed again, undo it: {undo}",
-    )
-
-
-def _recodes(state: SourceState, accent: Accent, where: Tree) -> Iterator[Diagnostic]:
-    """Yields warnings about a recode: RQ218, RQ232."""
-    if isinstance(recode := accent.primitive, Recode):
-        live = regions.difference(where, regions.union(state.closed, state.facts().dead(recode.attribute)))
-        yield from _recoded_back(state, accent, recode, live)
-        yield from _left_out(state, accent, recode, live)
-
-
-def _left_out(state: SourceState, accent: Accent, recode: Recode, live: Tree) -> Iterator[Diagnostic]:
-    """Yields RQ232 for declared values without a code after the recode; tuples with one are quarantined (RQ314)."""
-    values = left_out(state.codes, state.universe, recode, regions.intersection(live, writable(state.codes)))
-    if not values:
-        return
-    type_, own = recode.type, recode.code.with_own(values)
-    shown = ", ".join(type_.wire(value) for value in values[:_MAX_CODES])
-    more = f" and {len(values) - _MAX_CODES} more" if len(values) > _MAX_CODES else ""
-    hint = "each of them needs a code of its own in the recode"
-    if len(own.pairs) == len(recode.code.pairs) + len(values) <= _MAX_CODES:
-        hint = f"to keep them as they are: `{evolve(recode, code=own)}`"
-    yield Diagnostic(
-        "RQ232",
-        "warning",
-        f"the recode leaves out {shown}{more} of `{recode.attribute}`: from here on such tuples are set aside",
-        accent.span,
-        ("a recode lists every value that may come after it (RQ314)",),
-        hint,
-    )
-
-
-def _recoded_back(state: SourceState, accent: Accent, recode: Recode, live: Tree) -> Iterator[Diagnostic]:
-    """Yields RQ218 for an exchange of codes that is already in force, which a second one reverses. Other repeated
-    recodes are errors (RQ464)."""
-    name, code = recode.attribute, recode.code
-    if name not in state.codes:
-        return
-    twice = regions.within(
-        live, state.codes[name], lambda leaf: isinstance(leaf, ValueMapping) and leaf == code
-    )
-    if not regions.is_empty(twice, state.universe):
-        where_text = _where(state.facts(), name, anywhere(twice, state.universe))
-        yield Diagnostic(
-            "RQ218",
-            "warning",
-            f"an equal recode of `{name}` is in force already{where_text}: from here on the first codes are back",
-            accent.span,
-            (),
-            "a pair is the value until here, then the value from here on; if this was a mistake, send it once more",
-        )
-
-
-def _histories(units: Tree, region: Tree) -> list[History]:
-    inside = regions.combine(
-        region, units, regions.Operation(lambda a, _: ORIGINAL if a is False else None, lambda a, b: b)
-    )
-    return [history for history in regions.leaves(inside) if len(history) > 1]
-
-
-def _first(functions: set[Affine]) -> list[Affine]:
-    """Returns the first few of some functions, in a fixed order."""
-    return sorted(functions, key=lambda f: (f.slope, f.shift))[:_MAX_NAMED]
-
-
-def _meaning(function: Affine) -> str:
-    return f"from here on, what was y in the units of the stream's start is written {function.text('y')}"
-
-
-def _conditions(facts: Facts, name: str, region: Tree) -> list[str]:
-    """Returns a region as patterns; no pattern if it contains all tuples with the attribute."""
-    rest = regions.difference(regions.complement(facts.dead(name)), region)
-    return [] if regions.is_empty(rest, facts.universe) else region_texts(facts, region)
-
-
-def _where(facts: Facts, name: str, region: Tree) -> str:
-    texts = joined_texts(_conditions(facts, name, region))
-    units = ", in the units of the start" if regions.attributes(region) & facts.units.keys() else ""
-    return f" for {texts[0]}{units}" if texts else ""
-
-
-def _before(state: SourceState, name: str, function: Affine, twice: Tree) -> Iterator[str]:
-    """Yields the remembered earlier markers with an equal function."""
-    equal = [
-        alter
-        for alter in state.alters
-        if alter.attribute == name
-        and alter.function == function
-        and not regions.is_empty(regions.intersection(alter.where, twice), state.universe)
-    ]
-    for alter in equal[:_MAX_NAMED]:
-        yield f"before: {alter.place}: {alter.text}" if alter.place else f"before: {alter.text}"
-    if len(equal) > _MAX_NAMED:
-        yield f"and {len(equal) - _MAX_NAMED} more"
-
-
-def converted_twice(facts: Facts) -> Iterator[str]:
-    """Yields texts for `status` about cells where an equal Alter is in force twice."""
-    for name in facts.units:
-        live = facts.live_units(name)
-        for history in regions.leaves(live):
-            steps = standing(history)
-            for function in _first({step for step in steps if steps.count(step) > 1}):
-                cell = regions.map_leaves(live, lambda leaf, h=history: leaf == h)
-                yield (
-                    f"{Alter(name, function)} {steps.count(function)} times{_where(facts, name, cell)}; "
-                    f"in all {Alter(name, history[-1])}"
-                )

@@ -13,7 +13,7 @@ from cedilla.compiler.facts.marker_parser import read_accent
 from cedilla.grammar import Diagnostic, DiagnosticError
 from cedilla.runtime.checkpoint.commit_json import dump_commit, load_commit
 from cedilla.runtime.control.markers.one_accent import with_accent
-from cedilla.runtime.control.markers.warnings import standing
+from cedilla.runtime.control.markers.repeated import standing
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.inspect.status import read_status, status_text
 from cedilla.runtime.pipeline.report import EpochReport
@@ -222,6 +222,33 @@ def test_a_recode_that_leaves_out_values_that_may_come_is_a_warning(case: str) -
             assert whole.startswith("recode("), "the hint is a recode that leaves out nothing"
 
 
+CODED = "s: int, k?: int, v?: int in {1, 2}"
+TO_THREE, NO_THREE = "[[recode(k, {1: 10, 2: 3})]]", "[[missing(k, {3})]]"
+LOST = [
+    ([NO_THREE, TO_THREE], "the recode writes 2 as 3"),
+    ([TO_THREE, NO_THREE], "a recode writes 2 as 3"),
+    (["[[s = 1, missing(k, {3})]]", TO_THREE], "the recode writes 2 as 3"),
+    (["[[s = 1, missing(k, {3})]]", "[[s = 2, recode(k, {1: 10, 2: 3})]]"], None),
+    (["[[s = 1, recode(k, {1: 10, 2: 3})]]", "[[s = 2, missing(k, {3})]]"], None),
+    ([NO_THREE, "[[recode(k, {1: 3, 3: 1}, else same)]]"], "the recode writes 1 as 3"),
+    ([NO_THREE, "[[recode(k, {3: 4, 1: 2, 2: 1})]]"], None),
+    ([NO_THREE, "[[missing(k, {})]]", TO_THREE], None),
+    ([TO_THREE, NO_THREE, NO_THREE], "a recode writes 2 as 3"),
+    (["[[missing(v, {1, 3})]]", "[[recode(v, {2: 3, 1: 2})]]"], "the recode writes 2 as 3"),
+    (["[[missing(v, {3})]]", "[v = 2]", "[[recode(v, {1: 1, 2: 3})]]"], None),
+]
+
+
+@pytest.mark.parametrize(("markers", "message"), LOST)
+def test_a_recode_to_what_means_undefined_is_a_warning(markers: list[str], message: str | None) -> None:
+    """In either order: a value with such a code was undefined without a word."""
+    diagnostics: list[Diagnostic] = []
+    lines = [Line(json.dumps(marker(text)), f"s:{n}") for n, text in enumerate(markers, 1)]
+    assert validate(lines, declared_schema(CODED), diagnostics.append).valid
+    lost = [d.message.partition(" in `")[0] for d in diagnostics if "means undefined" in d.message]
+    assert lost == ([] if message is None else [message])
+
+
 @pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
 def test_every_command_warns_of_it(query: Path, command: str) -> None:
     output = marker_messages(query, ['[[pump = 1, recode(place, {"north": "N"})]]'], command)
@@ -230,6 +257,44 @@ def test_every_command_warns_of_it(query: Path, command: str) -> None:
 
 
 # --- functions that are applied twice ---
+
+TURNED = "s: int, a: double, at: timestamp, u: double unit W"
+
+
+@pytest.mark.parametrize(
+    ("markers", "where", "undo"),
+    [
+        (["alter(a, y -> -y)"] * 2, "", "[[alter(a, y -> y * -1)]]"),
+        (["alter(at, y -> y + 1 hour)"] * 2, "", "[[alter(at, y -> y - 1 hour)]]"),
+        (["alter(at, y -> y + 1 hour)"] * 3, "", "[[alter(at, y -> y - 1 hour)]]"),
+        (["alter(a, y -> 10 * log10(y))"] * 2, "", "[[alter(a, y -> pow(10, y / 10))]]"),
+        (["alter(a, y -> y * 3)", *["alter(a, y -> 8 / y)"] * 2], "", "[[alter(a, y -> 8 / y)]]"),
+        (
+            ["s = 1, alter(a, y -> -y)", "alter(a, y -> -y)"],
+            " for [s = 1]",
+            "[[s = 1, alter(a, y -> y * -1)]]",
+        ),
+        (["s = 1, alter(a, y -> -y)", "s = 2, alter(a, y -> -y)"], None, ""),
+        (["alter(at, y -> y + 1 hour)", "alter(at, y -> y - 1 hour)"], None, ""),
+        (["alter(at, y -> y + 1 hour)", "alter(at, y -> y + 90 minute)"], None, ""),
+        (["unit(u, dBW)", "unit(u, dBW)"], None, ""),
+    ],
+)
+def test_a_function_that_falls_or_bends_twice_is_a_warning(
+    markers: list[str], where: str | None, undo: str
+) -> None:
+    """They are as often sent twice as others are, and no output tells of them."""
+    diagnostics: list[Diagnostic] = []
+    lines = [Line(json.dumps(marker(f"[[{text}]]")), f"s:{n}") for n, text in enumerate(markers, 1)]
+    validate(lines, declared_schema(TURNED), diagnostics.append)
+    repeated = [warning for warning in diagnostics if warning.code == "RQ218"]
+    if where is None:
+        assert repeated == []
+        return
+    last = repeated[-1]
+    assert len(repeated) == len(markers) - 1 - (markers[0] != markers[-1] and where == "")
+    assert f" is in force already{where}: values there are converted twice" in last.message
+    assert str(last.help).endswith(f"undo it: {undo}")
 
 
 @pytest.mark.parametrize("command", ["simulate", "validate", "trace"])
