@@ -17,14 +17,20 @@ from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.records.marker import MarkerLine
 
 
-def started(plan: Plan) -> dict[str, SourceState]:
-    return {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+def started(plan: Plan, *before: str) -> dict[str, SourceState]:
+    """The sources after some accents of `r`, each in an epoch of its own."""
+    states = {s.name: SourceState.start(s, plan.droppable[s.name]) for s in plan.sources}
+    for text in before:
+        effects = advance(plan, states, {"r": [MarkerLine("accent", text, 0)]})
+        assert not effects.stops
+        states = {name: state.next_epoch() for name, state in effects.states.items()}
+    return states
 
 
-def one_by_one(plan: Plan, lines: list[MarkerLine]) -> MarkerEffects:
+def one_by_one(plan: Plan, states: Mapping[str, SourceState], lines: list[MarkerLine]) -> MarkerEffects:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(advancing, "group_at", lambda *_: None)
-        return advance(plan, started(plan), {"r": lines}, place)
+        return advance(plan, states, {"r": lines}, place)
 
 
 def place(source: str, marker: MarkerLine) -> str:
@@ -47,12 +53,13 @@ def _at(tree: Tree, position: int) -> Tree:
     return regions.map_children(tree, lambda child: _at(child, position)) if isinstance(tree, Level) else tree
 
 
-def compare(plan: Plan, items: list[MarkerLine | None]) -> MarkerEffects:
-    """The effects of markers; fails where they are not those that they have one by one."""
+def compare(plan: Plan, items: list[MarkerLine | None], *before: str) -> MarkerEffects:
+    """The effects of markers; fails where they are not those that they have one by one. `before`: earlier accents."""
     lines = [item for item in items if item is not None]
     positions = [line.position for line in lines]
     free = sorted({*range(max(positions) + 3)} - {*positions})
-    together, apart = advance(plan, started(plan), {"r": lines}, place), one_by_one(plan, lines)
+    states = started(plan, *before)
+    together, apart = advance(plan, states, {"r": lines}, place), one_by_one(plan, states, lines)
     assert together.stops == apart.stops
     assert (together.accents, together.punctuations) == (apart.accents, apart.punctuations)
     assert together.warnings == apart.warnings

@@ -117,14 +117,14 @@ def active_recodes(codes: Codes, types: Mapping[str, Type]) -> Iterator[tuple[Re
                 yield Recode(name, code, types[name]), cell
 
 
-def coded(raw: Tree, codes: Codes, forward: Mapping[str, Tree], universe: Universe) -> Tree:
-    """Returns the canonical tuples that a raw region describes. `forward`: the functions from canonical to raw values
-    of other attributes.
+def coded(raw: Tree, codes: Codes, maps: Mapping[str, Tree], universe: Universe) -> Tree:
+    """Returns the canonical tuples that a raw region describes. `maps`: the functions from canonical to raw values of
+    all attributes.
 
     A value that no raw value leads to may come later. It keeps the condition of all others, but may be in another unit
     than they, so the maps from canonical values decide and not those from raw ones.
     """
-    described = mapped_into(True, raw, {**forward, **codes})
+    described = mapped_into(True, raw, maps)
     return regions.difference(described, unspoken(codes, universe, raw))
 
 

@@ -117,7 +117,7 @@ def group_at(
     first = markers[at]
     kind = first.kind
     claims = source.partitioned is not None and first.partition is not None
-    if (kind != "accent" and kind != "punctuation") or claims or state.codes or state.swaps.here:
+    if (kind != "accent" and kind != "punctuation") or claims:
         return None
     begins = [_POINT.match(marker.text) for marker in markers[at : at + MIN_GROUP]]
     names = {None if begin is None else begin[1] for begin in begins}
@@ -295,7 +295,7 @@ def _function(member: GroupedMarker) -> Affine:
 
 def _closed(state: SourceState, step: _Step) -> SourceState | None:
     region = step.region()
-    if regions.attributes(region) & state.decoded:
+    if regions.attributes(region) & _read_otherwise(state):
         return None
     return state.close(region, step.places())
 
@@ -311,14 +311,15 @@ def _evolved(
     those that are remembered."""
     accent = evolve(step.alone(step.members[0]), description=step.region())
     where = accent.description  # raw and canonical values are equal here, see the next check
-    if accent.mentions & state.decoded or not _are_possible(state, step):
+    name, otherwise = accent.primitive.attribute, _read_otherwise(state)
+    is_checked_alone = name in state.codes or name in state.swaps.partners
+    if accent.mentions & otherwise or is_checked_alone or not _are_possible(state, step):
         return None
     if any(warnings_about(state, single) for single in step.one_by_others()):
         return None
     state = with_superseded(state, accent)
     live = regions.difference(where, state.closed)
     places = step.places()
-    name = accent.primitive.attribute
     match accent.primitive:
         case Add() as added if name in state.types:
             check_add(state, accent, added, where, live)
@@ -348,6 +349,11 @@ def _evolved(
     if not regions.is_empty(live, state.universe):
         check(next_, accent)
     return next_
+
+
+def _read_otherwise(state: SourceState) -> set[str]:
+    """Returns the attributes whose canonical values may be others than a description has."""
+    return {*state.decoded, *state.swaps.partners}
 
 
 def _are_possible(state: SourceState, step: _Step) -> bool:

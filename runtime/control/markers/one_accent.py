@@ -95,9 +95,11 @@ def _applied(state: SourceState, accent: Accent, position: int, location: str) -
                 _require(state, accent, swapped, where, live, "swaps")
             check_swap(state.swaps, accent, swap, state.types)
             return evolve(state, swaps=state.swaps.with_swap(swap, accent.description, places))
-        case Missing(attribute) as missing:
+        case Missing(attribute, values):
             _require(state, accent, attribute, where, live, "lists missing values of")
-            return state.with_missing(missing, accent.description, places)
+            members = regions.values(attribute, values)
+            sentinels = state.sentinels.with_values(attribute, members, accent.description, places)
+            return evolve(state, sentinels=sentinels)
         case ToUnit(attribute) | ToLevel(attribute) as change:
             _require(state, accent, attribute, where, live, "alters")
             named = state.naming(change)

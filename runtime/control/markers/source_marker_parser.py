@@ -213,6 +213,5 @@ def read_punctuation(source: Source, state: SourceState, text: str) -> Punctuati
 
 def _by(state: SourceState, named: frozenset[str]) -> Tree:
     """Returns the raw tuples that use some names for their attributes."""
-    scale = {**state.forward_maps, **state.codes}
-    names = state.names
+    scale, names = state.written_maps, state.names
     return regions.intersection(*(translate(names.by(names.of[name], name), scale) for name in sorted(named)))

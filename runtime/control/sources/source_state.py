@@ -14,13 +14,14 @@ from attrs import evolve, field, frozen
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.facts import ABSENT, ORIGINAL, PRESENT, Facts
-from cedilla.compiler.facts.markers import Add, Alter, Missing, Punctuation, ToLevel, ToUnit
+from cedilla.compiler.facts.markers import Add, Alter, Punctuation, ToLevel, ToUnit
 from cedilla.compiler.plan import Attribute, Source
 from cedilla.compiler.regions import Domain, Tree
 from cedilla.compiler.regions.affine import IDENTITY
 from cedilla.compiler.regions.value_mapping import ValueMapping
 from cedilla.runtime.control.accents import new_codes, unit_accents
 from cedilla.runtime.control.accents.codes import coded, is_own
+from cedilla.runtime.control.accents.forward_maps import ForwardMaps
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.numbers import Numbers
 from cedilla.runtime.control.accents.sentinels import Sentinels
@@ -174,7 +175,7 @@ class SourceState:
     def canonical(self, raw: Tree) -> Tree:
         """Converts a region over raw values at this position to canonical values (G22, N3)."""
         if self.codes:
-            return coded(raw, self.codes, self.forward_maps, self.universe)
+            return coded(raw, self.codes, self.written_maps, self.universe)
         return translate(raw, self.original)
 
     def punctuate(self, punctuation: Punctuation, position: int) -> SourceState:
@@ -248,9 +249,14 @@ class SourceState:
         return self.forward(attribute)
 
     @property
-    def forward_maps(self) -> dict[str, Tree]:
+    def forward_maps(self) -> Mapping[str, Tree]:
         """Returns the functions from canonical to raw values by attribute; codes are not included."""
-        return {name: self.forward(name) for name in (*self.units, *self.bent)}
+        return ForwardMaps(self.bent, self.units, self.forward)
+
+    @property
+    def written_maps(self) -> Mapping[str, Tree]:
+        """Returns the functions from canonical to raw values by attribute, codes included."""
+        return ForwardMaps({**self.bent, **self.codes}, self.units, self.forward)
 
     def forward(self, attribute: str) -> Tree:
         """Returns the functions from canonical values of an attribute without codes to raw ones."""
@@ -371,12 +377,6 @@ class SourceState:
             numbers=numbers,
             universe={**self.universe, attribute: evolve(self.universe[attribute], integral=False)},
         )
-
-    def with_missing(self, missing: Missing, raw: Tree, places: Tree) -> SourceState:
-        """Returns the state after an accent `missing`. `raw`: the raw tuples described."""
-        name = missing.attribute
-        members = regions.values(name, missing.values)
-        return evolve(self, sentinels=self.sentinels.with_values(name, members, raw, places))
 
     def with_code(
         self, attribute: str, code: ValueMapping, raw: Tree, where: Tree, places: Tree

@@ -10,13 +10,15 @@ from cedilla.compiler import compile_query
 from cedilla.runtime.control.markers import advance as advancing
 from cedilla.runtime.control.markers.advance import advance
 from cedilla.runtime.records.marker import MarkerLine
-from tests.kit.marker_runs import compare, started
+from tests.kit.marker_runs import compare, one_by_one, started
 from tests.kit.seeds import soak_seeds
 from tests.kit.tiers import tiered
+from tests.kit.work import calls
 from tests.runtime.control.markers.random_markers import accents, stream
 
 STREAM = """
-stream r(ts: long, s: int{domain}, l: string in {{"a", "b"}}, t: double unit degC, n: int, u?: double)
+stream r(ts: long, s: int{domain}, l: string in {{"a", "b"}}, t: double unit degC, n: int, u?: double,
+  x: double unit degC, k: string, v: double, w: double)
   from json "r" punctuated on ts;
 """
 QUERIES = [
@@ -28,9 +30,25 @@ QUERIES = [
 ]
 
 
+BEFORE = {
+    "a recode": ['[[recode(k, {"x": "y"})]]'],
+    "a recode of some": ['[[l = "a", recode(k, {"x": "y"}, else same)]]'],
+    "a swap": ["[[swap(v, w)]]"],
+    "a swap of some": ["[[s < 5, swap(v, w)]]"],
+    "a falling function": ["[[alter(v, y -> -y)]]"],
+    "a name": ["[[rename(kk, k)]]"],
+    "missing values": ["[[missing(u, {-9})]]"],
+    "a swap that it describes": ["[[t > 5, swap(v, w)]]", "[[s = 3, alter(t, y -> y * 2)]]"],
+    "a recode that it describes": ['[[t > 5, recode(k, {"x": "y"}, else same)]]'],
+    "a swap of the altered one": ['[[l = "a", swap(t, x)]]'],
+}
+"""Accents of other attributes, mostly; a run about a value of `s` is one step after them, too."""
+
+
 def check_runs(seed: int) -> None:
     rng = random.Random(seed)
-    compare(compile_query(rng.choice(QUERIES)).plan, list(stream(rng)))
+    before = rng.choice([[], *BEFORE.values()])
+    compare(compile_query(rng.choice(QUERIES)).plan, list(stream(rng)), *before)
 
 
 @pytest.mark.parametrize("first", tiered(range(0, 400, 20), 4))
@@ -65,7 +83,8 @@ def test_runs_that_are_not_plain(case: str, query: int) -> None:
     compare(compile_query(QUERIES[query]).plan, [*lines, None])
 
 
-def test_a_run_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("before", ["nothing", *BEFORE][:-3])
+def test_a_run_is_one_step(monkeypatch: pytest.MonkeyPatch, before: str) -> None:
     singles: list[MarkerLine] = []
     apply = advancing._with_next  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(
@@ -74,10 +93,23 @@ def test_a_run_is_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = compile_query(QUERIES[0]).plan
     for rest in (", alter(t, y -> y * 2)", ", +(p: double)", ", -(u)"):
         lines = [MarkerLine("accent", f"[[s = {s}{rest}]]", s, next=s + 1) for s in range(1, 1001)]
-        effects = advance(plan, started(plan), {"r": lines})
+        effects = advance(plan, started(plan, *BEFORE.get(before, ())), {"r": lines})
         assert effects.accents == 1000 or effects.stops
         assert len(singles) < 20
         singles.clear()
+
+
+@pytest.mark.parametrize("before", [[], *BEFORE.values()][:3])
+def test_single_markers_cost_as_much_whatever_is_recoded(before: list[str]) -> None:
+    """Each one made a tree of the functions of all tuples, of all attributes."""
+    plan = compile_query(QUERIES[0]).plan
+    states = started(plan, *before)
+
+    def work(count: int) -> int:
+        lines = [MarkerLine("accent", f"[[s = {s}, alter(t, y -> y * 2)]]", s) for s in range(count)]
+        return calls(lambda: one_by_one(plan, states, lines))
+
+    assert work(180) < 4 * work(60)
 
 
 @pytest.mark.soak
