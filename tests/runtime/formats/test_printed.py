@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cedilla.runtime.records.marker_files import Markers
 from cedilla.runtime.formats.sinks.stdout import StdoutSink
+from cedilla.runtime.records.marker_files import Markers
 from cedilla.runtime.storage.files import Files
 
 
