@@ -9,7 +9,8 @@ import pytest
 from cedilla.compiler import compile_query
 from cedilla.compiler.plan.formats import FORMATS, SINKS
 from cedilla.grammar.hints import forms, synonyms
-from cedilla.runtime.formats import sinks, source_formats
+from cedilla.runtime.formats import source_formats
+from cedilla.runtime.formats.sinks.formats import SINKS as FOLDER_SINKS
 from cedilla.runtime.formats.sinks.sink import FolderSink
 from cedilla.runtime.formats.source import Format
 from tests.kit import ROOT
@@ -40,12 +41,12 @@ def test_every_format_has_a_sink_or_says_why_not(name: str) -> None:
     if kind.not_written:
         assert error_of(lambda: compile_query(text)).help == kind.not_written
     elif kind.place == "folder":
-        sink = sinks.formats.SINKS[name]
+        sink = FOLDER_SINKS[name]
         assert issubclass(sink, FolderSink)
         assert FORMATS[name].in_files == name
     else:
         assert compile_query(text).plan.emits[0].is_topic == kind.is_topic
-    assert set(sinks.formats.SINKS) == {n for n in SINKS if FORMATS[n].place == "folder"}
+    assert set(FOLDER_SINKS) == {n for n in SINKS if FORMATS[n].place == "folder"}
 
 
 def test_records_of_a_topic_are_those_of_a_format_of_files() -> None:
