@@ -1,6 +1,4 @@
-"""`cedilla trace`: applies a marker to the control plane alone, without tuples, and shows its effects
-(design, section 7).
-"""
+"""`cedilla trace`: applies a marker to the control plane alone, without tuples, and shows its effects (design, 7)."""
 
 from __future__ import annotations
 
