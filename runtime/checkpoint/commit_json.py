@@ -21,6 +21,7 @@ from cedilla.runtime.checkpoint.tree_files import (
     load_function,
     load_history,
     load_tree,
+    load_values,
 )
 from cedilla.runtime.control.accents.names import Names
 from cedilla.runtime.control.accents.numbers import Numbers
@@ -32,7 +33,7 @@ from cedilla.runtime.control.sources.latest_time import LatestTime
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.state.segments import Segment
 
-_VERSION = 5
+_VERSION = 6
 
 
 def dump_commit(record: Commit, trees: Trees | None = None, home: str = "") -> dict[str, Any]:
@@ -134,6 +135,7 @@ def _dump_source(state: SourceState, trees: Trees, slot: str) -> dict[str, Any]:
         "bent": _dump_trees(state.bent, trees, f"{slot} bent"),
         "swaps": _dump_trees(state.swaps.here, trees, f"{slot} swaps"),
         "sentinels": _dump_trees(state.sentinels.here, trees, f"{slot} sentinels"),
+        "listed": _dump_trees(state.sentinels.listed, trees, f"{slot} listed"),
         "undeclared": dict(state.undeclared),
         "forms": dict(state.forms),
         "named": _dump_trees(state.names.here, trees, f"{slot} named"),
@@ -169,7 +171,10 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
         codes=_load_trees(data["codes"], load_function, trees, f"{slot} codes"),
         bent=_load_trees(data["bent"], load_function, trees, f"{slot} bent"),
         swaps=Swaps(_load_trees(data["swaps"], bool, trees, f"{slot} swaps")),
-        sentinels=Sentinels(_load_trees(data["sentinels"], bool, trees, f"{slot} sentinels")),
+        sentinels=Sentinels(
+            _load_trees(data["sentinels"], bool, trees, f"{slot} sentinels"),
+            listed=_load_trees(data["listed"], load_values, trees, f"{slot} listed"),
+        ),
         names=Names(data["names"], _load_trees(data["named"], str, trees, f"{slot} named")),
         superseded=_load_trees(data["superseded"], bool, trees, f"{slot} superseded"),
         reached=None if data.get("reached") is None else Fraction(data["reached"]),

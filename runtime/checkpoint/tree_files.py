@@ -162,6 +162,8 @@ def dump_leaf(leaf: Any) -> Any:
     """A leaf of a tree as JSON values."""
     if isinstance(leaf, Function):
         return _dump_function(leaf)
+    if isinstance(leaf, frozenset):
+        return [_dump_value(value) for value in sorted(leaf)]
     return [dump_leaf(part) for part in leaf] if isinstance(leaf, tuple) else leaf
 
 
@@ -217,6 +219,11 @@ def load_affine(data: list[str]) -> Affine:
 def load_history(data: list[list[str]]) -> History:
     """Loads a history that `dump_leaf` wrote."""
     return _history(*map(tuple, data))
+
+
+def load_values(data: list[Any]) -> frozenset[Value]:
+    """Loads values that `dump_leaf` wrote."""
+    return frozenset(map(_load_value, data))
 
 
 @lru_cache(CACHE_SIZE)

@@ -23,6 +23,7 @@ LAWS = (
     "tests/laws/test_certain.py",
     "tests/laws/test_reference.py",
     "tests/laws/test_changes_together.py",
+    "tests/laws/test_apart.py",
     "tests/compiler/facts/test_evolution.py",
     "tests/laws/test_renames.py",
     "tests/laws/test_recodes.py",
@@ -205,6 +206,12 @@ MUTATIONS = (
         "        return punctuation.pattern",
     ),
     Mutation(
+        "N11 no value is written as a missing one",
+        "runtime/control/markers/one_accent.py",
+        "    check_apart(after, accent)",
+        "    pass",
+    ),
+    Mutation(
         "R6, D0 the latest Alter is undone first",
         "runtime/control/accents/trees.py",
         "else last.after(first)",
@@ -363,8 +370,8 @@ MUTATIONS = (
     Mutation(
         "G22 what a run describes is not altered",
         "runtime/control/markers/marker_groups.py",
-        "    if accent.mentions & state.decoded or not _are_possible(state, step):",
-        "    if not _are_possible(state, step):",
+        "    if accent.mentions & otherwise or is_checked_alone or not _are_possible(state, step):",
+        "    if is_checked_alone or not _are_possible(state, step):",
     ),
     Mutation(
         "G33 each accent of a run finds its attribute",

@@ -196,7 +196,7 @@ class _Undone:
             then,
             codes=trees["codes"],
             original=trees["original"],
-            sentinels=Sentinels(trees["sentinels"]),
+            sentinels=Sentinels(trees["sentinels"], listed=trees["listed"]),
             swaps=Swaps(trees["swaps"]),
         )
 
@@ -276,8 +276,10 @@ _DECODING: Mapping[str, Callable[[SourceState], Mapping[str, Tree]]] = {
     "original": lambda state: state.original,
     "sentinels": lambda state: state.sentinels.here,
     "swaps": lambda state: state.swaps.here,
+    "listed": lambda state: state.sentinels.listed,
 }
-"""The trees by which a source decodes the values of an attribute; all but codes are over raw values."""
+"""The trees by which a source decodes the values of an attribute; all but codes and what is listed are over raw
+values."""
 
 
 def _written(state: SourceState, attribute: str) -> Tree:

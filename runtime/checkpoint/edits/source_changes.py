@@ -140,7 +140,8 @@ class _Comparison:
         state = self.state
         trees = [state.closed, *state.present.values(), *state.units.values(), *state.original.values()]
         trees += [*state.names.here.values(), *state.codes.values(), *state.bent.values()]
-        trees += [tree for of, tree in state.sentinels.here.items() if of != name]
+        kinds = (state.sentinels.here, state.sentinels.listed)
+        trees += [tree for by_name in kinds for of, tree in by_name.items() if of != name]
         trees += state.swaps.here.values()
         return name in state.swaps.partners or any(name in regions.attributes(tree) for tree in trees)
 

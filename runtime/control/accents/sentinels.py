@@ -7,7 +7,7 @@ those that all descriptions and maps speak of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -16,8 +16,8 @@ from attrs import evolve, field, frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types.zones import shown
-from cedilla.compiler.facts.markers import Accent, Alter, Recode, SourceAlter, ToLevel, ToUnit
-from cedilla.compiler.regions import Tree
+from cedilla.compiler.facts.markers import Accent
+from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Span, failure
 from cedilla.runtime.control.accents.trees import conditions_renamed
 
@@ -27,24 +27,31 @@ class Sentinels:
     """The sentinels of a source.
 
     `here`: maps an attribute to the raw tuples whose value of it is a sentinel. Their other conditions are over raw
-    tuples without sentinels. `placed`: the same with positions, for the tuples of the current epoch.
+    tuples without sentinels. `placed`: the same with positions, for the tuples of the current epoch. `listed`: maps an
+    attribute to a tree over canonical values, the sentinels that accents have listed for these tuples (`apart`).
     """
 
     here: Mapping[str, Tree] = field(factory=dict[str, Tree])
     placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
+    listed: Mapping[str, Tree] = field(factory=dict[str, Tree])
 
     def next_epoch(self) -> Sentinels:
         return evolve(self, placed=self.here) if self.here else self
 
-    def with_values(self, attribute: str, members: Tree, raw: Tree, places: Tree) -> Sentinels:
-        """Returns the sentinels after some raw tuples get other ones; `members`: their values, in place of earlier
-        ones. `places`: the positions where they apply."""
+    def with_values(
+        self, attribute: str, values: Collection[Value], raw: Tree, where: Tree, places: Tree
+    ) -> Sentinels:
+        """Returns the sentinels after some tuples get other values, in place of earlier ones. `raw`, `where`: these
+        tuples, over raw and over canonical values. `places`: the positions where they apply."""
+        members, new = regions.values(attribute, values), frozenset(values)
 
         def changed(trees: Mapping[str, Tree], where: Tree) -> dict[str, Tree]:
             return {**trees, attribute: regions.choose(where, members, trees.get(attribute, False))}
 
         here = regions.intersection(raw, places)
-        return evolve(self, here=changed(self.here, raw), placed=changed(self.placed, here))
+        before = self.listed.get(attribute, frozenset[Value]())
+        listed = {**self.listed, attribute: regions.update(before, where, lambda _: new)}
+        return evolve(self, here=changed(self.here, raw), placed=changed(self.placed, here), listed=listed)
 
     def with_functions(self, attribute: str, functions: Tree, places: Tree) -> Sentinels:
         """Returns the sentinels after functions of an attribute: conditions of others by its raw values change with
@@ -81,18 +88,23 @@ class Sentinels:
         if attribute not in self.here:
             return self
 
-        def changed(trees: Mapping[str, Tree]) -> dict[str, Tree]:
-            tree = regions.transform(
-                trees[attribute], attribute, lambda moment: shown(moment, before, after, span)
-            )
-            return {**trees, attribute: tree}
+        def moved(moment: int) -> int:
+            return shown(moment, before, after, span)
 
-        return evolve(self, here=changed(self.here), placed=changed(self.placed))
+        def changed(trees: Mapping[str, Tree]) -> dict[str, Tree]:
+            return {**trees, attribute: regions.transform(trees[attribute], attribute, moved)}
+
+        values = regions.map_leaves(self.listed[attribute], lambda leaf: frozenset(map(moved, leaf)))
+        listed = {**self.listed, attribute: values}
+        return evolve(self, here=changed(self.here), placed=changed(self.placed), listed=listed)
 
     def without(self, attribute: str) -> Sentinels:
         """Returns the sentinels of all attributes except one."""
-        here = {name: tree for name, tree in self.here.items() if name != attribute}
-        return Sentinels(here, here)
+        here, listed = (
+            {name: tree for name, tree in trees.items() if name != attribute}
+            for trees in (self.here, self.listed)
+        )
+        return Sentinels(here, here, listed)
 
     @cached_property
     def layers(self) -> tuple[tuple[str, ...], ...]:
@@ -137,20 +149,3 @@ def check_order(sentinels: Sentinels, accent: Accent) -> None:
         hint = "one of the descriptions must name another attribute"
         message = f"missing values of {names} would depend on each other"
         raise failure("RQ239", message, accent.span, hint=hint) from None
-
-
-def check_changed(sentinels: Sentinels, accent: Accent) -> None:
-    """Raises `DiagnosticError` RQ239 if sentinels of one attribute depend on another, and an accent that describes
-    tuples by these sentinels changes the other. Tuples with and without the sentinel would then be written alike."""
-    if not isinstance(accent.primitive, Alter | ToUnit | ToLevel | SourceAlter | Recode):
-        return
-    name = accent.primitive.attribute
-    for other in sorted(accent.mentions & sentinels.here.keys() - {name}):
-        tree = sentinels.here[other]
-        if name not in regions.attributes(tree):
-            continue
-        values = regions.exists(tree, regions.attributes(tree) - {other}, {})
-        if regions.intersection(accent.description, values) is not False:
-            message = f"missing values of `{other}` depend on `{name}`, which would change by these values"
-            hint = f"the description must not name `{other}`, or leave out its missing values"
-            raise failure("RQ239", message, accent.span, hint=hint)

@@ -16,6 +16,7 @@ from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.accents.new_codes import owners
 from cedilla.runtime.control.descriptions.region_texts import region_texts
+from cedilla.runtime.control.sources.apart import alike
 from cedilla.runtime.control.sources.partitions import anywhere
 from cedilla.runtime.control.sources.source_state import SourceState
 
@@ -67,7 +68,8 @@ def taken(state: SourceState, attribute: Attribute, members: Tree) -> Clash | No
     """Returns the clash of a new value with the code of another value, or with a missing one (theory N1, N3, N11);
     `None` if each new value can be written unchanged."""
     name, wire = attribute.name, attribute.type.wire
-    if name not in state.codes and name not in state.sentinels.here:
+    conditions = (regions.attributes(tree) for tree in state.sentinels.here.values())
+    if name not in state.codes and name not in frozenset[str]().union(*conditions):
         return None
     grown, declared = state.grow(name, members), state.universe[name].members
     open_tuples = regions.difference(grown.there(name, True), grown.closed)
@@ -84,6 +86,10 @@ def taken(state: SourceState, attribute: Attribute, members: Tree) -> Clash | No
         if not regions.is_empty(where, grown.universe):
             what = f"{wire(value)} means undefined{_where(grown, name, where)}"
             return Clash(what, "first a list of missing values without it comes, then the new value")
+    for other in state.sentinels.here:
+        for undefined, _ in alike(grown, other, True):
+            what = f"tuples with `{other} = {state.types[other].wire(undefined)}` would have two meanings"
+            return Clash(what, f"first missing values of `{other}` are listed by another attribute")
     return None
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Accent, Drop
-from cedilla.compiler.regions import Tree, Value
+from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import Diagnostic
-from cedilla.runtime.control.accents.codes import listed
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -46,14 +45,7 @@ def _described_by(state: SourceState, name: str) -> Iterator[tuple[str, Tree]]:
     for pair, tree in state.swaps.here.items():
         canonical = state.canonical(tree)
         yield from ((other, canonical) for other in pair.split())
-    for other, tree in state.sentinels.here.items():
-        for value in _values(tree, other):
-            listing = regions.exists(regions.intersection(tree, regions.values(other, [value])), {other}, {})
-            yield other, state.canonical(listing)
-
-
-def _values(tree: Tree, name: str) -> list[Value]:
-    return listed(regions.exists(tree, regions.attributes(tree) - {name}, {}))
+    yield from state.sentinels.listed.items()
 
 
 def _depends_on(state: SourceState, other: str, tree: Tree, name: str, live: Tree) -> bool:

@@ -38,13 +38,13 @@ from cedilla.compiler.regions import Level, Operation, Tree, Value
 from cedilla.compiler.regions.affine import Affine
 from cedilla.grammar.diagnostics import DiagnosticError
 from cedilla.grammar.parser import parse_accent, parse_punctuation
-from cedilla.runtime.control.accents.sentinels import check_changed
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.one_accent import EpochMustEnd, alters_of, check_add, misnamed
 from cedilla.runtime.control.markers.repeated import standing
 from cedilla.runtime.control.markers.source_marker_parser import read_accent, read_punctuation
 from cedilla.runtime.control.markers.superseded import with_superseded
 from cedilla.runtime.control.markers.warnings import warnings_about
+from cedilla.runtime.control.sources.apart import check_apart
 from cedilla.runtime.control.sources.partitions import region_of
 from cedilla.runtime.control.sources.source_state import MAX_ALTERS, SourceState
 from cedilla.runtime.records.marker import MarkerLine
@@ -177,7 +177,6 @@ class _GroupParser:
                 if len(node.primitives) > 1:
                     return None
                 meaning = read_accent(self.source, self.state, text)
-                check_changed(self.state.sentinels, meaning)
                 region, conditions, key = meaning.description, node.description, _round_key(meaning)
             else:
                 meaning = read_punctuation(self.source, self.state, text)
@@ -346,6 +345,7 @@ def _evolved(
             return None
         case other:
             assert_never(other)
+    check_apart(next_, accent)
     if not regions.is_empty(live, state.universe):
         check(next_, accent)
     return next_

@@ -28,10 +28,11 @@ from cedilla.grammar.diagnostics import failure
 from cedilla.runtime.control.accents import unit_accents
 from cedilla.runtime.control.accents.codes import check_recode, no_codes
 from cedilla.runtime.control.accents.names import renamed_to
-from cedilla.runtime.control.accents.sentinels import check_changed, check_order
+from cedilla.runtime.control.accents.sentinels import check_order
 from cedilla.runtime.control.accents.swaps import check_descriptions, check_swap, check_swapped
 from cedilla.runtime.control.accents.trees import Altered, positions_after, restrict_to
 from cedilla.runtime.control.markers.added_again import check_added_again
+from cedilla.runtime.control.sources.apart import check_apart
 from cedilla.runtime.control.sources.source_state import SourceState
 
 
@@ -51,15 +52,15 @@ def with_accent(state: SourceState, accent: Accent, position: int, location: str
     """Returns the state after an accent. `location`: its position, for messages about later accents.
 
     Raises `DiagnosticError`: RQ205 (adds an existing attribute), RQ206 (drops or alters a missing one), RQ208 (adds it
-    with another type), RQ219 (names a unit that values are not in), RQ239 (missing values depend on each other), RQ240
-    and RQ241 (swaps), RQ461 (renames to a name in use), RQ467 (adds an attribute again on which others depend). Raises
-    `EpochMustEnd` if it adds an attribute that this epoch dropped.
+    with another type), RQ219 (names a unit that values are not in), RQ239 (missing values depend on each other, or
+    would be other values, too), RQ240 and RQ241 (swaps), RQ461 (renames to a name in use), RQ467 (adds an attribute
+    again on which others depend). Raises `EpochMustEnd` if it adds an attribute that this epoch dropped.
     """
     check_swapped(state.swaps, accent, state.types)
-    check_changed(state.sentinels, accent)
     after = _applied(state, accent, position, location)
     if after.sentinels is not state.sentinels:
         check_order(after.sentinels, accent)
+    check_apart(after, accent)
     if after.swaps.here:
         check_descriptions(after.swaps, frozenset(after.sentinels.here), accent)
     return after
@@ -97,8 +98,7 @@ def _applied(state: SourceState, accent: Accent, position: int, location: str) -
             return evolve(state, swaps=state.swaps.with_swap(swap, accent.description, places))
         case Missing(attribute, values):
             _require(state, accent, attribute, where, live, "lists missing values of")
-            members = regions.values(attribute, values)
-            sentinels = state.sentinels.with_values(attribute, members, accent.description, places)
+            sentinels = state.sentinels.with_values(attribute, values, accent.description, where, places)
             return evolve(state, sentinels=sentinels)
         case ToUnit(attribute) | ToLevel(attribute) as change:
             _require(state, accent, attribute, where, live, "alters")

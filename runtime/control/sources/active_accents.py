@@ -13,7 +13,7 @@ from cedilla.compiler.facts.markers import Add, Alter, Missing, Rename, SourceAl
 from cedilla.compiler.plan import Source
 from cedilla.compiler.regions import Level, Tree
 from cedilla.compiler.regions.affine import Affine
-from cedilla.runtime.control.accents.codes import active_recodes, listed
+from cedilla.runtime.control.accents.codes import active_recodes
 from cedilla.runtime.control.sources.partitions import described
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.unit_names import NO_NAMES, UnitNames
@@ -95,15 +95,10 @@ def _swapped(state: SourceState) -> Iterator[tuple[str, Tree]]:
 
 def _missing(state: SourceState) -> Iterator[tuple[str, Tree]]:
     """Yields the values that mean undefined (theory N11)."""
-    for name, tree in state.sentinels.here.items():
-        cells: dict[Missing, Tree] = {}
-        for conditions, is_sentinel in regions.boxes(tree):
-            if is_sentinel:
-                missing = Missing(name, tuple(listed(conditions[name])), state.types[name])
-                others = regions.box({n: values for n, values in conditions.items() if n != name})
-                cells[missing] = regions.union(cells.get(missing, False), others)
-        for missing, cell in cells.items():
-            yield str(missing), state.canonical(cell)
+    for name, tree in state.sentinels.listed.items():
+        for values, cell in regions.cells(tree).items():
+            if values:
+                yield str(Missing(name, tuple(sorted(values)), state.types[name])), cell
 
 
 def _grown(source: Source, state: SourceState) -> Iterator[tuple[str, Tree]]:

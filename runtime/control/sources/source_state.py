@@ -296,7 +296,7 @@ class SourceState:
             names=self.names.with_add(attribute, where, here),
             added_units=unit_accents.with_unit(self.added_units, added),
             named_units=unit_accents.with_name(self.named_units, added),
-            sentinels=self.sentinels.with_values(attribute, False, raw, places)
+            sentinels=self.sentinels.with_values(attribute, (), raw, where, places)
             if attribute in self.sentinels.here
             else self.sentinels,
         )

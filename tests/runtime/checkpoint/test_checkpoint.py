@@ -148,7 +148,7 @@ def test_what_state_adds_is_kept() -> None:
         (
             "c/commits/000000000000.json",
             {"version": 2},
-            "its form is number 2, and this version of Cedilla reads 5",
+            "its form is number 2, and this version of Cedilla reads 6",
         ),
         ("c/commits/000000000000.json", {"sinks": {"r": {}}}, "`present` is missing"),
         ("c/plan.json", {"plans": [{"since": 0, "name": "q"}]}, "`query` is missing"),
