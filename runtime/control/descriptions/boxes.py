@@ -31,10 +31,11 @@ def accents_of(
     *,
     outer: bool,
     always: frozenset[str] = frozenset(),
+    without: Tree = False,
     primitive_for: Callable[[Tree], Primitive] | None = None,
 ) -> Iterator[tuple[str, Tree]]:
     """Yields accents that together describe a region, each with the region that it announces. `always`: the attributes
-    that all tuples have. `primitive_for`: returns the primitive to write for an announced region.
+    that all tuples have. `free`, `without`: as for `simple_boxes`. `primitive_for`: returns the primitive to write for an announced region.
 
     For example, an output has announced that t of sensor 2 is in °F, and describes tuples by what readers have:
 
@@ -51,7 +52,7 @@ def accents_of(
     [[s != 2, t > 30, -(h)]] | s = 2: False, s defined: (t > 30: True, else False), else False
     [[s = 2, t > 86, -(h)]] | s = 2: (t > 30: True, else False), else False
     """
-    boxes = list(simple_boxes(region, facts.universe, free))
+    boxes = list(simple_boxes(region, facts.universe, free, without))
     if outer:
         boxes = [_possible(box, facts.universe) for box in boxes]
     if outer and (wide := next(filter(_takes_undefined, boxes), None)) is not None:
@@ -59,7 +60,15 @@ def accents_of(
         boxes = [wide]
         rest = regions.difference(region, regions.box(_sayable(wide)))
         others = accents_of(
-            rest, facts, scale, free, primitive, outer=outer, always=always, primitive_for=primitive_for
+            rest,
+            facts,
+            scale,
+            free,
+            primitive,
+            outer=outer,
+            always=always,
+            without=without,
+            primitive_for=primitive_for,
         )
     else:
         others = iter(())
@@ -160,8 +169,11 @@ def _sayable(box: Mapping[str, Any]) -> dict[str, Any]:
     return {n: m for n, m in box.items() if m is True or not m.undefined}
 
 
-def simple_boxes(region: Tree, universe: Universe, free: Tree) -> Iterable[regions.Box]:
-    """Returns disjoint boxes that cover a region; each may extend into `free`, where no tuple will come.
+def simple_boxes(
+    region: Tree, universe: Universe, free: Tree, without: Tree = False
+) -> Iterable[regions.Box]:
+    """Returns disjoint boxes that cover a region; each may extend into `free`, where no tuple will come, and beyond the
+    domains, but not into `without`: a reader that does not know the domains would refuse another accent there.
 
     For example, a condition on s is needless once sensor 1 is closed:
 
@@ -187,7 +199,10 @@ def simple_boxes(region: Tree, universe: Universe, free: Tree) -> Iterable[regio
         allowed = regions.union(remaining, free)
         for name in list(box):
             for wider in _wider(box, name):
-                if regions.is_empty(regions.difference(regions.box(wider), allowed), universe):
+                widened = regions.box(wider)
+                if regions.is_empty(regions.difference(widened, allowed), universe) and (
+                    without is False or regions.intersection(widened, without) is False
+                ):
                     box = wider
                     break
         chosen.append(box)

@@ -177,7 +177,10 @@ def begin(
         if named.setdefault(name, unit) == "":  # for readers without an announced unit, it stays without one
             unit = ""
         add = Add(name, type_, unit or None)
-        for text, box in accents_of(new, during, scale, nowhere, add, outer=True, always=always):
+        there = regions.difference(_is_present(announced_presence), nowhere)
+        for text, box in accents_of(
+            new, during, scale, nowhere, add, outer=True, always=always, without=there
+        ):
             texts.append(text)
             announced = regions.union(announced, box)
         present[name] = regions.update(announced_presence, announced, lambda _: PRESENT)

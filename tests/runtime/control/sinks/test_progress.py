@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
 
 from cedilla.compiler import compile_query, regions
 from cedilla.compiler.regions.affine import Affine
+from cedilla.runtime.records.lines import Line
 from cedilla.runtime.reference.reference import Reference
+from cedilla.runtime.stream_tools.schema import declared_schema
+from cedilla.runtime.stream_tools.stream_checker import StreamChecker
 from tests.kit.stream import Item
 from tests.kit.work import calls
 
@@ -250,6 +254,26 @@ TIMES = """
 stream r(ts: long in [0, 6), k: int in {1, 2}, x: double) from json "r" punctuated on ts;
 emit aggregate[count() as n by w, k](window[2 on ts as w](r)) to json "o";
 """
+
+
+def test_what_is_added_again_is_added_nowhere_else_beyond_a_domain() -> None:
+    """A reader that knows no domain has y of g = 3 since the first Add, and would refuse another one there (RQ205)."""
+    attributes = "(k: int in {1, 2}, g: int in {1, 2}, ts: long in [0, 4))"
+    query = f"""
+        stream r{attributes} from json "r";
+        stream s{attributes} from json "s";
+        emit r union s to json "o";
+    """
+    lines = [
+        ("r", "[[+(y: double)]]"),
+        ("s", "[[g = 2, ts < 2, +(y: double)]]"),
+        ("r", "[[k = 2, -(y)]]"),
+        ("s", "[[ts >= 2, +(y: double)]]"),
+    ]
+    says = announced(query, lines)
+    checker = StreamChecker(declared_schema("k: int, g: int, ts: long"), is_strict=True)
+    for text in says:
+        assert checker.take(Line(json.dumps(_marker(text)), "o:1"))[1] == []
 
 
 def test_the_times_of_all_are_real_once_an_alter_has_made_some_so() -> None:
