@@ -175,7 +175,7 @@ def _load_source(data: dict[str, Any], trees: Trees, slot: str) -> SourceState:
             _load_trees(data["sentinels"], bool, trees, f"{slot} sentinels"),
             listed=_load_trees(data["listed"], load_values, trees, f"{slot} listed"),
         ),
-        names=Names(data["names"], _load_trees(data["named"], str, trees, f"{slot} named")),
+        names=Names(_load_trees(data["named"], str, trees, f"{slot} named"), of=data["names"]),
         superseded=_load_trees(data["superseded"], bool, trees, f"{slot} superseded"),
         reached=None if data.get("reached") is None else Fraction(data["reached"]),
         latest=_load_latest(data.get("latest")),

@@ -292,14 +292,14 @@ MUTATIONS = (
     Mutation(
         "N2, G32 an Add comes by its own name",
         "runtime/control/accents/names.py",
-        "        return self._changed(attribute, attribute, where, here) if attribute in self.here else self",
+        "        return self._used(attribute, attribute, where, places) if attribute in self.here else self",
         "        return self",
     ),
     Mutation(
         "N2 only the tuples of a rename have its name",
         "runtime/control/accents/names.py",
-        "        return evolve(self._changed(rename.attribute, rename.name, where, here), of=of)",
-        "        return evolve(self._changed(rename.attribute, rename.name, True, here), of=of)",
+        "        return evolve(self._used(rename.attribute, rename.name, where, places), of=of)",
+        "        return evolve(self._used(rename.attribute, rename.name, True, places), of=of)",
     ),
     Mutation(
         "N3 recodes compose: of the values that both know",

@@ -16,22 +16,17 @@ from cedilla.compiler import regions
 from cedilla.compiler.facts.markers import Accent, Rename
 from cedilla.compiler.regions import Tree, Universe
 from cedilla.grammar.diagnostics import failure
+from cedilla.runtime.control.accents.placed import Placed
 
 
 @frozen
-class Names:
-    """Names of the attributes of a source.
+class Names(Placed):
+    """Names of the attributes of a source: the name of each that tuples use, in trees over canonical values.
 
-    `of`: maps every name that renames have introduced to its attribute. `here`: maps each attribute to a tree over
-    canonical values, the name that tuples use. `placed`: the same with positions, for the tuples of the current epoch.
+    `of`: maps every name that renames have introduced to its attribute.
     """
 
     of: Mapping[str, str] = field(factory=dict[str, str])
-    here: Mapping[str, Tree] = field(factory=dict[str, Tree])
-    placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
-
-    def next_epoch(self) -> Names:
-        return evolve(self, placed=self.here) if self.of else self
 
     def all_of(self, attribute: str) -> tuple[str, ...]:
         """Returns every name of an attribute, its own first."""
@@ -41,8 +36,8 @@ class Names:
         """Returns the canonical tuples of a region that use a name for an attribute."""
         return regions.within(where, self.here.get(attribute, attribute), lambda leaf: leaf == name)
 
-    def with_rename(self, rename: Rename, where: Tree, here: Tree) -> Names:
-        """Returns the names after a rename of some canonical tuples. `here`: these tuples with their positions."""
+    def with_rename(self, rename: Rename, where: Tree, places: Tree) -> Names:
+        """Returns the names after a rename of some canonical tuples, from some positions on."""
         if rename.name == rename.attribute and rename.attribute not in self.here:
             return self  # the described tuples are closed, and the attribute has no other name
         of = (
@@ -50,24 +45,25 @@ class Names:
             if rename.name in (rename.attribute, *self.of)
             else {**self.of, rename.name: rename.attribute}
         )
-        return evolve(self._changed(rename.attribute, rename.name, where, here), of=of)
+        return evolve(self._used(rename.attribute, rename.name, where, places), of=of)
 
-    def with_add(self, attribute: str, where: Tree, here: Tree) -> Names:
+    def with_add(self, attribute: str, where: Tree, places: Tree) -> Names:
         """Returns the names after an Add: a new incarnation uses the name in the Add (G32)."""
-        return self._changed(attribute, attribute, where, here) if attribute in self.here else self
+        return self._used(attribute, attribute, where, places) if attribute in self.here else self
 
     def without(self, attribute: str) -> Names:
         """Returns the names of all attributes except one."""
         others = {name: other for name, other in self.of.items() if other != attribute}
-        here = {name: tree for name, tree in self.here.items() if name != attribute}
-        return Names(others, here, here)
+        return evolve(super().without(attribute), of=others)
 
-    def _changed(self, attribute: str, name: str, where: Tree, here: Tree) -> Names:
-        def changed(trees: Mapping[str, Tree], region: Tree) -> dict[str, Tree]:
-            tree = regions.update(trees.get(attribute, attribute), region, lambda _: name)
-            return {**trees, attribute: tree}
-
-        return evolve(self, here=changed(self.here, where), placed=changed(self.placed, here))
+    def _used(self, attribute: str, name: str, where: Tree, places: Tree) -> Names:
+        return self.changed(
+            attribute,
+            attribute,
+            where,
+            places,
+            lambda tree, region: regions.update(tree, region, lambda _: name),
+        )
 
     def plain(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """Returns a tuple with attributes as keys; of several names of one attribute, the first value counts."""

@@ -19,24 +19,18 @@ from cedilla.compiler.expressions.types.zones import shown
 from cedilla.compiler.facts.markers import Accent
 from cedilla.compiler.regions import Tree, Value
 from cedilla.grammar.diagnostics import Span, failure
-from cedilla.runtime.control.accents.trees import conditions_renamed
+from cedilla.runtime.control.accents.placed import Placed
 
 
 @frozen
-class Sentinels:
-    """The sentinels of a source.
+class Sentinels(Placed):
+    """The sentinels of a source: the raw tuples whose value of an attribute is one.
 
-    `here`: maps an attribute to the raw tuples whose value of it is a sentinel. Their other conditions are over raw
-    tuples without sentinels. `placed`: the same with positions, for the tuples of the current epoch. `listed`: maps an
-    attribute to a tree over canonical values, the sentinels that accents have listed for these tuples (`apart`).
+    Their other conditions are over raw tuples without sentinels. `listed`: maps an attribute to a tree over canonical
+    values, the sentinels that accents have listed for these tuples (`apart`).
     """
 
-    here: Mapping[str, Tree] = field(factory=dict[str, Tree])
-    placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
     listed: Mapping[str, Tree] = field(factory=dict[str, Tree])
-
-    def next_epoch(self) -> Sentinels:
-        return evolve(self, placed=self.here) if self.here else self
 
     def with_values(
         self, attribute: str, values: Collection[Value], raw: Tree, where: Tree, places: Tree
@@ -44,14 +38,12 @@ class Sentinels:
         """Returns the sentinels after some tuples get other values, in place of earlier ones. `raw`, `where`: these
         tuples, over raw and over canonical values. `places`: the positions where they apply."""
         members, new = regions.values(attribute, values), frozenset(values)
-
-        def changed(trees: Mapping[str, Tree], where: Tree) -> dict[str, Tree]:
-            return {**trees, attribute: regions.choose(where, members, trees.get(attribute, False))}
-
-        here = regions.intersection(raw, places)
         before = self.listed.get(attribute, frozenset[Value]())
         listed = {**self.listed, attribute: regions.update(before, where, lambda _: new)}
-        return evolve(self, here=changed(self.here, raw), placed=changed(self.placed, here), listed=listed)
+        listing = evolve(self, listed=listed)
+        return listing.changed(
+            attribute, False, raw, places, lambda tree, region: regions.choose(region, members, tree)
+        )
 
     def with_functions(self, attribute: str, functions: Tree, places: Tree) -> Sentinels:
         """Returns the sentinels after functions of an attribute: conditions of others by its raw values change with
@@ -70,17 +62,7 @@ class Sentinels:
         """
         if not any(attribute in regions.attributes(tree) for tree in self.here.values()):
             return self
-        functions = self.removed(functions)
-
-        def changed(trees: Mapping[str, Tree], functions: Tree) -> dict[str, Tree]:
-            others = {name: tree for name, tree in trees.items() if name != attribute}
-            return {**trees, **conditions_renamed(others, attribute, functions)}
-
-        here, placed = (
-            changed(self.here, functions),
-            changed(self.placed, regions.restricted(functions, places)),
-        )
-        return evolve(self, here=here, placed=placed)
+        return self.carried(attribute, self.removed(functions), places)
 
     def with_zone(self, attribute: str, before: str, after: str, span: Span | None) -> Sentinels:
         """Returns the sentinels of local times after another zone: as texts, they stay the same (theory N13). Raises
@@ -100,11 +82,8 @@ class Sentinels:
 
     def without(self, attribute: str) -> Sentinels:
         """Returns the sentinels of all attributes except one."""
-        here, listed = (
-            {name: tree for name, tree in trees.items() if name != attribute}
-            for trees in (self.here, self.listed)
-        )
-        return Sentinels(here, here, listed)
+        listed = {name: tree for name, tree in self.listed.items() if name != attribute}
+        return evolve(super().without(attribute), listed=listed)
 
     @cached_property
     def layers(self) -> tuple[tuple[str, ...], ...]:

@@ -8,28 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-from attrs import evolve, field, frozen
+from attrs import frozen
 
 from cedilla.compiler import regions
 from cedilla.compiler.expressions.types import DOUBLE, Type
 from cedilla.compiler.facts.markers import Accent, Add, Alter, Rename, SourceAlter, Swap, ToLevel, ToUnit
 from cedilla.compiler.regions import Tree
 from cedilla.grammar.diagnostics import failure
-from cedilla.runtime.control.accents.trees import conditions_renamed
+from cedilla.runtime.control.accents.placed import Placed
 
 Cell = TypeVar("Cell")
 
 
 @frozen
-class Swaps:
-    """The swaps of a source. `here`: maps two attributes, `"a b"`, to the raw tuples in which each has the place of the
-    other. Each attribute is in one pair. `placed`: the same with positions, for the tuples of the current epoch."""
-
-    here: Mapping[str, Tree] = field(factory=dict[str, Tree])
-    placed: Mapping[str, Tree] = field(factory=dict[str, Tree])
-
-    def next_epoch(self) -> Swaps:
-        return evolve(self, placed=self.here) if self.here else self
+class Swaps(Placed):
+    """The swaps of a source: of two attributes, `"a b"`, the raw tuples in which each has the place of the other. Each
+    attribute is in one pair."""
 
     @property
     def partners(self) -> Mapping[str, str]:
@@ -42,24 +36,15 @@ class Swaps:
 
     def with_swap(self, swap: Swap, raw: Tree, places: Tree) -> Swaps:
         """Returns the swaps after another one, which takes back an equal one."""
-        pair = _pair(swap)
 
-        def changed(trees: Mapping[str, Tree], where: Tree) -> dict[str, Tree]:
-            return {
-                **trees,
-                pair: regions.update(trees.get(pair, False), where, lambda is_swapped: not is_swapped),
-            }
+        def turned(tree: Tree, region: Tree) -> Tree:
+            return regions.update(tree, region, lambda is_swapped: not is_swapped)
 
-        here = regions.intersection(raw, places)
-        return evolve(self, here=changed(self.here, raw), placed=changed(self.placed, here))
+        return self.changed(_pair(swap), False, raw, places, turned)
 
     def with_functions(self, attribute: str, functions: Tree, places: Tree) -> Swaps:
         """Returns the swaps after functions of an attribute by which they describe tuples."""
-        if not self.here:
-            return self
-        here = conditions_renamed(self.here, attribute, functions)
-        placed = conditions_renamed(self.placed, attribute, regions.restricted(functions, places))
-        return evolve(self, here=here, placed=placed)
+        return self.carried(attribute, functions, places) if self.here else self
 
     def back(self, row: Mapping[str, Cell], values: Mapping[str, Any]) -> dict[str, Cell]:
         """Returns a raw tuple with its attributes in their own places. `values`: its values, as in regions.

@@ -84,8 +84,7 @@ def _applied(state: SourceState, accent: Accent, position: int, location: str) -
         case Rename(attribute) as rename:
             _require(state, accent, attribute, where, live, "renames")
             renamed_to(state.names, accent, rename, state.there(attribute, live), state.universe)
-            here = regions.intersection(where, places)
-            return evolve(state, names=state.names.with_rename(rename, where, here))
+            return evolve(state, names=state.names.with_rename(rename, where, places))
         case Recode(attribute, code) as recode:
             _require(state, accent, attribute, where, live, "recodes")
             no_codes(accent, state.units, "recodes", "altered")

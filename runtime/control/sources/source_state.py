@@ -293,7 +293,7 @@ class SourceState:
             present=set_in(self.present, attribute, ABSENT, where, PRESENT),
             placed_present=set_in(self.placed_present, attribute, ABSENT, here, PRESENT),
             most_present=set_in(self.most_present, attribute, ABSENT, where, PRESENT),
-            names=self.names.with_add(attribute, where, here),
+            names=self.names.with_add(attribute, where, places),
             added_units=unit_accents.with_unit(self.added_units, added),
             named_units=unit_accents.with_name(self.named_units, added),
             sentinels=self.sentinels.with_values(attribute, (), raw, where, places)
