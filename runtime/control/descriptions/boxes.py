@@ -34,8 +34,10 @@ def accents_of(
     without: Tree = False,
     primitive_for: Callable[[Tree], Primitive] | None = None,
 ) -> Iterator[tuple[str, Tree]]:
-    """Yields accents that together describe a region, each with the region that it announces. `always`: the attributes
-    that all tuples have. `free`, `without`: as for `simple_boxes`. `primitive_for`: returns the primitive to write for an announced region.
+    """Yields accents that together describe a region, each with the region that it announces.
+
+    `always`: the attributes that all tuples have. `free`, `without`: as for `simple_boxes`. `primitive_for`: returns
+    the primitive to write for an announced region.
 
     For example, an output has announced that t of sensor 2 is in °F, and describes tuples by what readers have:
 
