@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cedilla import Options, run
+from cedilla import Options
+from cedilla.runtime import run
 from cedilla.runtime.engines import java
 from tests.kit.errors import error_of
 from tests.kit.java import fake_java, install_with
@@ -134,6 +135,7 @@ def test_a_java_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_run_on_spark_without_java_names_the_engine_that_needs_none(tmp_path: Path) -> None:
+    """Also in a process that has a session of Spark, which `cedilla.run` would take."""
     (tmp_path / "in").mkdir()
     query = 'stream r(a: long) from json "in"; emit r to json "out";'
     error = error_of(lambda: run(query, Options(once=True, engine="spark")))
