@@ -13,7 +13,7 @@ WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
 
-.PHONY: demo demo-otel test test-rest proof bench bench-full soak mutants lint reference site vscode pictures clean distclean
+.PHONY: demo demo-otel quick test test-rest proof bench bench-full soak mutants lint reference site vscode pictures clean distclean
 .DELETE_ON_ERROR:
 
 # The engine of a demo: Spark where there is Java, else Sail, which is installed then. ENGINE=spark asks for Java,
@@ -41,6 +41,12 @@ demo-otel: .venv/demo.stamp
 	@$(CHOOSE_ENGINE) set -x; $(BIN)/cedilla run queries/otel.rq --once --files-per-epoch 1 $${engine:+--engine $$engine} \
 	  --checkpoint build/otel/checkpoint --sink averages=build/otel/latency
 	$(BIN)/python queries/otel/compare.py build/otel/latency
+
+# For the change at hand: what grammar and compiler are asked, and one run of each operator, format and kind of accent, on
+# Sail and by the reference. Laws take a few cases. It starts no Java.
+quick: .venv/dev.stamp
+	QUICK=1 $(BIN)/pytest -n 2 --dist worksteal -q --durations 5 --durations-min 1 \
+	  -m "quick and not long and not rest and not soak and not faults and not spark and not java"
 
 # Three processes, each with one Spark session: two wait for it a fifth of the time. `test` asks every question once,
 # `test-rest` in all further cases. Where there is no Java, and none can be installed, tests that require it are left out

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import settings
 
 from cedilla.runtime.engines.java import MINIMUM, find_java
+from tests.kit import ROOT
 from tests.kit.browser import find_chromium
 from tests.kit.java import SHORT_LIVED
-from tests.kit.tiers import TIERS, rest
+from tests.kit.tiers import QUICK, TIERS, rest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -37,7 +38,8 @@ os.environ.setdefault("CEDILLA_ALLOW_PATH", tempfile.gettempdir())
 
 # Every test run tries the same cases, or a change would be blamed for the faults of another one. `make soak`, EXAMPLES
 # and `--hypothesis-seed` try new ones.
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+_COUNT = 10 if "QUICK" in os.environ else 100
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=_COUNT)
 settings.register_profile("new", derandomize=False, deadline=None)
 settings.load_profile("new" if "EXAMPLES" in os.environ else "repeatable")
 
@@ -61,6 +63,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("spark", ["sail", rest("spark")], indirect=True, scope="session")
 
 
+NOT_QUICK = ("long", "rest", "soak", "faults", "spark", "java")
+"""The marks of tests that `make quick` leaves out."""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collects tests without looking for garbage: a third of the time, and again later, for what stays to the end."""
@@ -81,6 +87,19 @@ def pytest_pycollect_makeitem(
         mark.name == "soak" for mark in getattr(obj, "pytestmark", ())
     )
     return [] if left_out else None
+
+
+@pytest.hookimpl
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make quick` does not import the modules that have nothing for it."""
+    if not config.option.markexpr.startswith("quick") or not collection_path.match("test_*.py"):
+        return None
+    is_quick = _is_of_quick_folder(collection_path) or "mark.quick" in collection_path.read_text("utf-8")
+    return None if is_quick else True
+
+
+def _is_of_quick_folder(path: Path) -> bool:
+    return any(path.is_relative_to(ROOT / "tests" / folder) for folder in ("grammar", "compiler"))
 
 
 @pytest.fixture
@@ -226,6 +245,13 @@ def pytest_collection_modifyitems(
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) and _parameters(item).get("spark") != "sail":
             item.add_marker(pytest.mark.spark)
+        if _is_of_quick_folder(item.path):
+            item.add_marker(pytest.mark.quick)
+    config.stash[QUICK] = {
+        item.nodeid
+        for item in items
+        if item.get_closest_marker("quick") and not any(map(item.get_closest_marker, NOT_QUICK))
+    }
     if not find_java():
         kept = [item for item in items if not _needs_java(item)]
         left_out = [

@@ -6,12 +6,15 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from cedilla.compiler.facts.markers import EpochChange, Primitive
 from cedilla.compiler.operators import OPERATORS
+from cedilla.compiler.plan.formats import SOURCES
 from tests.kit import ROOT
-from tests.kit.tiers import TIERS
+from tests.kit.tiers import QUICK, TIERS
 from tests.laws.worlds import ALL
 
 WHOLLY_IN_REST = {
@@ -82,6 +85,16 @@ OF_EACH = {
     "tests/laws/test_reference.py::test_every_operator_keeps_the_laws": list(ALL),
 }
 """Tests with a case for each operator."""
+EACH_KIND = "tests/runtime/test_each_kind.py::"
+IN_QUICK = {
+    "tests/docs/test_examples.py::test_every_example_of_an_operator_does_what_its_page_says": OPERATORS,
+    f"{EACH_KIND}test_a_tuple_after_an_accent_has_its_canonical_values": [
+        *get_args(Primitive),
+        *get_args(EpochChange),
+    ],
+    f"{EACH_KIND}test_a_format_brings_tuples_after_an_accent": [n for n in SOURCES if "kafka" not in n],
+}
+"""The runs of `make quick`: a case for each of these kinds. Topics need a broker, which is written in Java."""
 
 
 def test_every_question_is_asked_by_make_test(request: pytest.FixtureRequest) -> None:
@@ -98,6 +111,21 @@ def test_every_question_is_asked_by_make_test(request: pytest.FixtureRequest) ->
     for test, names in OF_EACH.items():
         if test in cases:
             assert {name for name, tier in cases[test].items() if tier == "test"} == set(names)
+
+
+@pytest.mark.quick
+def test_make_quick_has_a_run_of_each_kind(request: pytest.FixtureRequest) -> None:
+    """Its other tests are those of grammar and compiler, and examples of docstrings."""
+    quick, folders = request.config.stash[QUICK], ("tests/grammar/", "tests/compiler/")
+    runs = {name for name in quick if not name.startswith(folders) and "[sail-" in name}
+    assert runs <= {
+        f"{test}[sail-{getattr(kind, '__name__', kind)}]"
+        for test, kinds in IN_QUICK.items()
+        for kind in kinds
+    }
+    for test, kinds in IN_QUICK.items():
+        if any(name.startswith(test) for name in request.config.stash[TIERS]):
+            assert {f"{test}[sail-{getattr(kind, '__name__', kind)}]" for kind in kinds} <= quick
 
 
 LAW = """

@@ -38,6 +38,7 @@ TREE = re.compile(r"[ │├└─]*")
 QUOTED = re.compile(r" *\d* \|")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", tiered([80, 60, 100]))
 @pytest.mark.parametrize("path", sorted((ROOT / "queries").rglob("*.rq")), ids=lambda path: path.stem)
 def test_no_line_is_longer_than_the_width(path: Path, width: int) -> None:

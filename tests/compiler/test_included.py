@@ -127,6 +127,7 @@ def test_a_wrong_line_of_a_file_of_accents_is_shown(here: Path, line: str, code:
     assert line in shown
 
 
+@pytest.mark.long
 def test_a_file_may_hold_thousands_of_accents(here: Path) -> None:
     lines = "".join(f"[[fw = {number}, unit(p, kW)]]\n" for number in range(2_000))
     write_query("changes.rqm", lines)

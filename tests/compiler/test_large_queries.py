@@ -23,6 +23,7 @@ from tests.kit.tiers import tiered
 SOURCE = 'stream r(k: long, x: double) from json "r" punctuated on k;\n'
 
 
+@pytest.mark.long
 def test_ways_that_meet_again_are_followed_once() -> None:
     unions = [f"r{number + 1} := r{number} union r{number};" for number in range(60)]
     text = SOURCE + "r0 := r union r;\n" + "\n".join(unions) + '\nemit r60 to json "o";\n'
@@ -60,6 +61,7 @@ PARTS = {
 SOURCES = {name: WIDE if name in ("attributes", "pairs") else SOURCE for name in PARTS}
 
 
+@pytest.mark.long
 @pytest.mark.either_engine
 @pytest.mark.parametrize("name", tiered(PARTS))
 def test_a_thousand_terms_are_one_condition(name: str, spark: SparkSession, tmp_path: Path) -> None:
@@ -89,6 +91,7 @@ LARGE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", tiered(["units", "attributes", *sorted(LARGE.keys() - {"units", "attributes"})], 2)
 )

@@ -11,6 +11,8 @@ import pytest
 from tests.docs.prose import docstrings
 from tests.kit import ROOT
 
+pytestmark = pytest.mark.quick
+
 FOLDERS = ("grammar", "compiler", "runtime")
 MODULES = [
     path.relative_to(ROOT)

@@ -21,7 +21,8 @@ Row = dict[str, Any]
 
 # A failure is made small, unless all that matters is that there is one (`tests/laws/mutations.py`).
 _PHASES = [p for p in Phase if p is not Phase.shrink or os.environ.get("SHRINK", "1") == "1"]
-LIGHT = settings(max_examples=int(os.environ.get("EXAMPLES", "16")), deadline=None, phases=_PHASES)
+_COUNT = os.environ.get("EXAMPLES", "4" if "QUICK" in os.environ else "16")
+LIGHT = settings(max_examples=int(_COUNT), deadline=None, phases=_PHASES)
 BRIEF = settings(LIGHT, max_examples=max(3, LIGHT.max_examples // 6))
 """For laws that run whole queries; `make test-rest` has as many cases again, and more, by `FURTHER`."""
 FURTHER = settings(LIGHT, max_examples=max(5, LIGHT.max_examples // 3))

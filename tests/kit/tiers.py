@@ -8,6 +8,9 @@ import pytest
 TIERS = pytest.StashKey[dict[str, str]]()
 """In the configuration of a run: the tier of each test that was collected, `test`, `rest`, `faults` or `soak`."""
 
+QUICK = pytest.StashKey[set[str]]()
+"""In the configuration of a run: the tests that were collected and that `make quick` has."""
+
 
 def rest(*values: Any) -> Any:
     """A parameter set of `make test-rest`."""

@@ -32,6 +32,7 @@ def texts() -> list[str]:
     return result
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", tiered(texts(), 8))
 def test_a_fate_is_what_applying_the_accent_comes_to(text: str) -> None:
     plan = compile_query(text).plan

@@ -66,6 +66,7 @@ from tests.kit.strategies import (
 # --- union ---
 
 
+@pytest.mark.long
 @LIGHT
 @given(worlds("a"), worlds("a"))
 def test_union_follows_its_feeders(left: World, right: World) -> None:

@@ -7,6 +7,7 @@ result of every completion may pass; a region may be closed where no completion 
 from collections.abc import Callable, Iterator
 from itertools import combinations, product
 
+import pytest
 from attrs import frozen
 
 from cedilla.compiler import regions
@@ -187,6 +188,7 @@ SENT = [list(some) for n in range(len(BOXES) + 1) for some in combinations(BOXES
 ARRIVED: list[Cells] = [frozenset(some) for n in range(4) for some in combinations(sorted(PAIRS), n)]
 
 
+@pytest.mark.long
 def test_e2_initial_is_a_down_set_of_the_order() -> None:
     """000 and 001 break off after `(t2`: without the comparison nothing passes before everything is closed, and
     without the condition what is closed passes too early; the other copy ends in `<_A t1` (E2)."""
@@ -212,6 +214,7 @@ def test_e3_initial_is_a_region_and_no_subset_of_the_punctuations() -> None:
         assert pre | printed_initial(some) <= closed & passable(closed)
 
 
+@pytest.mark.long
 def test_e4_a_tuple_need_not_be_closed_itself_to_be_written() -> None:
     """Ties that come later follow it; the printed Pass is sound and strictly weaker (E4)."""
     weaker = 0

@@ -56,6 +56,7 @@ def classes_tested(tree: ast.Module) -> list[str]:
     return [name for name in tested if name in CLASSES & imported]
 
 
+@pytest.mark.long
 def test_only_operators_know_their_classes() -> None:
     files = [file for folder in ("compiler", "runtime") for file in (ROOT / folder).rglob("*.py")]
     others = [file for file in files if not str(file.relative_to(ROOT)).startswith(OWN)]

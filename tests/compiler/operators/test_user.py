@@ -56,6 +56,7 @@ def test_a_waiting_function_folds_over_all_but_its_groups(world: World) -> None:
         assert regions.contains(operator.closed_groups((world.facts,)), cell) == closed(feeders)
 
 
+@pytest.mark.long
 @FURTHER
 @given(worlds("ab"), worlds("ac"))
 def test_two_inputs_feed_every_group(left: World, right: World) -> None:

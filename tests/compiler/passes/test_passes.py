@@ -169,6 +169,7 @@ WORDS = sorted(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "shape",
     [
