@@ -13,7 +13,7 @@ WITH_JAVA = JAVA_HOME="$$($(JAVA) 2> /dev/null)"; export JAVA_HOME;
 # starts from it save, so `test`, which has three, only takes what is there.
 WITH_CLASSES = $(WITH_JAVA) CEDILLA_CLASSES="$(CURDIR)/build/classes.jsa" && export CEDILLA_CLASSES &&
 
-.PHONY: demo demo-otel quick test test-rest proof bench bench-full soak mutants lint reference site vscode pictures clean distclean
+.PHONY: demo demo-otel quick test test-rest proof bench bench-full soak mutants lint types reference site vscode pictures clean distclean
 .DELETE_ON_ERROR:
 
 # The engine of a demo: Spark where there is Java, else Sail, which is installed then. ENGINE=spark asks for Java,
@@ -119,10 +119,14 @@ pictures: site vscode .venv/dev.stamp
 	$(BIN)/python -m tests.docs.recordings
 	$(if $(CODE_SERVER),$(BIN)/python -m tests.docs.vscode)
 
+# Types by pyright, of files that changed since they passed or import what did; PATHS=FOLDER of some only.
+types: .venv/dev.stamp
+	$(BIN)/python -m tests.type_check $(PATHS)
+
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/python -m tests.type_check
 
 build/classes.jsa: .venv/dev.stamp
 	@$(ENSURE_JAVA)

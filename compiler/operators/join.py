@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import ClassVar
 
 from attrs import field, frozen
@@ -43,6 +43,10 @@ from cedilla.grammar.diagnostics import Diagnostic, failure
 _NOTHING: frozenset[str] = frozenset()
 
 
+def _as_pairs(pairs: Iterable[Iterable[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((left, right) for left, right in pairs)
+
+
 @frozen(kw_only=True)
 class Matching(Operator):
     """The common part of all joins. `on`: pairs (left attribute, right attribute) whose values must be equal.
@@ -50,7 +54,7 @@ class Matching(Operator):
     An undefined value equals nothing, not even another one.
     """
 
-    on: tuple[tuple[str, str], ...] = field(converter=lambda pairs: tuple(tuple(p) for p in pairs))
+    on: tuple[tuple[str, str], ...] = field(converter=_as_pairs)
     rules: ClassVar[Rules] = Rules("J2", "J3", "G12", needed="J3", absorbed="J4")
 
     def named(self, side: int) -> tuple[str, ...]:
@@ -288,9 +292,7 @@ class Join(Matching):
         >>> payments = evolve(plan.start["payments"], closed=before("id", None, (7, 0)))
         >>> print(paid.facts((orders, payments)).closed)  # J2
         id < 7: True, else False
-
-        Order 8 is kept until it is paid; there is no other one. So no further pair has another id below 10:
-
+        >>> # Order 8 alone is kept until it is paid, so no further pair has another id below 10.
         >>> vacant = paid.vacant(Vacancy(0, ("id",)), (orders, payments), kept=[(8,)])
         >>> print(paid.facts((orders, payments), StateFacts(closed=vacant)).closed)  # J1
         id = 8: False, id < 10: True, else False
