@@ -13,7 +13,7 @@ from cedilla.compiler.facts.markers import Accent, Recode
 from cedilla.compiler.regions import Domain, Level, Tree, Universe, Value
 from cedilla.compiler.regions.affine import IDENTITY, Affine
 from cedilla.compiler.regions.value_mapping import ValueMapping, mapped_values
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import DiagnosticError, Span, failure
 from cedilla.runtime.control.descriptions.translation import mapped_into
 
 Codes = Mapping[str, Tree]
@@ -172,7 +172,11 @@ def is_own(code: ValueMapping | Affine, domain: Domain) -> bool:
 def no_codes(accent: Accent, others: Mapping[str, Tree], verb: str, other: str) -> None:
     """Raises `DiagnosticError` RQ463 if an accent alters a recoded attribute, or recodes an altered one. `others`: the
     attributes to which the other change has happened."""
-    name = accent.primitive.attribute
-    if name in others:
-        hint = "codes are not quantities: in one stream, an attribute is either recoded or altered"
-        raise failure("RQ463", f"the accent {verb} `{name}`, which has been {other}", accent.span, hint=hint)
+    if (name := accent.primitive.attribute) in others:
+        raise no_quantity(name, verb, other, accent.span)
+
+
+def no_quantity(name: str, verb: str, other: str, span: Span | None) -> DiagnosticError:
+    """Returns RQ463: an accent alters codes, or recodes quantities."""
+    hint = "codes are not quantities: in one stream, an attribute is either recoded or altered"
+    return failure("RQ463", f"the accent {verb} `{name}`, which has been {other}", span, hint=hint)

@@ -29,7 +29,10 @@ from cedilla.compiler.plan.field_paths import (
 )
 from cedilla.compiler.regions import PARTITION, Tree
 from cedilla.compiler.regions.affine import IDENTITY
-from cedilla.grammar.diagnostics import failure
+from cedilla.grammar.diagnostics import DiagnosticError, failure
+from cedilla.grammar.parser import parse_accent
+from cedilla.grammar.syntax import RecodeAttribute
+from cedilla.runtime.control.accents.codes import no_quantity
 from cedilla.runtime.control.descriptions.translation import translate
 from cedilla.runtime.control.sources.source_state import SourceState
 from cedilla.runtime.control.sources.text_forms import form_of, paths_of
@@ -46,9 +49,13 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     RQ460 for the name in a rename or an Add, and as the checks below.
     """
     units = source_units(source, state)
-    accent = marker_parser.read_accent(
-        text, state.written_types, units=units, names=state.names.of, own=source.own_units
-    )
+    try:
+        accent = marker_parser.read_accent(
+            text, state.written_types, units=units, names=state.names.of, own=source.own_units
+        )
+    except DiagnosticError as error:
+        _check_codes(state, text, error)
+        raise
     if isinstance(accent.primitive, Rename):
         field = renamed_field(accent.primitive.name, source.format, accent.span)
         accent = evolve(accent, primitive=evolve(accent.primitive, name=field))
@@ -73,6 +80,17 @@ def read_accent(source: Source, state: SourceState, text: str) -> Accent:
     return evolve(
         accent, description=description, mentions=accent.mentions | (regions.attributes(by) - {PARTITION})
     )
+
+
+def _check_codes(state: SourceState, text: str, error: DiagnosticError) -> None:
+    """Raises `DiagnosticError` RQ463 for a recode of an attribute whose Alters have turned it into doubles, of which
+    `error` says that they are no codes (RQ208)."""
+    if error.diagnostics[0].code == "RQ208" and isinstance(
+        node := parse_accent(text).primitive, RecodeAttribute
+    ):
+        name = state.names.of.get(node.name, node.name)
+        if name in state.numbers.doubled:
+            raise no_quantity(name, "recodes", "altered", node.span) from None
 
 
 def _in_raw_values(accent: Accent, state: SourceState) -> Accent:

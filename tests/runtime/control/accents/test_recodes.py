@@ -165,7 +165,7 @@ def test_of_several_faults_the_same_one_is_told(sail: SparkSession, tmp_path: Pa
         ([], "[[recode(k, {1: 5, 2: 5})]]", "RQ462"),  # two values with one code
         ([], "[[recode(k, {1: 5, 1: 6})]]", "RQ462"),
         (["[[recode(k, {1: 5})]]"], "[[alter(k, y -> y * 2)]]", "RQ463"),
-        (["[[alter(k, y -> y * 2)]]"], '[[site = "B", recode(k, {1: 5})]]', "RQ208"),  # it is a double by now
+        (["[[alter(k, y -> y * 2)]]"], '[[site = "B", recode(k, {1: 5})]]', "RQ463"),  # it is a double by now
         ([], '[[recode(state, {"X": "x"})]]', "RQ464"),  # it is never X
         (['[[recode(state, {"M": "m", "F": "f"})]]'], '[[recode(state, {"M": "m", "F": "f"})]]', "RQ464"),
         (["[[recode(k, {1: 5, 2: 6})]]"], "[[k > 6, alter(t, y -> y * 2)]]", "RQ216"),  # no code lies in it
