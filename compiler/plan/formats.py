@@ -1,4 +1,4 @@
-"""What a format can do, in one record: all that asks about formats outside of their packages asks it.
+"""Describes each format in one record, which all other packages ask.
 
 Its reader is in `cedilla.runtime.formats.source_formats`, its sink in `cedilla.runtime.formats.sinks.formats`; tests
 demand both for each record. The page `docs/adding-a-format.md` leads through a new one.
@@ -51,7 +51,7 @@ class FormatKind:
 
     @property
     def has_objects(self) -> bool:
-        """True if its tuples are objects, in which attributes, lists and the new names of renames may be at paths."""
+        """True if its tuples are objects: attributes, lists and the new names of renames may be at paths."""
         return self.fields == "objects"
 
     @property

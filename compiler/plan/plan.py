@@ -45,7 +45,7 @@ class Emit:
 
     @property
     def format_kind(self) -> FormatKind:
-        """What its format can do."""
+        """The record of its format."""
         return FORMATS[self.format]
 
     @property

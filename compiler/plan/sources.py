@@ -197,7 +197,7 @@ class Source:
 
     @property
     def format_kind(self) -> FormatKind:
-        """What its format can do."""
+        """The record of its format."""
         return FORMATS[self.format]
 
     @property
@@ -232,12 +232,12 @@ class Source:
 
     @property
     def is_nested(self) -> bool:
-        """True if its tuples are objects in which attributes may be at paths."""
+        """True if its tuples are objects, whose attributes may be at paths."""
         return self.format_kind.has_objects
 
     @cached_property
     def levels(self) -> frozenset[FieldPath]:
-        """The objects in which declared attributes are, as the keys that lead there; the tuple itself has none."""
+        """The objects with declared attributes, as the keys that lead there; the tuple itself has no keys."""
         paths = self.paths if self.is_nested else {}
         return frozenset(levels(paths.get(a.name, (a.name,)) for a in self.attributes)) or frozenset({()})
 

@@ -177,7 +177,7 @@ class KnownFolders:
 @frozen
 class _Recognition:
     """Decides if the folder of a source under another path is the one that was read. `listed`: the files of the last
-    batch, of which some may not be read yet."""
+    batch. Some of them may not be read yet."""
 
     files: Files
     source: Source

@@ -89,7 +89,7 @@ def unread_keys(source: Source, types: Types, part: Slice, unread: UnreadKeys) -
 def _first_keys(
     files: Files, file: InputFile, part: Slice, form: str, paths: Collection[FieldPath]
 ) -> list[FieldPath]:
-    """Returns the keys of a file's first tuple beside some paths, or its columns; none if they cannot be read."""
+    """Returns the keys of a file's first tuple next to some paths, or its columns; nothing if they cannot be read."""
     if part.format.columnar:
         return [(name,) for name in _columns(files, file) or ()]
     if FORMATS[form].has_requests:

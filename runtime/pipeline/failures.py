@@ -1,4 +1,4 @@
-"""What ends a run that no input explains: the failures of engines and of the system as diagnostics."""
+"""Reports failures of engines and of the system as diagnostics: they end a run, and no input explains them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def lacks_names(source: Source) -> bool:
 
 
 def first_keys(text: bytes, form: str, paths: Collection[FieldPath]) -> list[FieldPath]:
-    """Returns the keys of the first tuple in the beginning of a file beside some paths, or the columns of its header.
+    """Returns the keys of the first tuple in the beginning of a file next to some paths, or the columns of its header.
     `form`: json, kafka (records as lines), csv or xml."""
     if form == "xml":
         return [(key,) for key in keys_of_element(text)]

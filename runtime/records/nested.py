@@ -102,7 +102,7 @@ def by_names(item: JsonObject, paths: Paths) -> JsonObject:
 
 
 def siblings(item: Mapping[str, Any], paths: Paths) -> Iterator[tuple[FieldPath, Any]]:
-    """Yields the values beside those at paths, in the tuple itself and in each object in which a path ends."""
+    """Yields the values next to those at paths, in the tuple itself and in each object that contains the end of one."""
     every = [*all_paths(paths)]
     for level in sorted({(), *levels(paths.values())}):
         inner = value_at(item, level)
@@ -116,7 +116,7 @@ def undeclared(
     item: Mapping[str, Any], paths: Paths, names: Collection[str], places: Collection[FieldPath]
 ) -> dict[str, Any]:
     """Maps the fields of a tuple that nothing has announced to their values; fields inside of objects by their paths.
-    `places`: the objects in which declared attributes are."""
+    `places`: the objects with declared attributes."""
     fields = item.items()
     if isinstance(item, NestedObject):
         beside = siblings(item.whole, paths)
@@ -156,7 +156,7 @@ def in_text(value: Any) -> Any:
 
 
 def value_at(item: Mapping[str, Any], keys: FieldPath) -> Any:
-    """Returns the value at a path: `None` if a key is missing, `NoObject` if a value on the way is no object."""
+    """Returns the value at a path: `None` if a key is missing, `NoObject` for another value on the way."""
     value: Any = item
     for key in keys:
         if value is None:

@@ -34,8 +34,8 @@ def paths_read(source: Source, attributes: Iterable[str]) -> list[FieldPath]:
 
 
 def keys_beside(item: Mapping[str, Any], paths: Iterable[FieldPath]) -> list[FieldPath]:
-    """Returns the keys of each object of a tuple in which a path ends, from outside in. Other keys of an envelope are
-    no fields.
+    """Returns the keys of each object of a tuple that contains the end of a path, from outside in. Other keys belong to
+    an envelope.
 
     >>> keys_beside({"id": 7, "payload": {"powr": 1.5}}, [("payload", "power")])
     [('payload', 'powr')]
@@ -45,7 +45,7 @@ def keys_beside(item: Mapping[str, Any], paths: Iterable[FieldPath]) -> list[Fie
 
 
 def has_some(item: Mapping[str, Any], paths: Collection[FieldPath]) -> bool:
-    """Returns True if a tuple has a value at some path, or an object in which one ends and that has no keys."""
+    """Returns True if a tuple has a value at some path, or an empty object at the end of one."""
     if any(_has(item, path) for path in paths):
         return True
     within = {key[:-1] for key in keys_beside(item, paths)}
@@ -63,7 +63,7 @@ def _has(item: Mapping[str, Any], path: FieldPath) -> bool:
 
 
 def shown_keys(item: Mapping[str, Any], paths: Iterable[FieldPath], form: str) -> list[str]:
-    """Returns the keys of a tuple that are named in messages: those beside attributes, else its outer ones."""
+    """Returns the keys of a tuple that are named in messages: those next to attributes, else its outer keys."""
     return [shown_path(key, form) for key in keys_beside(item, paths) or [(key,) for key in item]]
 
 

@@ -64,7 +64,7 @@ _NUMBERS = {
     os.strerror(number): number
     for number in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EMFILE)
 }
-"""The words of the operating system, in which engines report a disk that takes no more, by their numbers."""
+"""The words of the operating system for a disk that takes no more, which engines repeat, by their numbers."""
 _NOT_WRITTEN = re.compile("|".join(map(re.escape, _NUMBERS)))
 _NOT_READ = re.compile(
     r"FAILED_READ_FILE\S* Encountered error while reading file (?:file:/*(?=/))?(.+?)\.\s+SQLSTATE"

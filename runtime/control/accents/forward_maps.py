@@ -8,7 +8,7 @@ from cedilla.compiler.regions import Tree
 
 
 class ForwardMaps(Mapping[str, Tree]):
-    """Trees of functions, of which a description needs few: the others are made only when something asks for them.
+    """Trees of functions. A description needs few of them, so each is made when something asks for it.
 
     `ready`: the trees that exist already. `others`: further attributes, whose trees `of` makes.
     """

@@ -32,8 +32,8 @@ class Placed:
     def changed(
         self, name: str, default: Tree, where: Tree, places: Tree, change: Callable[[Tree, Tree], Tree]
     ) -> Self:
-        """Returns the trees after a change of one of them in a region, at some positions. `default`: the tree before,
-        if there is none. `change`: of a tree in a region."""
+        """Returns the trees after a change of one of them in a region, at some positions. `default`: the tree of an
+        attribute without one. `change`: of a tree in a region."""
 
         def after(trees: Mapping[str, Tree], region: Tree) -> dict[str, Tree]:
             return {**trees, name: change(trees.get(name, default), region)}

@@ -22,7 +22,7 @@ Cell = TypeVar("Cell")
 
 @frozen
 class Swaps(Placed):
-    """The swaps of a source: of two attributes, `"a b"`, the raw tuples in which each has the place of the other. Each
+    """The swaps of a source: of two attributes, `"a b"`, the raw tuples where each has the place of the other. Each
     attribute is in one pair."""
 
     @property
@@ -43,7 +43,7 @@ class Swaps(Placed):
         return self.changed(_pair(swap), False, raw, places, turned)
 
     def with_functions(self, attribute: str, functions: Tree, places: Tree) -> Swaps:
-        """Returns the swaps after functions of an attribute by which they describe tuples."""
+        """Returns the swaps after functions of an attribute that describes their tuples."""
         return self.carried(attribute, functions, places) if self.here else self
 
     def back(self, row: Mapping[str, Cell], values: Mapping[str, Any]) -> dict[str, Cell]:

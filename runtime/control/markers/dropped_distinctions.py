@@ -1,4 +1,4 @@
-"""Reports Drops of attributes by which accents have described tuples."""
+"""Reports Drops of attributes that accents use to describe tuples."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def keys_of(source: Source, paths: Mapping[str, FieldPath], field: str) -> Field
 
 
 def is_judged(source: Source, paths: Mapping[str, FieldPath], field: str) -> bool:
-    """Returns True for a field beside declared attributes; other keys of an envelope are none."""
+    """Returns True for a field next to declared attributes; other keys belong to an envelope."""
     return keys_of(source, paths, field)[:-1] in source.levels
 
 

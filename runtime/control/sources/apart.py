@@ -2,7 +2,7 @@
 
 A reader takes a sentinel for an undefined value. A tuple whose own value is written so, where no accent has listed it,
 would be read as one without the attribute. Its sender follows its canonical values, and the reader follows raw ones, so
-that both are compared: the raw tuples with a sentinel, and the canonical tuples of which an accent has listed it.
+both are compared: the raw tuples with a sentinel, and the canonical tuples for which an accent lists it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cedilla.runtime.control.sources.source_state import SourceState
 def check_apart(state: SourceState, accent: Accent) -> None:
     """Raises `DiagnosticError` RQ239 if an accent has made tuples alike. `state`: after it."""
     if isinstance(accent.primitive, Drop | Rename | Swap):
-        return  # what a tuple writes for each attribute, and which of it is a sentinel, stays the same
+        return  # values and sentinels stay as they are written
     changed = accent.primitive.attribute
     for name, tree in state.sentinels.here.items():
         if changed != name and changed not in regions.attributes(tree):
@@ -39,8 +39,8 @@ def check_apart(state: SourceState, accent: Accent) -> None:
 
 
 def alike(state: SourceState, name: str, described: Tree) -> Iterator[tuple[Value, Tree]]:
-    """Yields the sentinels of an attribute in a raw region, each with the canonical tuples that may come, have a value
-    of the attribute that is written so, and are none of which an accent has listed it."""
+    """Yields the sentinels of an attribute in a raw region, each with canonical tuples that may come and write a value
+    like it. Tuples for which an accent lists the sentinel are left out."""
     sentinels = state.sentinels.here
     here = regions.intersection(sentinels[name], described)
     others = (sentinels[other] for other in regions.attributes(here) & sentinels.keys() - {name})
