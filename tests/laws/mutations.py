@@ -226,8 +226,14 @@ MUTATIONS = (
     Mutation(
         "G26 Add takes the outer image on the wire",
         "runtime/control/sinks/announce.py",
-        "accents_of(new, during, scale, nowhere, add, outer=True, always=always)",
-        "accents_of(new, during, scale, nowhere, add, outer=False, always=always)",
+        "new, during, scale, nowhere, add, outer=True, always=always, without=announced_before",
+        "new, during, scale, nowhere, add, outer=False, always=always, without=announced_before",
+    ),
+    Mutation(
+        "D2 an Add says nothing of tuples beyond a domain that readers have",
+        "runtime/control/sinks/announce.py",
+        "always=always, without=announced_before",
+        "always=always, without=False",
     ),
     Mutation(
         "D1 Alter: never backwards",

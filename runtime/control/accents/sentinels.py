@@ -53,7 +53,7 @@ class Sentinels(Placed):
 
         >>> from cedilla.compiler.regions.affine import Affine
         >>> high = regions.interval("height", (5, 1), None)
-        >>> before = Sentinels().with_values("wind", regions.values("wind", [-1]), high, True)
+        >>> before = Sentinels().with_values("wind", [-1], high, high, True)
         >>> after = before.with_functions("height", Affine("3.28", 0), True)
         >>> print(before.here["wind"], "|", after.here["wind"])
         height > 5: (wind = -1: True, else False), else False | height > 82/5: (wind = -1: True, else False), else False

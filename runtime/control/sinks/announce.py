@@ -177,9 +177,9 @@ def begin(
         if named.setdefault(name, unit) == "":  # for readers without an announced unit, it stays without one
             unit = ""
         add = Add(name, type_, unit or None)
-        there = regions.difference(_is_present(announced_presence), nowhere)
+        announced_before = regions.difference(_is_present(announced_presence), nowhere)
         for text, box in accents_of(
-            new, during, scale, nowhere, add, outer=True, always=always, without=there
+            new, during, scale, nowhere, add, outer=True, always=always, without=announced_before
         ):
             texts.append(text)
             announced = regions.union(announced, box)
